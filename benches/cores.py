@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What it gains to hold each lane on a core of its own, in one run: the lanes of one server under
-load are held and freed in turn, for 0.4 s each, and what it answered is compared pair by pair. A
-machine whose speed changes from second to second, as shared ones do, spoils any other comparison.
+"""The gain of pinning each worker thread to a core of its own: the workers of one server under load
+are pinned and unpinned in turn, for 0.4 s each, and the answers are compared pair by pair. On a
+shared machine the speed changes from second to second, which spoils any other comparison.
 
     benches/cores.py BINARY [place|batch|depth|markets [CONNECTIONS [SECONDS]]]
 
-Linux only; needs wrk. The data directory is made beside the binary, since a file system in memory
+Linux only; needs wrk. The data directory is made beside the binary, since a memory file system
 would make commits free.
 """
 
@@ -22,12 +22,12 @@ import time
 
 OPERATOR = "bench-operator-key-bench-operator-key"
 TURN = 0.4
-# Before a turn counts, whoever waits on the wrong core has moved.
+# Not measured at the start of a turn: the scheduler is still moving threads.
 SETTLING = 0.05
 
 
 class Server:
-    """A server whose lanes may be held from outside."""
+    """A server whose workers can be pinned to cores from outside."""
 
     def __init__(self, binary, data, reads="1000000"):
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
@@ -57,23 +57,23 @@ class Server:
         return sum(map(int, counts))
 
     def hold(self, held):
-        """Holds each lane on a core, or frees all."""
+        """Pins each worker to a core, or unpins all."""
         cores = sorted(os.sched_getaffinity(0))
         tasks = f"/proc/{self.process.pid}/task"
         for task in os.listdir(tasks):
             try:
                 with open(f"{tasks}/{task}/comm", encoding="ascii") as name:
-                    lane = re.fullmatch(r"worker-(\d+)\n", name.read())
+                    worker = re.fullmatch(r"worker-(\d+)\n", name.read())
             except (FileNotFoundError, ProcessLookupError):
-                # Other threads come and go.
+                # Other threads may have ended meanwhile.
                 continue
-            if lane:
-                own = {cores[int(lane[1]) % len(cores)]}
+            if worker:
+                own = {cores[int(worker[1]) % len(cores)]}
                 os.sched_setaffinity(int(task), own if held else set(cores))
 
 
 def load(server, kind, connections, seconds):
-    """The load, which asks the same again and again on each connection."""
+    """The load: each connection repeats the same request."""
     texts = {"pt": "a", "en": "b", "es": "c"}
     outcomes = [{"id": outcome, "text": texts} for outcome in ("yes", "no")]
     market = {"questions": texts, "descriptions": texts, "outcomes": outcomes}
@@ -84,7 +84,7 @@ def load(server, kind, connections, seconds):
     user = server.operate("/users", person)["id"]
     server.operate(f"/users/{user}/deposits", {"amount": "1000000.00"})
     key = server.operate(f"/users/{user}/keys", {"role": "trader", "label": "load"})["key"]
-    # Nothing rests, so that the thousandth costs what the first did.
+    # Nothing rests, so that every request costs the same.
     order = {"marketId": market, "outcomeId": "yes", "side": "BUY", "orderType": "LIMIT"}
     order |= {"price": "0.50", "quantity": "1", "timeInForce": "IOC"}
     path, body = {
@@ -105,7 +105,7 @@ def load(server, kind, connections, seconds):
 
 
 def compared(server, seconds):
-    """Answers a second, turn by turn, of lanes that are free and of lanes that are held."""
+    """Answers a second, turn by turn, of unpinned and of pinned workers."""
     rates = {False: [], True: []}
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-//! How fast the exchange applies real order flow: book, ledger and effects, one thread, no disk.
+//! Throughput of the exchange on real order flow: book, ledger and effects, one thread, no disk.
 
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
 

@@ -1,4 +1,4 @@
-//! The images of a venue with five million commands behind it: written and read, in memory.
+//! Images of a venue after five million commands: written and read, in memory.
 
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
 
@@ -15,9 +15,9 @@ use openoutcry::projection::history::History;
 
 const USERS: u32 = 2_000;
 const MARKETS: u32 = 50;
-/// Orders placed; as many commands cancel one of those before, if it still stands.
+/// Orders placed; as many commands cancel an earlier one, if it is still open.
 const ORDERS: u64 = 2_500_000;
-/// An order is cancelled so many records after it was placed.
+/// An order is cancelled this many records after it was placed.
 const CANCEL_AFTER: u64 = 8_001;
 
 struct Venue {
@@ -37,7 +37,7 @@ impl Venue {
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
     }
 
-    /// The next of numbers that look random and are the same in every run.
+    /// The next pseudo-random number below a bound; the same sequence in every run.
     fn draw(&mut self, below: u32) -> u32 {
         self.drawn ^= self.drawn << 13;
         self.drawn ^= self.drawn >> 7;
@@ -91,15 +91,15 @@ fn images(c: &mut Criterion) {
     let users = || (0..USERS).map(UserNo);
     let orders: usize = users().map(|user| model.orders.count(user)).sum();
     let fills: usize = users().map(|user| model.orders.fills_of(user).len()).sum();
-    let told: usize = (0..MARKETS).map(|market| model.activity.count(MarketNo(market))).sum();
+    let activity: usize = (0..MARKETS).map(|market| model.activity.count(MarketNo(market))).sum();
     let mut image = Vec::new();
     model.write_image(&mut image).expect("memory takes it");
     let bytes = image.len();
-    println!("read model: {orders} orders, {fills} fills, {told} told, {bytes} bytes");
+    println!("read model: {orders} orders, {fills} fills, {activity} told, {bytes} bytes");
 
     let mut group = c.benchmark_group("read model image");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
-    group.throughput(Throughput::Elements((orders + fills + told) as u64));
+    group.throughput(Throughput::Elements((orders + fills + activity) as u64));
     group.bench_function("write", |b| {
         let mut written = Vec::with_capacity(bytes);
         b.iter(|| {

@@ -1,7 +1,7 @@
-//! The journal: blocks as bytes, a durable commit on sled, and replay into state.
+//! The journal: encoding of blocks, a durable commit on sled, and replay into state.
 //!
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file to replay (default: the sample in the binary, which is
-//! short for threads).
+//! too short to compare threads).
 
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
 
@@ -26,7 +26,7 @@ fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
 }
 
-/// The flow that is replayed.
+/// The flow to replay.
 fn flow_records() -> Vec<Record> {
     let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
     let source = source
@@ -34,9 +34,9 @@ fn flow_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(source, None).expect("the flow reads")).records
 }
 
-/// Blocks of at most `records_max` records each, chained, with the results that they come to. As a
-/// busy server writes them: a block records what was known while the one before it was being made
-/// durable, which is the results of the one before that.
+/// Chained blocks of at most `records_max` records, with results. As on a busy server, a block
+/// stores the results known while the block before it is made durable, which are those of the block
+/// before that.
 fn blocks(records: &[Record], records_max: usize) -> Vec<Block> {
     let mut head = Head::START;
     let (mut exchange, mut log, mut effects) = (Exchange::new(), ResultsLog::default(), vec![]);
@@ -127,7 +127,7 @@ fn durable_append(c: &mut Criterion) {
     group.finish();
 }
 
-/// More records of the same kinds, to go after `head`.
+/// More records of the same kinds, numbered to follow `head`.
 fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
     let place = |(offset, record): (u64, &Record)| Record {
         sequence: head.sequence.next().advanced(offset),

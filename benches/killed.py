@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long a start takes after a kill in the middle of the load: batches from 16 connections, then
-`kill -9`, then two starts, each killed again. `cargo bench --bench start` measures one just after a
-snapshot; here as many commands have come since the last one as its pace let come.
+"""The time of a start after a kill under load: batches from 16 connections, then `kill -9`, then
+two starts, each killed again. `cargo bench --bench start` measures a start just after a snapshot;
+here as many commands follow the last snapshot as the snapshot interval allowed.
 
     benches/killed.py BINARY [ioc|rest|dense] [SECONDS]
 
 `ioc`: orders that end at once, of one user. `rest`: bets on either side of 20 markets by 16 users,
-which meet each other or rest. `dense`: the same of 1,000 users in 100 markets and of up to five
-contracts each, so that most meet several. Linux only; needs wrk.
+which match each other or rest. `dense`: the same of 1,000 users in 100 markets and of up to five
+contracts each, so that most match several. Linux only; needs wrk.
 """
 
 import json
@@ -22,7 +22,7 @@ from cores import Server, load
 
 TEXTS = {"pt": "a", "en": "b", "es": "c"}
 PICTURE = "https://example.org/x.png"
-# Markets, users, and the most contracts of a bet.
+# Markets, users, and the maximum contracts of a bet.
 VENUES = {"rest": (20, 16, 1), "dense": (100, 1_000, 5)}
 
 # A request of 100 bets, each on its own market and side, around the middle.
@@ -43,7 +43,7 @@ keys, markets, most = {%s}, {%s}, %d
 
 
 def betting(server, kind, seconds):
-    """The load of bets that rest or meet."""
+    """The load of bets that rest or match."""
     count, users, most = VENUES[kind]
     keys, markets = [], []
     outcomes = [{"id": outcome, "text": TEXTS} for outcome in ("yes", "no")]
@@ -67,8 +67,8 @@ def betting(server, kind, seconds):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL), script
 
 
-def told(server):
-    """What the server says of itself, by name."""
+def metrics(server):
+    """The server's metrics, by name."""
     page = server.ask("GET", "/metrics")
     return dict(re.findall(r"^openoutcry_(\w+) (\d+)", page, re.M))
 
@@ -82,9 +82,9 @@ def main(binary, kind="ioc", seconds="40"):
             one = kind == "ioc"
             driving, _script = load(server, "batch", 16, lasts) if one else betting(server, kind, lasts)
             time.sleep(int(seconds))
-            # The server closes a connection that says nothing for a minute.
+            # The server closes a connection that is idle for a minute.
             server.client.close()
-            figures = told(server)
+            figures = metrics(server)
             if driving.poll() is not None:
                 sys.exit("the load ended early")
             server.process.kill()
@@ -95,7 +95,7 @@ def main(binary, kind="ioc", seconds="40"):
                 began = time.monotonic()
                 server = Server(binary, data)
                 took = time.monotonic() - began
-                print(f"start {took:.2f} s, {int(told(server)['applied_sequence']):,} commands")
+                print(f"start {took:.2f} s, {int(metrics(server)['applied_sequence']):,} commands")
                 server.process.kill()
                 server.process.wait()
         finally:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What lists and searches take in a venue of many markets and users, and what one reader's key,
-with the limits that a key has, takes from those who trade beside it.
+"""The time of lists and searches in a venue of many markets and users, and how much one reader's
+key, within its rate limits, slows down placements made at the same time.
 
     benches/large.py BINARY [MARKETS [USERS]]
 
-Markets stand ten to an event; every user trades once. Each read is timed after a trade, so that
-nothing that is kept of the one before helps. Linux only; the last part needs wrk. The data
+There are ten markets to an event; every user trades once. Each read is timed after a trade, so
+that cached responses do not help. Linux only; the last part needs wrk. The data
 directory is made beside the binary.
 """
 
@@ -45,7 +45,7 @@ READS = [
 
 
 class Client:
-    """Asks several things at once on one connection."""
+    """Sends several requests at once on one connection."""
 
     def __init__(self, address):
         host, port = address.split(":")
@@ -53,7 +53,7 @@ class Client:
         self.answers = self.socket.makefile("rb")
 
     def ask(self, asked):
-        """Asks (path, body, key) and gives the answers, which must be good."""
+        """Sends each (path, body, key) and returns the answers, which must be successful."""
         requests = []
         for path, body, key in asked:
             body = json.dumps(body).encode()
@@ -114,7 +114,7 @@ def bet(market, number, quantity):
 
 
 def in_parts(address, count, make):
-    """Has parts of so many made on some connections beside each other."""
+    """Makes `count` items in ranges, on several connections in parallel."""
 
     def run(first):
         client = Client(address)
@@ -186,7 +186,7 @@ def main(binary, count="100000", people="100000"):
             in_parts(server.address, int(people), someone)
             took = time.monotonic() - began
             print(f"{count} markets and {people} users made in {took:.0f} s", flush=True)
-            # The server closes a connection that says nothing for a minute.
+            # The server closes a connection that is idle for a minute.
             server.client.close()
             traders = users(Client(server.address), range(2), market)
             timed(server, market, traders)

@@ -1,5 +1,5 @@
-//! Appends blocks to a journal and says so after each: a journal's life in twenty lines, and what
-//! tests/durability.sh looks at from outside.
+//! Appends blocks to a journal and prints a line after each: the minimal use of a journal, and the
+//! program that tests/durability.sh traces.
 //!
 //!     cargo run --example journal_append -- DATA_DIRECTORY COUNT [FOLDER]
 //!
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut journal, recovered) = SledJournal::open(&data)?;
     let mut out = stdout();
     writeln!(out, "opened at {} cut {:?}", recovered.head.sequence, recovered.cut)?;
-    // Each block records what the records before it came to.
+    // Each block records the results of the records before it.
     let mut replayer = Replayer::new();
     replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})?;
     for _ in 0..count {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads and proves an exported openoutcry journal with Python's standard library alone.
+"""Reads and verifies an exported openoutcry journal with Python's standard library alone.
 
-Written from journal-format.md. Checks magic, version, checksum, chain, density and time of every
-block, the place of the results it records, and the form of every record; prints one JSON line a
-record. Whether the recorded results are right takes a replay: openoutcry-replay verify. Exit code
+Written from journal-format.md. Checks magic, version, checksum, chain, sequence numbers and time of
+every block, that its results end where a block ends, and the form of every record; prints one JSON
+line per record. Whether the results are right takes a replay: openoutcry-replay verify. Exit code
 3: damaged, stderr says where.
 
     openoutcry-replay export DATA journal.blocks.gz && python3 journal_reader.py journal.blocks.gz
@@ -78,7 +78,7 @@ KINDS = {
     28: ("convert", {"user": "u32", "event": "u32", "markets": "list<u32>", "quantity": "u64"}),
     29: ("take_fees", {"user": "u32", "amount": "i64"}),
 }
-# What stands before the fields of a record with flag 1.
+# The idempotency key, before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 # Ranges by field; a price of void_market may also be 0 or 100.
 RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
@@ -90,7 +90,7 @@ RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "
 
 
 class Damaged(Exception):
-    """The journal is not what was written."""
+    """The journal violates its format."""
 
 
 def check(holds, what):
@@ -104,7 +104,7 @@ def take(body, at, count):
 
 
 def value(kind, body, at):
-    """The value of a type at an offset, and the offset after it."""
+    """Decodes a value of this type at an offset; returns it and the offset after it."""
     if kind in INTEGERS:
         raw, at = take(body, at, struct.calcsize(INTEGERS[kind]))
         return struct.unpack(INTEGERS[kind], raw)[0], at
@@ -169,9 +169,9 @@ def record(body, kind, version, flags):
 
 
 def read(file):
-    """Yields each record with its place; raises Damaged at the first fault."""
+    """Yields each record with its block; raises Damaged at the first fault."""
     sequence, previous, time = 0, bytes(32), 0
-    # Ends of blocks, from the last one on that a block has recorded the results of.
+    # The ends of blocks that a block may record results up to: not before the last recorded one.
     ends = [0]
     while header := file.read(BLOCK_HEADER.size):
         check(len(header) == BLOCK_HEADER.size, "the file ends inside a block header")
@@ -207,7 +207,7 @@ def read(file):
 
 def main():
     with open(sys.argv[1], "rb") as file:
-        # The compressed form is gzip: the same blocks, unpacked.
+        # The compressed form is the same blocks in gzip.
         file = gzip.open(sys.argv[1]) if file.read(2) == b"\x1f\x8b" else open(sys.argv[1], "rb")
     with file:
         try:

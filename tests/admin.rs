@@ -1,4 +1,4 @@
-//! `openoutcry admin` against a running server: what an operator does from afar.
+//! `openoutcry admin` against a running server: the operator commands that work over the API.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -48,7 +48,7 @@ impl Server {
         admin(&self.url, args)
     }
 
-    /// What the command prints, which must succeed.
+    /// Runs the command, which must succeed, and returns its standard output.
     fn says(&self, args: &[&str]) -> String {
         let output = self.admin(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
@@ -114,11 +114,11 @@ fn users_get_money_and_keys() {
     let problem: Value = serde_json::from_str(&stdout(&refused)).unwrap();
     assert_eq!(problem["code"], "INSUFFICIENT_FUNDS");
 
-    let told = |args: &[&str], field: &str| server.json(args)[field].clone();
-    let mode = |mode| told(&["users", "mode", id, mode], "mode");
+    let field_of = |args: &[&str], field: &str| server.json(args)[field].clone();
+    let mode = |mode| field_of(&["users", "mode", id, mode], "mode");
     assert_eq!([mode("cancel-only"), mode("read-only")], ["cancel-only", "read-only"]);
     assert!(server.says(&["users", "mode", id, "normal"]).contains("normal"));
-    let limit = |limit| told(&["users", "exposure-limit", id, limit], "exposureLimit");
+    let limit = |limit| field_of(&["users", "exposure-limit", id, limit], "exposureLimit");
     assert_eq!([limit("12.5"), limit("none")], [json!("12.50"), Value::Null]);
     let refused = server.admin(&["users", "exposure-limit", id, "x"]);
     assert!(!refused.status.success() && stderr(&refused).contains("limit"), "{refused:?}");
@@ -142,7 +142,7 @@ fn users_get_money_and_keys() {
 }
 
 #[test]
-fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
+fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
     let data = tempfile::tempdir().unwrap();
     let file = data.path().join("catalogue.jsonl");
     let path = file.to_str().unwrap();
@@ -154,7 +154,7 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let first = server.says(&["import", path]);
     assert!(first.ends_with("3 imported, 0 unchanged\n"), "{first}");
     let before = server.json(&["markets", "list"]);
-    // A server that was killed remembers what was imported.
+    // The record of what was imported is durable: it survives a kill.
     drop(server);
     let server = Server::start(&venue);
     let second = server.says(&["import", path]);
@@ -170,7 +170,8 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let fees = ["makerFee", "takerFee"].map(|name| text(market, name));
     assert_eq!(fees, ["0.0200", "0.0700"]);
 
-    // The first refusal ends it, named with its line; put right, the rest follows.
+    // The import stops at the first refused line and names it; once that line is corrected, a
+    // second run imports the rest.
     let mut slow = lines[2].clone();
     slow["market"]["deadline"] = json!("soon");
     lines.extend([slow, catalogue()[2].clone()]);
@@ -199,7 +200,7 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let draft = server.json(&["markets", "list", "--status", "draft"]);
     let draft = text(&draft["markets"][0], "id");
     server.says(&["markets", "publish", draft]);
-    // The event's markets exclude each other, and one has won.
+    // The markets are mutually exclusive, and one has already resolved yes.
     let refused = server.admin(&["markets", "void", draft, "--price", "0.25"]);
     assert!(stderr(&refused).contains("409 EVENT_ALREADY_WON"), "{}", stderr(&refused));
     let voided = server.json(&["markets", "void", draft, "--price", "0.00"]);
@@ -215,7 +216,7 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
 }
 
 #[test]
-fn wrong_usage_is_told_before_anybody_is_asked() {
+fn wrong_usage_is_refused_before_any_request_is_sent() {
     let data = tempfile::tempdir().unwrap();
     let file = data.path().join("catalogue.jsonl");
     write(&file, &[json!({"market": {"event": "rain"}})]);
@@ -244,14 +245,15 @@ fn wrong_usage_is_told_before_anybody_is_asked() {
     assert!(stderr(&keyless).contains("--key-file"), "{}", stderr(&keyless));
 }
 
-/// The head of a request, of which the body is left unread.
+/// The head of a request; its body stays unread.
 fn head(stream: &TcpStream) -> String {
     let mut head = String::new();
     let mut reader = BufReader::new(stream);
     while !head.ends_with("\r\n\r\n") {
         assert!(reader.read_line(&mut head).unwrap() > 0);
     }
-    // What is left unread would turn the close into a reset before the answer is read.
+    // Closing a socket with unread input sends a reset, which could discard the answer before the
+    // client has read it.
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     reader.read_exact(&mut body).unwrap();
@@ -283,7 +285,7 @@ fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
             (first, second)
         });
         let output = admin(&url, &["venue", "mode", "normal"]);
-        // Had it not asked again, the listener would wait for ever.
+        // Unblocks the listener, which would otherwise wait for ever if the client did not retry.
         drop(TcpStream::connect(address));
         let (first, second) = serving.join().unwrap();
         assert_eq!(once(&first), once(&second));

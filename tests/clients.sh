@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes a Python and a TypeScript client of the description, as anybody would, checks their types
-# and lets each trade on a demo of its own. Fetches the generators from PyPI and npm into a folder
-# that is deleted afterwards; skipped, with a line that says so, where a tool or the network is
-# missing. The first argument is the longest that fetching one of them may take, in seconds.
+# Generates a Python and a TypeScript client from the API description, checks their types and lets
+# each trade on a demo venue. Fetches the generators from PyPI and npm into a folder that is deleted
+# afterwards; skipped with a message where a tool or the network is missing. The first argument is
+# the time limit of each fetch, in seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,7 @@ python_client() {
       cat ../generated
       exit 1
     }
-    # The generator's own part, the same for every description, is left to the generator.
+    # client.py is the generator's own code, the same for every description: not checked.
     printf '[mypy]\nstrict = True\n[mypy-openoutcry_client.client]\nignore_errors = True\n' > mypy.ini
     mypy --no-error-summary trade.py
     python3 trade.py "$base" "$ana" "$ben"

@@ -1,4 +1,4 @@
-//! Records and blocks as bytes: what is written is read, and nothing else is.
+//! Records and blocks as bytes: decoding gives back what was encoded, and refuses everything else.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -33,7 +33,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// The record at the start of some bytes, and how many of them it takes.
+/// Decodes the record at the start of some bytes, and returns how many bytes it takes.
 fn decode(bytes: &[u8], sequence: Sequence) -> Result<(Record, usize), RecordError> {
     let mut records = Vec::new();
     let taken = record::decode(bytes, sequence, &mut records)?;
@@ -63,7 +63,7 @@ proptest! {
         for length in 0..bytes.len() {
             let cut = decode(&bytes[..length], Sequence::new(1));
             prop_assert_eq!(cut, Err(RecordError::Truncated));
-            // Cut, and its length made to fit: no shorter body is a record of the kind.
+            // Truncated, with the length field adjusted: no kind has a valid body that is shorter.
             if let Some(body) = length.checked_sub(16) {
                 let mut cut = bytes[..length].to_vec();
                 cut[..4].copy_from_slice(&u32::try_from(body).unwrap().to_le_bytes());
@@ -79,14 +79,14 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_spelled_one_way(
+    fn every_readable_record_has_exactly_one_encoding(
         asked in asked(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mut bytes = encoded(asked, TimeMs::default());
-        for (place, byte) in flips {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
+        for (offset, byte) in flips {
+            let offset = offset.index(bytes.len());
+            bytes[offset] = byte;
         }
         if let Ok((read, taken)) = decode(&bytes, Sequence::new(1)) {
             let Record { time, once, command, .. } = read;
@@ -185,20 +185,20 @@ fn values_out_of_range_are_neither_written_nor_read() {
     }
 }
 
-/// A name on disk is one that a client can have given.
+/// An idempotency key in the journal must be one that a client could have sent.
 #[test]
-fn names_that_are_none_are_not_read() {
+fn invalid_idempotency_keys_are_not_read() {
     let token = |text: &str| Token::new(text).unwrap();
     let once =
         IdempotencyKey { caller: UserNo(1), key: token("k"), part: 0, body: BodyHash([0; 32]) };
     let asked = KeyedCommand { once: Some(Box::new(once)), command: Command::AdvanceClock };
     let bytes = encoded(asked, TimeMs::default());
-    // After the head, the caller and the key's length.
-    let place = 16 + 4 + 8;
-    assert_eq!(bytes[place], b'k');
+    // Offset of the key: after the record's head, the caller's number and the key's length.
+    let offset = 16 + 4 + 8;
+    assert_eq!(bytes[offset], b'k');
     for bad in [0, b' ', b'\n', 127] {
         let mut forged = bytes.clone();
-        forged[place] = bad;
+        forged[offset] = bad;
         let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(23, "once.key")));
     }
@@ -255,7 +255,7 @@ fn a_full_block_hands_the_record_back_unharmed() {
 }
 
 #[test]
-fn a_builder_refuses_gaps_time_going_back_and_emptiness() {
+fn a_builder_refuses_gaps_time_going_back_and_empty_blocks() {
     let record = |sequence, ms| Record {
         sequence: Sequence::new(sequence),
         time: TimeMs::new(ms).unwrap(),
@@ -338,7 +338,7 @@ fn a_forged_header_is_refused_by_name_even_with_a_good_checksum() {
     assert_eq!(forge(12, &[255; 4]), Err(BlockFault::Count { counted: u32::MAX, found: 3 }));
     assert!(matches!(forge(24, &[255; 4]), Err(BlockFault::Length(_))));
     assert!(matches!(forge(24, &[0; 4]), Err(BlockFault::Length(_))));
-    // Of a record of its own, and of none at all.
+    // Results of a record of the block itself, and of no record at all.
     assert_eq!(forge(64, &[1]), Err(BlockFault::Results(Sequence::new(1))));
     assert_eq!(forge(72, &[1]), Err(BlockFault::Results(Sequence::ZERO)));
     let later = TimeMs::MAX.get().to_le_bytes();
@@ -355,7 +355,7 @@ fn a_forged_header_is_refused_by_name_even_with_a_good_checksum() {
 }
 
 #[test]
-fn a_block_follows_only_the_block_it_was_built_after() {
+fn a_block_follows_only_its_predecessor() {
     let blocks: Vec<Block> = chain(3, 2);
     assert_eq!(blocks[1].follows(&blocks[0].head()), Ok(()));
     let gap = blocks[2].follows(&blocks[0].head());

@@ -1,6 +1,7 @@
-//! Money is conserved to the unit, whatever becomes of a mutually exclusive event: fees, disputes,
-//! voiding and conversions together, in random lives, counted from what the effects tell and not
-//! from the exchange's own sums. And a conversion changes nobody's worth, however the event ends.
+//! Money is conserved to the unit through random lives of a mutually exclusive event, with fees,
+//! disputes, voiding and conversions together. It is counted from the effects, not from the
+//! exchange's own sums. And a conversion leaves every user's final worth as it would have been,
+//! however the event ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may stop
 
@@ -24,9 +25,9 @@ use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 
 const USERS_COUNT: u32 = 3;
 const EVENT: EventNo = EventNo(0);
-/// What each user has at first, in units: 30.00.
+/// Each user's first deposit, in units: 30.00.
 const DEPOSIT: Money = Money::new(3_000_000_000);
-/// Ticks of 1.00; a lot of a tick is a unit of money.
+/// Ticks in 1.00. One tick times one lot is one unit of money.
 const WHOLE: i128 = 100;
 /// Longer than any market's dispute window.
 const WINDOWS_OVER_MS: i64 = 3_000;
@@ -48,7 +49,7 @@ enum Move {
         ticks: u8,
         lots: u64,
     },
-    /// Some tenths of the sets that the user has of the markets that are picked.
+    /// Converts some tenths of the sets that the user holds of the picked markets.
     Convert {
         user: u32,
         picked: u8,
@@ -90,7 +91,7 @@ enum End {
 }
 
 impl End {
-    /// What a yes contract pays, in ticks.
+    /// The pay-out of a yes contract, in ticks.
     fn ticks(self) -> i128 {
         match self {
             End::Resolved(winner) => i128::from(winner.price_of_yes().get()),
@@ -109,17 +110,17 @@ impl End {
     }
 }
 
-/// What the effects have told so far.
+/// Totals counted from the effects so far.
 #[derive(Clone, Default)]
-struct Told {
+struct Totals {
     deposits: i128,
     accounts: BTreeMap<UserNo, i128>,
-    /// Lots of yes and of no.
+    /// Lots of yes and of no held.
     held: BTreeMap<(MarketNo, UserNo), (i128, i128)>,
-    /// Fees of trades, and what the sets left, less what was taken of it.
+    /// Trading fees and what converted sets left over, less the fees withdrawn.
     kept: i128,
     sets: i128,
-    /// What yes paid in the final markets, in ticks.
+    /// Pay-out of yes in the final markets, in ticks.
     paid: BTreeMap<MarketNo, i128>,
     seen: BTreeSet<&'static str>,
 }
@@ -132,8 +133,8 @@ fn money(money: Money) -> i128 {
     i128::from(money.get())
 }
 
-impl Told {
-    fn hear(&mut self, effect: &Effect) {
+impl Totals {
+    fn add(&mut self, effect: &Effect) {
         match effect {
             Effect::Deposited { amount, .. } => self.deposits += money(*amount),
             Effect::FeesTaken { amount, .. } => {
@@ -186,14 +187,14 @@ impl Told {
         }
     }
 
-    /// Yes and no contracts of users in a market.
+    /// All users' yes and no contracts in a market.
     fn held_in(&self, market: MarketNo) -> (i128, i128) {
         let held = self.held.range((market, UserNo(0))..=(market, UserNo(u32::MAX)));
         held.fold((0, 0), |sum, (_, (yes, no))| (sum.0 + yes, sum.1 + no))
     }
 
     /// Every unit deposited is in an account, behind a pair of contracts, behind a converted set,
-    /// or the venue's.
+    /// or belongs to the venue.
     fn conserved(&self, markets_count: u32) -> Result<(), String> {
         let mut total = self.accounts.values().sum::<i128>() + self.kept;
         for market in (0..markets_count).map(MarketNo) {
@@ -212,12 +213,12 @@ impl Told {
     }
 }
 
-/// A venue with one event, and what it told.
+/// A venue with one event, and the totals counted from its effects.
 #[derive(Clone)]
 struct Venue {
     exchange: Exchange,
     now: TimeMs,
-    told: Told,
+    totals: Totals,
     markets_count: u32,
 }
 
@@ -226,7 +227,7 @@ impl Venue {
         let mut venue = Venue {
             exchange: Exchange::new(),
             now: TimeMs::new(1_700_000_000_000).unwrap(),
-            told: Told::default(),
+            totals: Totals::default(),
             markets_count: u32::try_from(terms.len()).unwrap(),
         };
         venue.ask(Command::OpenVenue(Rules::current()));
@@ -251,18 +252,18 @@ impl Venue {
         venue
     }
 
-    /// Asks, and counts everything; a refusal is an answer like others.
+    /// Applies a command and checks conservation after it; false if it was refused.
     fn ask(&mut self, command: Command) -> bool {
         let sequence = self.exchange.sequence().next();
         let record = Record { sequence, time: self.now, once: None, command };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         for effect in &effects {
-            self.told.hear(effect);
+            self.totals.add(effect);
         }
-        let conserved = self.told.conserved(self.markets_count);
+        let conserved = self.totals.conserved(self.markets_count);
         assert_eq!(conserved, Ok(()), "{record:?}: {effects:?}");
-        assert_eq!(self.exchange.fees().get(), self.told.kept, "{record:?}: {effects:?}");
+        assert_eq!(self.exchange.fees().get(), self.totals.kept, "{record:?}: {effects:?}");
         !matches!(effects[..], [Effect::Refused(_)])
     }
 
@@ -283,8 +284,8 @@ impl Venue {
         self.exchange.purse(user, market).unwrap().position.no.free().unwrap()
     }
 
-    /// Some tenths of all sets that the user can make of the markets that are picked; `None` where
-    /// the user has none.
+    /// Some tenths of all sets that the user can make of the picked markets; `None` if there are
+    /// none.
     fn conversion(&self, user: UserNo, picked: u8, tenths: u64) -> Option<Conversion> {
         let picked = self.markets().filter(|market| picked >> market.0 & 1 == 1);
         let has = |market: &MarketNo| !self.free_no(user, *market).is_zero();
@@ -315,13 +316,13 @@ impl Venue {
                 self.ask(Command::CancelOrders { user: UserNo(user), market: None });
             }
             Move::TakeFees { user, tenths } => {
-                let before = self.told.kept;
+                let before = self.totals.kept;
                 let units = i64::try_from(before * i128::from(tenths) / 10).unwrap();
                 let amount = Money::new(units.max(1));
                 let taken = self.ask(Command::TakeFees { user: UserNo(user), amount });
                 let there = i128::from(amount.get()) <= before;
                 assert_eq!(taken, there, "{amount} of {before}");
-                self.told.see("fees refused", !taken);
+                self.totals.see("fees refused", !taken);
             }
             Move::Suspend { market } => {
                 self.ask(Command::SuspendMarket { market: of(market) });
@@ -342,7 +343,7 @@ impl Venue {
         }
     }
 
-    /// Ends what has not ended: nobody wins any more.
+    /// Resolves every market to no that is not resolved yet, so that all become final.
     fn wind_up(&mut self) {
         for market in self.markets() {
             if !matches!(self.status(market), MarketStatus::Resolved) {
@@ -352,14 +353,14 @@ impl Venue {
         self.later(WINDOWS_OVER_MS);
     }
 
-    /// What each user has, and the venue, after the event has ended so.
+    /// The final balances of the users, and of the venue, after the markets have ended this way.
     fn ended(mut self, ends: &[End]) -> (BTreeMap<UserNo, i128>, i128) {
         for (market, end) in self.markets().zip(ends) {
             assert!(self.ask(end.command(market)), "{market:?} does not end at {end:?}");
         }
         self.later(WINDOWS_OVER_MS);
-        assert_eq!(self.told.paid.len(), self.markets_count as usize);
-        (self.told.accounts, self.told.kept)
+        assert_eq!(self.totals.paid.len(), self.markets_count as usize);
+        (self.totals.accounts, self.totals.kept)
     }
 }
 
@@ -374,7 +375,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
 }
 
-/// Moves of a market's trading days, after which conversions can still be made.
+/// Moves while the markets trade; they leave conversions possible.
 fn trading() -> impl Strategy<Value = Move> {
     let (user, market) = (|| 0..USERS_COUNT, || 0_u32..12);
     let quantity = prop_oneof![(1_u64..4).prop_map(|whole| whole * 1_000_000), 1_u64..3_000_000];
@@ -396,7 +397,7 @@ fn end() -> impl Strategy<Value = End> {
     prop_oneof![2 => outcome().prop_map(End::Resolved), 1 => (0_u8..=100).prop_map(End::Voided)]
 }
 
-/// Moves of a market's last days.
+/// Moves around the markets' ends.
 fn ending() -> impl Strategy<Value = Move> {
     let market = || 0_u32..12;
     prop_oneof![
@@ -413,7 +414,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 #[test]
-fn every_unit_is_somewhere_through_any_life_of_an_event() {
+fn money_is_conserved_through_any_life_of_an_event() {
     let seen = RefCell::new(BTreeSet::new());
     let life =
         (terms(), prop::collection::vec(trading(), 1..60), prop::collection::vec(ending(), 0..24));
@@ -424,10 +425,10 @@ fn every_unit_is_somewhere_through_any_life_of_an_event() {
             prop_assert_eq!(venue.exchange.check(), Ok(()));
         }
         venue.wind_up();
-        prop_assert_eq!(venue.told.paid.len(), terms.len());
-        let Told { accounts, kept, deposits, seen: told, .. } = venue.told;
+        prop_assert_eq!(venue.totals.paid.len(), terms.len());
+        let Totals { accounts, kept, deposits, seen: new, .. } = venue.totals;
         prop_assert_eq!(accounts.values().sum::<i128>() + kept, deposits);
-        seen.borrow_mut().extend(told);
+        seen.borrow_mut().extend(new);
         Ok(())
     });
     lived.unwrap();
@@ -448,8 +449,8 @@ fn every_unit_is_somewhere_through_any_life_of_an_event() {
     assert_eq!(seen.into_inner(), expected);
 }
 
-/// Every way in which so many markets can end: one of them wins, none of them, and at prices that
-/// do not come to more than 1.00, which `cuts` are drawn for.
+/// Ways in which that many markets can end: one of them wins, none wins, or all are voided at
+/// prices that add up to at most 1.00, drawn from `cuts`.
 fn endings(markets_count: usize, cuts: &[[u8; 4]]) -> Vec<Vec<End>> {
     let resolved = |wins| End::Resolved(if wins { Outcome::Yes } else { Outcome::No });
     let winners = (0..=markets_count).map(|winner| {
@@ -460,7 +461,7 @@ fn endings(markets_count: usize, cuts: &[[u8; 4]]) -> Vec<Vec<End>> {
         let prices = cuts[..markets_count].iter().map(|cut| {
             let price = cut % (left + 1);
             left -= price;
-            // A market that ends at an end of the scale may as well have been resolved.
+            // A price of 0 is the same as resolving to no.
             if price == 0 { resolved(false) } else { End::Voided(price) }
         });
         prices.collect()
@@ -469,7 +470,7 @@ fn endings(markets_count: usize, cuts: &[[u8; 4]]) -> Vec<Vec<End>> {
 }
 
 #[test]
-fn a_conversion_changes_nobodys_worth_however_the_event_ends() {
+fn a_conversion_changes_no_users_final_worth_however_the_event_ends() {
     let converted = RefCell::new(0_u32);
     let life = (terms(), prop::collection::vec(trading(), 20..80), 0..USERS_COUNT, 1_u64..=10);
     let cuts = prop::array::uniform3(any::<[u8; 4]>());
@@ -490,7 +491,8 @@ fn a_conversion_changes_nobodys_worth_however_the_event_ends() {
             for ends in endings(terms.len(), &cuts) {
                 let (mut expected, kept) = venue.clone().ended(&ends);
                 let (got, kept_after) = after.clone().ended(&ends);
-                // What nobody wins of a set is the venue's, once its markets are in one hand.
+                // The share of a set that no winner takes goes to the venue, since it now holds the
+                // no contracts of all the set's markets.
                 let left = WHOLE - ends.iter().map(|end| end.ticks()).sum::<i128>();
                 *expected.get_mut(&user).unwrap() -= left * quantity;
                 prop_assert_eq!(&got, &expected, "{:?} ended as {:?}", asked, ends);

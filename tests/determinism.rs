@@ -1,5 +1,5 @@
-//! The same records give the same effects and the same state, to the byte: twice, after a restart
-//! at any point, and whatever was refused in between.
+//! The same records give the same effects and the same state, byte for byte: in a second run, after
+//! a restart at any point, and whatever commands were refused in between.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ use openoutcry::journal::{self, Journal};
 use commands::{Step, strategies};
 use recorded::records;
 
-/// What one record came to.
+/// Effects of one record, and the state's digest after it.
 type Came = (Vec<Effect>, StateDigest);
 
 fn apply(exchange: &mut Exchange, record: &Record) -> Came {
@@ -58,7 +58,7 @@ fn block_of(head: &Head, records: &[Record], recorded: Results) -> Block {
     builder.build(recorded).unwrap()
 }
 
-/// Leaves records in a store as the bytes of blocks, each acknowledged; where they end.
+/// Stores records as acknowledged blocks, as bytes; returns the head.
 fn keep(store: &mut MemoryStore, records: &[Record], block_records: usize) -> Head {
     let mut head = Head::START;
     let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
@@ -75,22 +75,23 @@ fn keep(store: &mut MemoryStore, records: &[Record], block_records: usize) -> He
     head
 }
 
-/// What a start makes of a journal, and the effects of each of its records.
+/// Replays a journal as a start does; also returns the effects of each record.
 fn read_back(journal: &MemoryJournal) -> (Replayer, Vec<Vec<Effect>>) {
-    let (mut replayer, mut told) = (Replayer::new(), Vec::new());
-    let tell = |_: &Record, effects: &[Effect]| told.push(effects.to_vec());
-    let head = journal::replay::replay(journal.read(Sequence::new(1)), &mut replayer, tell);
+    let (mut replayer, mut effects_by_record) = (Replayer::new(), Vec::new());
+    let collect = |_: &Record, effects: &[Effect]| effects_by_record.push(effects.to_vec());
+    let head = journal::replay::replay(journal.read(Sequence::new(1)), &mut replayer, collect);
     assert_eq!(head.as_ref(), Ok(journal.head()));
-    (replayer, told)
+    (replayer, effects_by_record)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(strategies::step(), 1..60)
 }
 
-/// Whether an effect changes the state. Texts do not, the exchange keeps none; nor does an order
-/// that comes and goes, an amend that asks for what stands, or a switch set to what it is.
-fn shows(effect: &Effect) -> bool {
+/// Whether an effect must change the digest. Effects on texts do not, since the exchange keeps
+/// none; nor need an order that never rests, an amend to the same terms, or a switch set to its
+/// current value.
+fn changes_digest(effect: &Effect) -> bool {
     match effect {
         Effect::Refused(_)
         | Effect::EventRevised { .. }
@@ -124,8 +125,8 @@ proptest! {
         prop_assert_eq!(once, twice);
     }
 
-    /// Everything goes through bytes: the first life's blocks into a store, the second life's
-    /// state out of it, and on.
+    /// Everything passes through bytes: the first run's blocks go into a store, the second run
+    /// replays them and goes on.
     #[test]
     fn a_restart_at_any_point_changes_nothing(
         steps in steps(),
@@ -140,9 +141,9 @@ proptest! {
 
         let (mut journal, recovered) = StoredJournal::over(store).unwrap();
         prop_assert_eq!(recovered.head, head);
-        let (mut replayer, told) = read_back(&journal);
+        let (mut replayer, effects_by_record) = read_back(&journal);
         let expected: Vec<_> = straight[..cut].iter().map(|(effects, _)| effects).collect();
-        prop_assert_eq!(told.iter().collect::<Vec<_>>(), expected);
+        prop_assert_eq!(effects_by_record.iter().collect::<Vec<_>>(), expected);
         if let Some((_, digest)) = straight[..cut].last() {
             prop_assert_eq!(&replayer.exchange().digest().unwrap(), digest);
         }
@@ -151,12 +152,12 @@ proptest! {
         for some in records[cut..].chunks(block_records) {
             let block = block_of(journal.head(), some, replayer.results());
             let durable = journal.append(block).unwrap();
-            let tell = |record: &Record, effects: &[Effect]| {
+            let collect = |record: &Record, effects: &[Effect]| {
                 let (expected, _) = ahead.next().unwrap();
                 assert_eq!(effects, expected, "{record:?}");
             };
             let blocks = std::iter::once(Ok(durable));
-            journal::replay::replay(blocks, &mut replayer, tell).unwrap();
+            journal::replay::replay(blocks, &mut replayer, collect).unwrap();
         }
         prop_assert!(ahead.next().is_none());
         let (again, _) = read_back(&journal);
@@ -166,7 +167,7 @@ proptest! {
         prop_assert_eq!(again.results(), replayer.results());
     }
 
-    /// Told apart by putting a clock that finds nothing due in the record's place.
+    /// For comparison, the same record is replaced by a clock command that finds nothing due.
     #[test]
     fn the_digest_shows_every_change_and_no_refusal(steps in steps()) {
         let (mut exchange, mut beats) = (Exchange::new(), BTreeMap::new());
@@ -177,23 +178,23 @@ proptest! {
             let (nothing, without) = apply(&mut idle, &clock);
             let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
             let as_it_stood = match effects[..] {
-                // Asked for twice within a millisecond.
+                // The same heartbeat, set twice within a millisecond.
                 [Effect::HeartbeatSet { user, until }] => beats.insert(user, until) == Some(until),
                 _ => false,
             };
             if !nothing.is_empty() && !matches!(nothing[..], [Effect::Refused(_)]) {
-                continue; // Something was due: the two are not comparable.
+                continue; // Something was due, so the two states are not comparable.
             }
             if refused {
                 prop_assert_eq!(digest, without, "a refusal left a trace: {:?}", record);
-            } else if !as_it_stood && effects.iter().any(shows) {
+            } else if !as_it_stood && effects.iter().any(changes_digest) {
                 prop_assert_ne!(digest, without, "the digest does not show {:?}", record);
             }
         }
     }
 }
 
-/// Orders that differ in one thing.
+/// Orders that each differ from the others in one thing.
 fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
     let plain = PlaceOrder::plain(
         user,
@@ -208,7 +209,7 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
         plain.clone(),
         PlaceOrder { user: UserNo(2), ..plain.clone() },
         PlaceOrder { market: MarketNo(0), ..plain.clone() },
-        // The same bet at the same price, in other words.
+        // The same bet at the same price, stated on the other outcome.
         PlaceOrder { wording: no, price: plain.price.complement(), ..plain.clone() },
         PlaceOrder { price: Tick::new(41).unwrap(), ..plain.clone() },
         PlaceOrder { quantity: Lots::contracts(3), ..plain.clone() },
@@ -224,7 +225,7 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
     ]
 }
 
-/// Commands, each possible in the same state, that differ in one thing.
+/// Commands possible in the same state, each differing from another in one thing.
 fn commands_alike() -> Vec<Command> {
     let (user, market) = (UserNo(1), MarketNo(1));
     let key = |role, byte| Command::AddKey {
@@ -273,9 +274,9 @@ fn commands_alike() -> Vec<Command> {
     alike
 }
 
-/// Commands that differ in one thing leave states that differ.
+/// Commands that differ in one thing must leave different digests.
 #[test]
-fn the_digest_tells_like_from_alike() {
+fn similar_commands_leave_different_digests() {
     let alike = commands_alike();
     let (mut before, _) = replay(&records(&[]));
     let first_key = Command::AddKey {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Looks at the journal from outside, by strace: whether every append is on disk before it returns,
-# whether names are synced when a journal, an archive or an export is made, whether what the replay
-# tool makes or imports is on disk before it has its name or opens, whether sled ever opens a file
-# in blobs/, and what a failing disk leads to. Prints PASS or FAIL.
+# Checks the journal's system calls with strace: every append is on disk before it returns; folder
+# entries are synced when a journal, an archive or an export is made; files made by the replay tool
+# are on disk before they get their name, and imports before they open; sled never opens a file in
+# blobs/; and a failing disk is handled. Prints PASS or FAIL.
 #
 #     tests/durability.sh [PROGRAM [TOOL]]     PROGRAM: examples/journal_append.rs, built
 #                                              TOOL: openoutcry-replay, built
@@ -69,7 +69,7 @@ for line in open(trace, errors="replace"):
         synced_since = True
     if name == "fsync" and done:
         named.add(target)
-    # What was named in a folder before is not covered by a sync before it.
+    # A new entry makes the folder unsynced again.
     if name == "mkdir" and rest.startswith(f'"{parent}/archive"'):
         named.discard(parent)
     if name == "openat" and "O_CREAT" in rest and "/archive/" in rest:
@@ -116,7 +116,8 @@ sys.exit(1 if faults else 0)
 PYTHON
 status=$?
 
-# A disk that fails the sync of the fifth append, once: refused, stopped, and gone after a restart.
+# The sync of the fifth append fails once: the append is refused, the journal stops, and after a
+# restart the block is gone.
 # Opening syncs twice, so the append's sync is the call after those.
 strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=7 -o "$work/trace" \
     "$program" "$work/sick" 7 >"$work/out" 2>&1 || status=1
@@ -135,8 +136,8 @@ strace -f -y -e trace=pwrite64,fsync -o "$work/trace" "$program" "$work/sick" 1 
     cat "$work/out" "$work/again"
 }
 
-# What the failed sync left in memory only is written again before sled reads it: the first write
-# to db covers it from its beginning, and a sync follows.
+# After a failed sync the page cache may differ from the disk, so the next start rewrites db before
+# sled reads it: the first write begins at offset 0, and a sync follows.
 if grep "/sick/journal/db>" "$work/trace" | head -2 | tr '\n' ' ' |
     grep -q "pwrite64.*, 0) = .*fsync(.*= 0"; then
     echo "  after a failed sync the store's file is written and synced again: yes"
@@ -146,7 +147,7 @@ else
     head -5 "$work/trace"
 fi
 
-# The marker's sync fails too: nobody can know, and that is what is said.
+# The marker's sync fails too: then the outcome is unknown, and is reported as such.
 strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=7+ -o "$work/trace" \
     "$program" "$work/sicker" 6 >"$work/out" 2>&1 || status=1
 if grep -q "^failed APPEND_UNKNOWN" "$work/out"; then
@@ -156,7 +157,7 @@ else
     cat "$work/out"
 fi
 
-# A full disk: the log cannot be written.
+# A full disk: the write-ahead log cannot be written.
 strace -f -e trace=pwrite64 -P "$work/full/wal" -e inject=pwrite64:error=ENOSPC:when=4+ \
     -o "$work/trace" "$program" "$work/full" 60 >"$work/out" 2>&1 || true
 "$program" "$work/full" 0 >"$work/again" 2>&1 || status=1
@@ -169,7 +170,7 @@ else
     cat "$work/out" "$work/again"
 fi
 
-# A half of the log is written over only once sled's file was synced behind it.
+# A half of the log is overwritten only after sled's file, with the same blocks, has been synced.
 strace -f -y -e trace=pwrite64,fdatasync -P "$work/long/wal" -P "$work/long/journal/db" \
     -o "$work/trace" "$program" "$work/long" 22000 >"$work/out" 2>&1 || status=1
 python3 - "$work/trace" <<'PYTHON' || status=1
@@ -185,7 +186,7 @@ for line in open(sys.argv[1], errors="replace"):
         synced = max(synced, under_way.pop(thread, 0))
     written = re.search(r"/wal>, .*, (\d+)(\) += | <unfinished)", line)
     if written and int(written[1]) // (1 << 20) != half:
-        # One that began after the turn before this one has ended by now.
+        # A sync that began after the previous switch of halves must have ended by now.
         faults += synced < turns
         half, turns = 1 - half, turns + 1
 sound = "no" if faults or turns < 2 else "yes"
@@ -193,7 +194,7 @@ print(f"  {turns} turns of the log, each after a sync of sled's file: {sound}")
 sys.exit(sound == "no")
 PYTHON
 
-# Where sled's file could not be synced behind the log, it is written again before sled reads it.
+# If sled's file could not be synced before the stop, it is rewritten before sled reads it.
 "$program" "$work/behind" 3 >"$work/out" 2>&1 || status=1
 touch "$work/behind/unsettled"
 strace -f -y -e trace=pwrite64,fsync -P "$work/behind/journal/db" -o "$work/trace" \
@@ -207,9 +208,9 @@ else
     head -3 "$work/trace"
 fi
 
-# What the replay tool makes: a file is on disk before it gets its name, and its name before the
-# answer; a directory that is imported into says so on disk before anything else is in it, for as
-# long as not all of it is on disk.
+# Files made by the replay tool are on disk before they get their name, and the name before the tool
+# reports success. A directory being imported into has a durable marker before anything else is in
+# it, until the whole import is on disk.
 golden=tests/golden/v1/amend.journal
 mkdir "$work/made"
 calls=openat,write,pwrite64,pwritev,fsync,fdatasync,rename,mkdir,unlink,unlinkat
@@ -226,7 +227,7 @@ made = work + "/made"
 
 
 def steps(trace):
-    """The calls in the order in which they ended: name, rest, the path of the first descriptor."""
+    """The calls in the order of their ends: name, rest, the path of the first descriptor."""
     begun = {}
     for line in open(trace, errors="replace"):
         thread, line = line.rstrip().split(None, 1)
@@ -243,7 +244,7 @@ def steps(trace):
 
 
 def look(trace, check):
-    """Tells `check` of each call, with the files and folders that are not on disk before it."""
+    """Passes each call to `check`, with the files and folders not yet on disk before it."""
     files, folders, faults = set(), set(), []
     for name, rest, path in steps(trace):
         paths = [p for p in re.findall(r'"([^"]*)"', rest) if p.startswith(made + "/")]

@@ -1,4 +1,4 @@
-//! The engine from outside: what callers may rely on, with stores that fail and stores that wait.
+//! The engine's promises to its callers, tested with stores that fail and stores that block.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
@@ -26,7 +26,7 @@ use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
 use openoutcry::projection::ReadModel;
 
-/// A store that survives its journal, can be told to fail, and can be made to wait.
+/// A store that outlives its journal, fails on request, and can block its writes.
 #[derive(Clone)]
 struct TestStore(Arc<Shared>);
 
@@ -124,7 +124,7 @@ fn available(engine: &Engine) -> i64 {
 }
 
 #[tokio::test]
-async fn whoever_has_an_answer_finds_it_in_every_read() {
+async fn an_answered_command_is_visible_in_every_later_read() {
     let running = TestStore::new().start();
     let engine = running.engine();
     opened(&engine).await;
@@ -151,9 +151,9 @@ async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
     assert_eq!(again.sequence, answer.sequence());
 }
 
-/// A moment that is over is answered once its last block is on disk, however long that takes.
+/// A read as of a past moment waits until the last block of that moment is on disk.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_at_a_moment_waits_for_the_block_that_is_being_written() {
+async fn a_question_about_a_moment_waits_for_the_block_being_written() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
@@ -176,29 +176,33 @@ async fn what_was_at_a_moment_waits_for_the_block_that_is_being_written() {
     running.stop().unwrap();
 }
 
-/// What the meter tells of live commands: how many, and of how many blocks.
-fn told(running: &Running) -> (u64, u64) {
+/// Live commands and appended blocks, as counted by the meter.
+fn counted(running: &Running) -> (u64, u64) {
     let meter = Arc::clone(running.engine().meter());
     let commands = meter.matcher.commands().map(|(_, _, count)| count).sum();
     (commands, meter.sequencer.append.read().count())
 }
 
 #[tokio::test]
-async fn what_is_replayed_is_not_told_as_new_work() {
+async fn replayed_records_are_not_counted_as_live_commands() {
     let store = TestStore::new();
     let first = store.start();
     opened(&first.engine()).await;
     let head = first.engine().read().watermark();
-    assert_eq!(told(&first), (head.get(), head.get()), "each waited for, so each in its own block");
+    assert_eq!(
+        counted(&first),
+        (head.get(), head.get()),
+        "each waited for, so each in its own block"
+    );
     first.stop().unwrap();
     let second = store.start();
-    assert_eq!(told(&second), (0, 0));
+    assert_eq!(counted(&second), (0, 0));
     let meter = Arc::clone(second.engine().meter());
     let progress = meter.replay_progress();
     assert_eq!((progress.applied, progress.head), (head, head));
     assert_eq!(meter.sequencer.journal_head(), head);
     second.engine().submit(deposit(1)).await.unwrap();
-    assert_eq!((told(&second), meter.sequencer.journal_head()), ((1, 1), head.next()));
+    assert_eq!((counted(&second), meter.sequencer.journal_head()), ((1, 1), head.next()));
     second.stop().unwrap();
 }
 
@@ -250,7 +254,7 @@ async fn a_failed_sync_refuses_closes_the_intake_and_loses_nothing_answered() {
     assert_eq!(available(&engine), 5, "reads go on");
     assert_eq!(running.stop().unwrap().halted, Some(HaltReason::JournalFailed));
 
-    // The refused block had reached the store. It must not come back.
+    // The refused block had reached the store, but must not come back at the restart.
     let running = store.start();
     assert_eq!(available(&running.engine()), 5);
     running.engine().submit(deposit(1)).await.unwrap();
@@ -259,7 +263,7 @@ async fn a_failed_sync_refuses_closes_the_intake_and_loses_nothing_answered() {
 }
 
 #[tokio::test]
-async fn when_even_the_mark_fails_the_caller_is_told_that_nobody_knows() {
+async fn a_failed_append_that_cannot_be_marked_is_answered_outcome_unknown() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
@@ -298,7 +302,7 @@ async fn a_full_intake_refuses_at_once_and_the_rest_is_answered() {
 }
 
 #[tokio::test]
-async fn stopping_answers_what_was_taken_in() {
+async fn stopping_answers_every_command_already_accepted() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
@@ -313,7 +317,7 @@ async fn stopping_answers_what_was_taken_in() {
 }
 
 #[tokio::test]
-async fn a_look_sees_what_its_own_record_made_and_nothing_later() {
+async fn a_look_sees_the_state_right_after_its_own_record() {
     let running = TestStore::new().start();
     let engine = running.engine();
     opened(&engine).await;
@@ -325,7 +329,7 @@ async fn a_look_sees_what_its_own_record_made_and_nothing_later() {
     let mut looks: Vec<_> = looks.map(|look| Box::pin(look)).collect();
     let mut handed_in = Vec::new();
     for look in &mut looks {
-        // The first poll hands the command in, so that many share a block.
+        // The first poll submits the command, so that many commands share a block.
         handed_in.push(polled_once(look).await);
     }
     for (deposits, (look, early)) in (1..).zip(looks.into_iter().zip(handed_in)) {
@@ -359,7 +363,7 @@ fn status(engine: &Engine) -> MarketStatus {
 }
 
 #[tokio::test]
-async fn a_deadline_closes_its_market_though_nobody_asks() {
+async fn a_deadline_closes_its_market_without_any_command() {
     let running = TestStore::new().start();
     let engine = running.engine();
     opened(&engine).await;
@@ -374,7 +378,7 @@ async fn a_deadline_closes_its_market_though_nobody_asks() {
     running.stop().unwrap();
 }
 
-/// One block a command, then many at once: each block carries what the matcher had come to.
+/// One command per block, then many at once: each block carries the matcher's results so far.
 #[tokio::test]
 async fn blocks_record_the_results_that_their_callers_were_given() {
     let store = TestStore::new();
@@ -395,7 +399,7 @@ async fn blocks_record_the_results_that_their_callers_were_given() {
     let mut ends = vec![Sequence::ZERO];
     for block in journal.read(Sequence::new(1)) {
         let block = block.unwrap();
-        // Whoever waits for each answer finds it in the very next block.
+        // A caller that waits for each answer sees its result recorded in the very next block.
         if block.last() <= Sequence::new(22) {
             assert_eq!(Some(&block.recorded().through), ends.last());
         }
@@ -409,7 +413,7 @@ async fn blocks_record_the_results_that_their_callers_were_given() {
 }
 
 #[tokio::test]
-async fn after_a_start_what_is_due_comes_before_what_is_asked() {
+async fn after_a_start_due_clock_work_precedes_new_commands() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();

@@ -1,5 +1,5 @@
-//! All small inputs: every sequence of a few commands from a small alphabet, against the naive
-//! twin. What random commands may miss for years, a short sequence shows if there is one.
+//! Every sequence of a few commands from a small alphabet, against the naive twin. A rare
+//! combination that random commands may never hit is covered here for certain, if it is short.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,18 +33,19 @@ const MODES: [SelfTradePrevention; 3] = [
     SelfTradePrevention::CancelBoth,
 ];
 
-/// One venue kept twice, with the records so far.
+/// The same venue in the exchange and in its twin, with the records so far.
 #[derive(Clone)]
 struct Pair {
     exchange: Exchange,
     twin: Naive,
-    /// Those that every sequence begins with, shared, and its own.
+    /// The records that every sequence begins with, shared between copies; then those of this
+    /// sequence.
     opening: Rc<Vec<Record>>,
     records: Vec<Record>,
 }
 
 impl Pair {
-    /// Users with `balances` contracts' worth of money, and one market.
+    /// Opens a venue with one market, and users with money for `balances` contracts at 1.00.
     fn open(balances: &[i64]) -> Pair {
         let mut pair = Pair {
             exchange: Exchange::new(),
@@ -64,7 +65,7 @@ impl Pair {
         pair.opened()
     }
 
-    /// Takes what was asked so far for the opening of every sequence.
+    /// Makes all records so far the common opening of every sequence.
     fn opened(mut self) -> Pair {
         let mut opening = self.opening.to_vec();
         opening.append(&mut self.records);
@@ -76,24 +77,24 @@ impl Pair {
         script::print(&[&self.opening[..], &self.records[..]].concat())
     }
 
-    /// Asks both, and stops the test with a script where they differ.
+    /// Applies a command to both, and panics with a script where they differ.
     fn ask(&mut self, command: Command) -> Vec<Effect> {
         let sequence = Sequence::new(self.twin.sequence + 1);
         let record = Record { sequence, time: TimeMs::default(), once: None, command };
-        let told = self.twin.apply(&record);
+        let expected = self.twin.apply(&record);
         self.records.push(record);
         let mut effects = Vec::new();
         let applied = self.exchange.apply(self.records.last().unwrap(), &mut effects);
         let same = applied
             .map_err(|broken| broken.to_string())
-            .and_then(|()| compare::same_answer(&effects, &self.twin, &told));
+            .and_then(|()| compare::same_answer(&effects, &self.twin, &expected));
         if let Err(difference) = same {
             panic!("{difference}\n{}", self.script());
         }
         effects
     }
 
-    /// Checks what is always true, then lets the market pay, which shows what everyone holds.
+    /// Checks the invariants, then resolves the market: the pay-outs show what everyone holds.
     fn settle(&mut self, winner: Outcome) {
         let holds = |pair: &Pair| {
             let checked = pair.exchange.check().map_err(|broken| broken.to_string());
@@ -111,7 +112,7 @@ fn draft() -> MarketDraft {
     MarketDraft::plain(TimeMs::MAX)
 }
 
-/// A letter of an alphabet. Orders are named by their place in the sequence.
+/// A letter of an alphabet. Cancels and amends name orders by their index in the sequence.
 #[derive(Debug, Clone, Copy)]
 enum Letter {
     Order { user: u32, up: bool, price: u8, lots: u64, life: TimeInForce },
@@ -120,7 +121,7 @@ enum Letter {
 }
 
 impl Letter {
-    /// The command; the orders of the sequence so far are numbered from `first`.
+    /// The command; the sequence's first record has number `first`.
     fn command(self, first: u64, mode: SelfTradePrevention, twin: &Naive) -> Command {
         let tick = |price| Tick::new(price).unwrap();
         let named = |nth: usize| {
@@ -132,7 +133,8 @@ impl Letter {
             Letter::Order { user, up, price, lots, life } => Command::PlaceOrder(PlaceOrder {
                 user: UserNo(user),
                 market: MARKET,
-                // One user speaks of yes, the other of no: the views of the book are tried too.
+                // One user states orders on yes, the other on no, so that both views of the book
+                // are tested.
                 wording: if user == 0 {
                     Wording { outcome: Outcome::Yes, side: if up { Side::Buy } else { Side::Sell } }
                 } else {
@@ -162,7 +164,7 @@ impl Letter {
     }
 }
 
-/// Every order of two users at these prices, of two quantities, with these lives.
+/// Every order of two users at these prices, of two quantities, with these times in force.
 fn orders(prices: &[u8], lives: &[TimeInForce]) -> Vec<Letter> {
     let mut letters = Vec::new();
     for user in [0, 1] {
@@ -179,7 +181,8 @@ fn orders(prices: &[u8], lives: &[TimeInForce]) -> Vec<Letter> {
     letters
 }
 
-/// The alphabets of three orders: all of it where the build is fast, else fewer before the last.
+/// The alphabets of three orders. Debug builds are slow, so there only the last order takes all
+/// letters.
 fn three_orders() -> [Vec<Letter>; 3] {
     let all =
         orders(&[40, 50, 60], &[GTC, TimeInForce::ImmediateOrCancel, TimeInForce::FillOrKill]);
@@ -187,7 +190,7 @@ fn three_orders() -> [Vec<Letter>; 3] {
     [few.clone(), few, all]
 }
 
-/// What shakes one queue: orders that join it, sweep it, leave it and move in it.
+/// Letters that work on one queue: orders that join it, sweep it, leave it and move in it.
 fn queue() -> Vec<Letter> {
     let order = |user, up, price, lots| Letter::Order { user, up, price, lots, life: GTC };
     let mut letters = vec![
@@ -205,7 +208,7 @@ fn queue() -> Vec<Letter> {
     letters
 }
 
-/// Goes through every sequence of one letter of each alphabet; answers how many there were.
+/// Applies every sequence of one letter from each alphabet; returns the number of sequences.
 fn walk(pair: &Pair, alphabets: &[Vec<Letter>], mode: SelfTradePrevention, first: u64) -> u64 {
     let Some((letters, rest)) = alphabets.split_first() else {
         let winner =
@@ -223,7 +226,7 @@ fn walk(pair: &Pair, alphabets: &[Vec<Letter>], mode: SelfTradePrevention, first
     sequences
 }
 
-/// Goes through all sequences, says how many, and sees that none was left out.
+/// Applies all sequences, prints their number, and checks that none was left out.
 fn walk_all(pair: &Pair, alphabets: &[Vec<Letter>], modes: &[SelfTradePrevention]) {
     let first = pair.twin.sequence + 1;
     let walked: u64 = modes.iter().map(|mode| walk(pair, alphabets, *mode, first)).sum();
@@ -234,7 +237,7 @@ fn walk_all(pair: &Pair, alphabets: &[Vec<Letter>], modes: &[SelfTradePrevention
 
 #[test]
 fn all_short_sequences_of_orders() {
-    // The first user cannot pay for everything.
+    // The first user cannot afford every order.
     walk_all(&Pair::open(&[120, 1_000]), &three_orders(), &MODES);
 }
 
@@ -251,7 +254,7 @@ fn all_short_sequences_of_orders_of_holders() {
 }
 
 #[test]
-fn all_sequences_that_shake_one_queue() {
+fn all_short_sequences_within_one_price_level() {
     let depth = if cfg!(debug_assertions) { 4 } else { 6 };
     walk_all(&Pair::open(&[1_000, 1_000]), &vec![queue(); depth], &MODES[..1]);
 }

@@ -1,8 +1,8 @@
-//! Recorded flow of real venues, played straight through the exchange: fills, books, positions
-//! and pay-outs must be those that the recording's authors worked out on their own.
+//! Recorded order flow of real venues, replayed through the exchange: fills, books, positions and
+//! pay-outs must equal those that the recordings' authors computed independently.
 //!
-//! The committed sample is always played; the larger sets only where they are at hand, in
-//! `../shared/data/flow` or the folder that `OPENOUTCRY_FLOW_DIR` names.
+//! The committed sample is always replayed; the larger sets only if present in
+//! `../shared/data/flow` or in the folder named by `OPENOUTCRY_FLOW_DIR`.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -21,14 +21,14 @@ use openoutcry::flow::lines::Source;
 use openoutcry::flow::rows::{Action, BookLevel, BookRow, FillRow, PositionRow, Row};
 use openoutcry::flow::{Flow, FlowError, FlowLine, Gross, LineNo, Merged, OrderRef, sample};
 
-/// Lines between two checks of what is always true.
+/// Lines between two checks of the exchange's invariants.
 const CHECK_EVERY: usize = 20_000;
 
-/// What a fill looks like in the expectations.
+/// A fill: line, taker, maker, the taker's outcome, price in it, lots.
 type Fill = (u32, u64, u64, Outcome, u8, u64);
 
-/// A venue that plays a flow.
-struct Floor<'a> {
+/// A venue that replays a flow.
+struct FlowVenue<'a> {
     flow: &'a Flow,
     exchange: Exchange,
     effects: Vec<Effect>,
@@ -42,10 +42,10 @@ struct Floor<'a> {
     realised: BTreeMap<(usize, usize), i128>,
 }
 
-impl<'a> Floor<'a> {
-    /// A venue with the flow's accounts, each with money enough, and its markets.
-    fn open(flow: &'a Flow) -> Floor<'a> {
-        let mut floor = Floor {
+impl<'a> FlowVenue<'a> {
+    /// Opens a venue with the flow's markets, and its accounts with enough money each.
+    fn open(flow: &'a Flow) -> FlowVenue<'a> {
+        let mut venue = FlowVenue {
             flow,
             exchange: Exchange::new(),
             effects: Vec::new(),
@@ -56,21 +56,21 @@ impl<'a> Floor<'a> {
             made: BTreeMap::new(),
             realised: BTreeMap::new(),
         };
-        floor.ask(Command::OpenVenue(Rules::current()));
+        venue.ask(Command::OpenVenue(Rules::current()));
         let amount = flow.need_max().unwrap().plus(Money::new(1)).unwrap();
         for (number, name) in (0..).zip(flow.accounts()) {
             let (profile_name, profile_pic) = (name.to_string(), String::new());
-            floor.ask(Command::CreateUser { profile_name, profile_pic });
-            floor.ask(Command::Deposit { user: UserNo(number), amount });
+            venue.ask(Command::CreateUser { profile_name, profile_pic });
+            venue.ask(Command::Deposit { user: UserNo(number), amount });
         }
         for (number, _) in (0..).zip(flow.markets()) {
-            floor.ask(Command::CreateMarket(Box::new(draft())));
-            floor.ask(Command::PublishMarket { market: MarketNo(number) });
+            venue.ask(Command::CreateMarket(Box::new(draft())));
+            venue.ask(Command::PublishMarket { market: MarketNo(number) });
         }
-        floor
+        venue
     }
 
-    /// Applies a command, which must not be refused, and keeps what its effects say.
+    /// Applies a command, which must not be refused, and keeps the positions from its effects.
     fn ask(&mut self, command: Command) {
         let sequence = self.exchange.sequence().next();
         let record = Record { sequence, time: self.time, once: None, command };
@@ -84,7 +84,7 @@ impl<'a> Floor<'a> {
                     let gross = Gross {
                         yes_lots: i128::from(yes.held.get()),
                         no_lots: i128::from(no.held.get()),
-                        // What came in, less what went out, sold or still held.
+                        // Realised result less the cost of what is still held is the net cash flow.
                         cash_units: realised.get() - cost,
                     };
                     let key = (market.index(), user.index());
@@ -143,7 +143,8 @@ impl<'a> Floor<'a> {
         market.book.levels(side).map(level).collect()
     }
 
-    /// Plays the whole flow; every book that is stated on the way must be ours. Answers how many.
+    /// Replays the whole flow; every book recorded on the way must equal the exchange's. Returns
+    /// the number of books compared.
     fn play_all(&mut self, books: &[BookRow]) -> usize {
         let mut stated: BTreeMap<LineNo, Vec<&BookRow>> = BTreeMap::new();
         for book in books {
@@ -175,10 +176,10 @@ fn rows<T: Row>(source: Source) -> Vec<T> {
     source.rows().map(|row| row.unwrap().1).collect()
 }
 
-/// Plays a flow and compares its fills and books; the venue is left as it stands at the end.
-fn compare<'a>(flow: &'a Flow, fills: &[FillRow], books: &[BookRow]) -> Floor<'a> {
-    let mut floor = Floor::open(flow);
-    assert_eq!(floor.play_all(books), books.len(), "books compared");
+/// Replays a flow and compares its fills and books; returns the venue as of the end.
+fn compare<'a>(flow: &'a Flow, fills: &[FillRow], books: &[BookRow]) -> FlowVenue<'a> {
+    let mut venue = FlowVenue::open(flow);
+    assert_eq!(venue.play_all(books), books.len(), "books compared");
     let expected: Vec<Fill> = fills
         .iter()
         .map(|fill| {
@@ -186,31 +187,31 @@ fn compare<'a>(flow: &'a Flow, fills: &[FillRow], books: &[BookRow]) -> Floor<'a
             (line.0, taker.0, maker.0, *outcome, price.get(), quantity.get())
         })
         .collect();
-    for (ours, theirs) in floor.fills.iter().zip(&expected) {
+    for (ours, theirs) in venue.fills.iter().zip(&expected) {
         assert_eq!(ours, theirs);
     }
-    assert_eq!(floor.fills.len(), expected.len(), "fills made");
+    assert_eq!(venue.fills.len(), expected.len(), "fills made");
     println!("{} lines, {} fills, {} books", flow.lines().len(), expected.len(), books.len());
-    floor
+    venue
 }
 
-/// Compares what each account made of each market.
-fn compare_positions(floor: &Floor, positions: &[PositionRow]) {
-    let unit = floor.flow.position_unit();
-    let mut others = floor.made.clone();
+/// Compares each account's net holdings and cash in each market.
+fn compare_positions(venue: &FlowVenue, positions: &[PositionRow]) {
+    let unit = venue.flow.position_unit();
+    let mut others = venue.made.clone();
     for row in positions {
-        let market = floor.flow.market(&row.market).unwrap().0;
-        let account = floor.flow.account(&row.account).unwrap().0;
+        let market = venue.flow.market(&row.market).unwrap().0;
+        let account = venue.flow.account(&row.account).unwrap().0;
         let ours = others.remove(&(market, account)).unwrap_or_default();
         assert_eq!(ours, row.gross(unit).merged(), "{row:?}");
     }
-    // Whoever is not named has made nothing.
+    // Accounts that are not listed must end flat.
     others.retain(|_, made| *made != Merged::default());
     assert!(others.is_empty(), "not expected: {others:?}");
     assert!(!positions.is_empty());
 }
 
-/// The result of a market and what an account won or lost by it.
+/// The result of a market and the profit or loss of an account in it.
 struct Won {
     market: String,
     account: String,
@@ -234,21 +235,21 @@ impl Row for Won {
     }
 }
 
-/// Settles every market that has a result; profit and loss must be as expected, to the unit.
-fn compare_winnings(floor: &mut Floor, rows: &[Won]) {
-    let unit = floor.flow.position_unit().lots();
+/// Settles every market that has a result; profit and loss must equal the expected, to the unit.
+fn compare_winnings(venue: &mut FlowVenue, rows: &[Won]) {
+    let unit = venue.flow.position_unit().lots();
     let results: BTreeMap<&str, Outcome> =
         rows.iter().filter_map(|row| Some((row.market.as_str(), row.result?))).collect();
     for (name, winner) in &results {
-        let market = MarketNo(u32::try_from(floor.flow.market(name).unwrap().0).unwrap());
-        floor.ask(Command::ResolveMarket { market, winner: *winner });
+        let market = MarketNo(u32::try_from(venue.flow.market(name).unwrap().0).unwrap());
+        venue.ask(Command::ResolveMarket { market, winner: *winner });
     }
-    floor.exchange.check().unwrap();
+    venue.exchange.check().unwrap();
     let mut sum = 0;
     for row in rows.iter().filter(|row| row.result.is_some()) {
-        let market = floor.flow.market(&row.market).unwrap().0;
-        let account = floor.flow.account(&row.account).unwrap().0;
-        let ours = floor.realised.get(&(market, account)).copied().unwrap_or_default();
+        let market = venue.flow.market(&row.market).unwrap().0;
+        let account = venue.flow.account(&row.account).unwrap().0;
+        let ours = venue.realised.get(&(market, account)).copied().unwrap_or_default();
         assert_eq!(ours, row.pnl * unit, "{} of {}", row.account, row.market);
         sum += ours;
     }
@@ -256,27 +257,27 @@ fn compare_winnings(floor: &mut Floor, rows: &[Won]) {
 }
 
 #[test]
-fn the_sample_comes_out_as_recorded() {
+fn the_sample_replays_as_recorded() {
     let flow = Flow::read(sample::flow(), None).unwrap();
     compare(&flow, &rows(sample::fills()), &rows(sample::books()));
 }
 
 #[test]
-fn the_smoke_set_comes_out_as_recorded() {
+fn the_smoke_set_replays_as_recorded() {
     play_set("smoke", "jsonl");
 }
 
 #[test]
-fn the_gold_windows_come_out_as_recorded() {
+fn the_gold_windows_replay_as_recorded() {
     play_set("kalshi-gold-1800-2045", "jsonl.gz");
 }
 
 #[test]
-fn the_hockey_game_comes_out_as_recorded() {
+fn the_hockey_game_replays_as_recorded() {
     play_set("polymarket-nhl-0130", "jsonl.gz");
 }
 
-/// Plays a set from the folder of large sets, where there is one.
+/// Replays a set from the folder of large sets, if it is present.
 fn play_set(name: &str, suffix: &str) {
     let folder = std::env::var_os("OPENOUTCRY_FLOW_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/flow"),
@@ -289,9 +290,9 @@ fn play_set(name: &str, suffix: &str) {
     }
     let open = |kind: &str| Source::open(&path(kind)).unwrap();
     let flow = Flow::read(open("flow"), None).unwrap();
-    let mut floor = compare(&flow, &rows(open("fills")), &rows(open("books")));
+    let mut venue = compare(&flow, &rows(open("fills")), &rows(open("books")));
     if path("positions").exists() {
-        compare_positions(&floor, &rows(open("positions")));
-        compare_winnings(&mut floor, &rows(open("positions")));
+        compare_positions(&venue, &rows(open("positions")));
+        compare_winnings(&mut venue, &rows(open("positions")));
     }
 }

@@ -1,4 +1,4 @@
-//! journal-format.md, executed: its tables against the code, its example there and back, and the
+//! journal-format.md, tested: its tables against the code, its example decoded and encoded, and the
 //! Python reader that was written from it. `UPDATE=1` rewrites the example.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
@@ -73,7 +73,7 @@ fn table(page: &str, heading: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Record kinds on the page: number, name, version, fields.
+/// The record kinds on the page: number, name, version, fields.
 fn kinds(page: &str) -> Vec<(u16, String, u16, Vec<Row>)> {
     let headings = page.lines().filter(|line| line.starts_with("### "));
     headings
@@ -108,7 +108,8 @@ fn size_shown(kind: &str) -> String {
     }
 }
 
-/// Offsets run on without gaps, sizes are those of their types; the whole size if it is fixed.
+/// Checks that offsets follow on without gaps and sizes are those of the types; returns the total
+/// size if it is fixed.
 fn measured(rows: &[Row]) -> Option<usize> {
     let mut at = Some(0);
     for row in rows {
@@ -133,7 +134,7 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
         "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
         "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),
         "i64" => json!(i64::from_le_bytes(take(8).try_into().unwrap())),
-        // Wider than a JSON number here.
+        // A JSON number here holds 64 bits at most.
         "i128" => json!(i128::from_le_bytes(take(16).try_into().unwrap()).to_string()),
         "bool" => json!(take(1)[0] == 1),
         "bytes32" => json!(data_encoding::HEXLOWER.encode(&take(32))),
@@ -160,7 +161,7 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     }
 }
 
-/// The fields of a table, off the beginning of what is left of a body.
+/// Decodes the fields of a table from the front of `body`.
 fn by_table(rows: &[Row], body: &mut &[u8]) -> Value {
     let mut fields = BTreeMap::new();
     for row in rows {
@@ -169,7 +170,7 @@ fn by_table(rows: &[Row], body: &mut &[u8]) -> Value {
     json!(fields)
 }
 
-/// The key of a record, under the page's names.
+/// A record's idempotency key, under the page's names.
 fn once_fields(once: Option<&IdempotencyKey>) -> Value {
     once.map_or(Value::Null, |once| {
         json!({ "caller": once.caller.0, "key": once.key.to_string(), "part": once.part,
@@ -198,7 +199,7 @@ fn mode_number(mode: TradingMode) -> u8 {
     }
 }
 
-/// A command's fields under the page's names, written out by hand as a second opinion.
+/// A command's fields under the page's names, written by hand, independently of the codec.
 fn fields(command: &Command) -> Value {
     match command {
         Command::OpenVenue(rules) => json!({ "rules_version": rules.version,
@@ -329,7 +330,7 @@ fn order_fields(order: &PlaceOrder) -> Value {
 }
 
 #[test]
-fn the_headers_are_those_of_the_page() {
+fn headers_match_the_page() {
     let page = page();
     let header = table(&page, "## Block header");
     assert_eq!(measured(&header), Some(openoutcry::journal::block::BLOCK_HEADER_BYTES));
@@ -376,7 +377,7 @@ fn the_headers_are_those_of_the_page() {
 }
 
 #[test]
-fn the_kinds_are_those_of_the_page() {
+fn record_kinds_match_the_page() {
     let page = page();
     let shown: Vec<(u16, u16, String)> = kinds(&page)
         .into_iter()
@@ -388,7 +389,7 @@ fn the_kinds_are_those_of_the_page() {
 }
 
 #[test]
-fn every_record_is_read_by_the_pages_table() {
+fn every_record_decodes_by_the_pages_tables() {
     let page = page();
     let tables: BTreeMap<u16, Vec<Row>> =
         kinds(&page).into_iter().map(|(number, _, _, rows)| (number, rows)).collect();
@@ -414,7 +415,7 @@ fn every_record_is_read_by_the_pages_table() {
     assert_eq!(met.len(), KINDS.len(), "kinds never drawn: {met:?}");
 }
 
-/// The recovery table on the page is the one that recovery.rs is tested with.
+/// The recovery table on the page lists every reason for which recovery refuses a journal.
 #[test]
 fn the_recovery_table_names_every_reason() {
     use openoutcry::journal::recovery::Reason;
@@ -433,13 +434,13 @@ fn the_recovery_table_names_every_reason() {
     }
 }
 
-/// The tests named in the last column of the table that begins with this row.
-fn holders(page: &str, heading: &str) -> Vec<String> {
+/// The tests named in the last column of the table with this heading row.
+fn tests_named(page: &str, heading: &str) -> Vec<String> {
     let (_, below) = page.split_once(heading).unwrap();
     let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.flat_map(|row| {
-        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
-        holders.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+        let tests_named = row.trim_matches('|').rsplit('|').next().unwrap();
+        tests_named.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
     })
     .collect()
 }
@@ -459,7 +460,7 @@ fn the_tests_that_the_page_names_exist() {
     let page = page();
     let promises = [("| defect |", 9), ("| what was changed |", 6)];
     for (heading, named_min) in promises {
-        let named = holders(&page, heading);
+        let named = tests_named(&page, heading);
         assert!(named.len() >= named_min, "{named:?}");
         for name in named {
             let there = if name.contains('/') {
@@ -472,7 +473,7 @@ fn the_tests_that_the_page_names_exist() {
     }
 }
 
-/// A block's checksum, as the page says it.
+/// A block's checksum, computed as the page describes it.
 fn crc_of(block: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&block[..28]);
@@ -480,7 +481,7 @@ fn crc_of(block: &[u8]) -> u32 {
     crc.finalize()
 }
 
-/// The page's table of effects: by number, the name and the fields.
+/// The page's table of effects: number, name and fields.
 fn effects_table(page: &str) -> BTreeMap<u8, (String, Vec<Row>)> {
     let kinds = kinds(page);
     let (_, below) = page.split_once("| number | effect | fields |\n|---|---|---|\n").unwrap();
@@ -502,7 +503,7 @@ fn effects_table(page: &str) -> BTreeMap<u8, (String, Vec<Row>)> {
     .collect()
 }
 
-/// An effect's name as the page writes it.
+/// An effect's name in the page's spelling.
 fn page_name(effect: &Effect) -> String {
     let debug = format!("{effect:?}");
     let name = debug.chars().take_while(char::is_ascii_alphanumeric);
@@ -510,9 +511,9 @@ fn page_name(effect: &Effect) -> String {
     snake.flatten().collect::<String>().trim_start_matches('_').to_owned()
 }
 
-/// Every effect of every golden journal is spelled as the page says, to the last byte.
+/// Every effect of every golden journal is encoded as the page describes, to the last byte.
 #[test]
-fn the_effects_are_those_of_the_page() {
+fn effects_match_the_page() {
     let effects = effects_table(&page());
     assert!(page().contains("| 2 | u16 | version | 1, the"));
     assert_eq!(EFFECTS_VERSION, 1);
@@ -523,8 +524,8 @@ fn the_effects_are_those_of_the_page() {
             continue;
         }
         let blocks = PortableFile::open(&path).unwrap();
-        replay(blocks, &mut Replayer::new(), |_, told| {
-            for effect in told {
+        replay(blocks, &mut Replayer::new(), |_, effects_made| {
+            for effect in effects_made {
                 let mut bytes = Vec::new();
                 write_effect(effect, &mut bytes);
                 let (name, rows) = &effects[&bytes[0]];
@@ -566,7 +567,7 @@ fn the_effects_are_those_of_the_page() {
     assert_eq!(value["code"], reject.code());
 }
 
-/// A venue opens and takes an order.
+/// The page's example: a venue opens and takes an order.
 fn example() -> Vec<Block> {
     let time = |ms| TimeMs::new(ms).unwrap();
     let ann = Command::CreateUser { profile_name: "ann".to_owned(), profile_pic: String::new() };
@@ -598,7 +599,7 @@ fn example() -> Vec<Block> {
     vec![first, second]
 }
 
-/// Lines of 16 bytes in hex, the meaning beside the first.
+/// Writes lines of 16 bytes in hex, with the meaning beside the first.
 fn write_line(out: &mut String, bytes: &[u8], meaning: &str) {
     for (index, chunk) in bytes.chunks(16).enumerate() {
         let hex = data_encoding::HEXLOWER.encode(chunk);
@@ -607,12 +608,12 @@ fn write_line(out: &mut String, bytes: &[u8], meaning: &str) {
     }
 }
 
-/// One line a field: its bytes, its name, its value; what follows the last field.
+/// Writes each field's bytes, name and value; returns the bytes after the last field.
 fn write_fields<'a>(out: &mut String, rows: &[Row], prefix: &str, mut rest: &'a [u8]) -> &'a [u8] {
     for row in rows {
         let mut after = rest;
         let value = by_type(&row.kind, &mut after);
-        // Hashes would only repeat the hex.
+        // The value of a hash would only repeat the hex.
         let shown = if row.kind == "bytes32" { String::new() } else { format!(" {value}") };
         let taken = rest.len() - after.len();
         write_line(out, &rest[..taken], &format!("{prefix}{}{shown}", row.field));
@@ -656,7 +657,7 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         return;
     }
     assert_eq!(shown, fresh, "UPDATE=1 rewrites it, if the format was meant to change");
-    // From the page's hex alone: decode, compare, encode.
+    // Decode from the page's hex alone, compare, and encode again.
     let hex: String = shown
         .lines()
         .filter_map(|line| line.split(' ').next())
@@ -681,7 +682,7 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
     }
 }
 
-/// What the reader prints for a record.
+/// The line that the Python reader prints for a record.
 fn line(record: &Record, block: &Block) -> Value {
     let kind = kind_of(&record.command);
     let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
@@ -698,7 +699,7 @@ fn run_reader(file: &Path) -> Option<std::process::Output> {
 }
 
 #[test]
-fn the_reader_in_python_agrees() {
+fn the_python_reader_agrees() {
     let mut runner = TestRunner::deterministic();
     let mut journal = MemoryJournal::new();
     let mut expected = Vec::new();
@@ -707,7 +708,7 @@ fn the_reader_in_python_agrees() {
         let draw = (prop::collection::vec(asked(), 1..12), time());
         let (commands, drawn) = draw.new_tree(&mut runner).unwrap().current();
         stamp = stamp.max(TimeMs::new(drawn.get() / 2).unwrap());
-        // The reader cannot replay: any hash will do.
+        // The Python reader does not replay commands, so any hash will do.
         let hash = ResultsHash(journal.head().hash.0);
         let recorded = Results { through: journal.head().sequence, hash };
         let block = block_with(journal.head(), stamp, commands, recorded);
@@ -745,7 +746,8 @@ fn the_reader_in_python_agrees() {
         let output = run_reader(&file).unwrap();
         assert_eq!(output.status.code(), Some(3), "byte {}", sound.len() * part / 12);
     }
-    // Sound blocks that record results of their own, of fewer than before, and up to no end.
+    // Well-formed blocks that record other results, of fewer records than before, or up to no
+    // block's end.
     let other = |through| Results { through: Sequence::new(through), hash: ResultsHash([7; 32]) };
     let first = block_after(&Head::START, stamp, vec![Command::AdvanceClock; 2]);
     let clock =
@@ -762,7 +764,7 @@ fn the_reader_in_python_agrees() {
         let output = run_reader(&file).unwrap();
         assert_eq!(output.status.success(), sound, "results through {through}");
     }
-    // Sound blocks in the wrong order, and a first block left out.
+    // The first block left out, and the last byte cut off.
     let first = openoutcry::journal::block::block_bytes(&sound).unwrap();
     fs::write(&file, &sound[first..]).unwrap();
     assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));

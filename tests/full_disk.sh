@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fills a small file system of its own while the real server trades on it: what is refused, what is
-# still served, what comes back. Needs a Linux that lets one mount tmpfs in a namespace of one's
-# own (`unshare -rm`) or as root; says SKIPPED where it does not. Prints PASS or FAIL.
+# Fills a small file system while the real server trades on it, and checks what is refused, what is
+# still served, and the recovery. Needs to mount a tmpfs on Linux, in a namespace of its own
+# (`unshare -rm`) or as root; prints SKIPPED where it cannot. Prints PASS or FAIL.
 #
 #     tests/full_disk.sh [BINARY]          BINARY: openoutcry, built
 set -u
@@ -45,9 +45,9 @@ DATA, ARCHIVE = DISK + "/venue", DISK + "/archive"
 KEY = "full-disk-operator-key-of-enough-characters"
 PICTURE = "https://assets.example.org/p.png"
 TRADERS = 4
-# The last so many send batches, so that pages of history are put away all the time.
+# This many of the traders send batches, so that pages of history are written all the time.
 HASTY = 2
-# Orders before the disk fills: most of what readers ask for is on pages then.
+# Orders placed before the disk fills: enough for most of the history to be on pages.
 HISTORY = 10_000
 faults = []
 
@@ -60,7 +60,7 @@ def check(what, held, shown=""):
 
 
 class Server:
-    """The real one, with its journal, snapshots and archive on the small disk."""
+    """The real server, with its journal, snapshots and archive on the small disk."""
 
     def __init__(self):
         self.log = tempfile.TemporaryFile("w+")
@@ -149,7 +149,7 @@ def trade(server, market, number, key, placed, cancelled, unfit, refusals, full)
             if status == 200:
                 cancelled.add(answer["id"])
             elif status == 409:
-                unfit.append(answer)  # Filled meanwhile.
+                unfit.append(answer)  # It may have been filled in between.
             elif status == 503:
                 refusals.append((status, answer))
                 break
@@ -159,7 +159,7 @@ def trade(server, market, number, key, placed, cancelled, unfit, refusals, full)
 
 
 def batch(wire, market, number, key, turn, placed):
-    """A batch of bets; the first refusal."""
+    """Sends a batch of bets; returns the first refusal."""
     bets = [{"place": bet(market, number, turn + place)} for place in range(100)]
     status, answer = ask(wire, "POST", "/trading/orders/batch", key, {"operations": bets})
     if status != 200:
@@ -171,7 +171,7 @@ def batch(wire, market, number, key, turn, placed):
 
 
 def haste(server, market, number, key, placed, refusals, full):
-    """The same in batches."""
+    """Places and cancels in batches until the first refusal."""
     wire, turn = server.connect(), 0
     while not full.is_set():
         turn += 1
@@ -183,7 +183,7 @@ def haste(server, market, number, key, placed, refusals, full):
 
 
 def fill(server, events, refusals, full):
-    """The operator publishes long texts: what fills the disk."""
+    """Publishes long texts as the operator, to fill the disk."""
     wire = server.connect()
     body = {"titles": words("a"), "subTitles": words("a"), "descriptions": words("x" * 4000),
             "images": []}
@@ -197,7 +197,7 @@ def fill(server, events, refusals, full):
 
 
 def everything(server, market, keys):
-    """What readers see; `None` for each read that is not answered with 200."""
+    """The answers of the reads; `None` for each that is not a 200."""
     wire, seen = server.connect(), []
     paths = [(path, key) for key in keys for path in
              ("/trading/orders", "/trading/positions", "/trading/fills?limit=1000",
@@ -256,7 +256,7 @@ def refused_start(what):
     return None
 
 
-# What frees the disk again when it is deleted: 72 of 96 MiB.
+# A file to delete later, to free the disk again: 72 of 96 MiB.
 with open(DISK + "/spare", "wb") as spare:
     os.posix_fallocate(spare.fileno(), 0, 72 << 20)
 server = Server()
@@ -279,7 +279,7 @@ check("the log says why", "intake is closed until a restart" in log, log)
 check("no panic", "panicked" not in log, log)
 server.end(signal.SIGKILL)
 
-# No byte is free now.
+# Fill the last free byte.
 with open(DISK + "/ballast", "wb", buffering=0) as ballast:
     try:
         while ballast.write(b"0" * 4096):
@@ -295,7 +295,7 @@ if server is not None:
     code, log = server.end(signal.SIGTERM)
     check("and ends without a panic", "panicked" not in log, log)
 
-# A disk that may only be read.
+# A disk remounted read-only.
 subprocess.run(["mount", "-o", "remount,bind,ro", DISK], check=True)
 server = refused_start("a start on a read-only disk")
 if server is not None:
@@ -319,7 +319,7 @@ check(f"all {len(cancelled)} answered cancels are there",
       set(status.values()) <= {"CANCELLED"}, status)
 answered = len(placed) + len(cancelled) + len(events)
 records = head(server) - before
-# A cancel that came too late may have its record too.
+# A refused late cancel may have made a record too.
 check(f"{answered} commands were answered, and nothing is there that was refused",
       answered <= records <= answered + len(unfit), (records, answered, len(unfit)))
 code, answer = ask(wire, "POST", "/trading/orders", keys[0], bet(market, 0, 0))

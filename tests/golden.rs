@@ -1,9 +1,10 @@
-//! Journals of format 1 as they were written once, in `tests/golden/v1`: every later version reads
-//! them to the same state, the same fills and the same refusals, and writes them byte for byte.
+//! Journals of format 1, written once and kept in `tests/golden/v1`: every later version must
+//! replay them to the same state, the same fills and the same refusals, and write them byte for
+//! byte.
 //!
-//! `UPDATE=1 cargo test --test golden` adds files that are missing and nothing else: a golden file
-//! that is there is never written again. One that no longer fits is a broken promise, not an old
-//! file.
+//! `UPDATE=1 cargo test --test golden` adds files that are missing and nothing else: an existing
+//! golden file is never rewritten. If one no longer fits, the code broke compatibility; the file is
+//! not outdated.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
@@ -34,7 +35,7 @@ use openoutcry::journal::replay::{Replayer, replay};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// Conversations of `tests/scripts` that were kept as journals.
+/// Scripts of `tests/scripts` that are kept as golden journals.
 const SCRIPTS: [&str; 16] = [
     "amend",
     "average_cost",
@@ -53,23 +54,23 @@ const SCRIPTS: [&str; 16] = [
     "time_in_force",
     "voiding",
 ];
-/// Lines of recorded flow that were kept.
+/// Lines of recorded flow that are kept.
 const FLOW_LINES: u32 = 600;
-/// Random commands that were kept.
+/// Random commands that are kept.
 const ANY_COMMANDS: usize = 150;
-/// All golden files together: they are copied with every clone.
+/// Bound on the size of all golden files together, since every clone copies them.
 const BYTES_MAX: u64 = 300_000;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
 }
 
-/// Every golden journal by name; one that is missing is a failure, not one less.
+/// Every golden journal by name; a missing file is a failure.
 fn names() -> Vec<&'static str> {
     ["every_kind", "recorded_flow"].into_iter().chain(SCRIPTS).collect()
 }
 
-/// The commands of a conversation, `given` spelled out, without its answers.
+/// The commands of a script without its answers, with `given` lines expanded.
 fn commands_of(conversation: &str) -> String {
     let (mut lines, mut answers) = (Vec::new(), false);
     for line in conversation.lines().map(str::trim) {
@@ -98,7 +99,7 @@ fn commands_of(conversation: &str) -> String {
     lines.join("\n")
 }
 
-/// What a golden journal was made of when it was made.
+/// The records that a golden journal was made of.
 fn source(name: &str) -> Vec<Record> {
     match name {
         "recorded_flow" => {
@@ -137,7 +138,7 @@ fn blocks_of(records: &[Record]) -> Vec<Block> {
         }
         let block = builder.build(recorded).unwrap();
         head = block.head();
-        // As a busy server does, each block records the results of the last but one.
+        // As on a busy server, each block records the results as of the block before the last.
         recorded = log.sealed();
         for record in block.records() {
             effects.clear();
@@ -151,9 +152,8 @@ fn blocks_of(records: &[Record]) -> Vec<Block> {
     blocks
 }
 
-/// What a journal comes to, in words that can be compared: its end, its state, its fills and its
-/// refusals.
-fn told(journal: &Path) -> String {
+/// A journal's outcome as text: its end, its state, its fills and its refusals.
+fn outcome_of(journal: &Path) -> String {
     let mut replayer = Replayer::new();
     let (mut lines, mut records) = (String::new(), 0);
     let head = replay(PortableFile::open(journal).unwrap(), &mut replayer, |record, effects| {
@@ -191,7 +191,7 @@ fn told(journal: &Path) -> String {
     format!("records {records}\nhead {sequence} {hash}\nstate {digest}\nresults {results}\n{lines}")
 }
 
-/// Adds what is missing of one golden journal; what is there stays as it is.
+/// Adds the missing files of one golden journal; existing ones stay as they are.
 fn add_missing(name: &str) {
     let (journal, expected) = paths(name);
     fs::create_dir_all(folder()).unwrap();
@@ -204,7 +204,7 @@ fn add_missing(name: &str) {
     }
     if !expected.exists() {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&expected).unwrap();
-        file.write_all(told(&journal).as_bytes()).unwrap();
+        file.write_all(outcome_of(&journal).as_bytes()).unwrap();
     }
 }
 
@@ -213,23 +213,23 @@ fn paths(name: &str) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-fn every_golden_journal_comes_to_what_it_always_came_to() {
+fn every_golden_journal_replays_to_its_recorded_outcome() {
     for name in names() {
         if std::env::var_os("UPDATE").is_some() {
             add_missing(name);
         }
         let (journal, expected) = paths(name);
         let expected = fs::read_to_string(&expected).unwrap();
-        let told = told(&journal);
-        for (now, always) in told.lines().zip(expected.lines()) {
+        let outcome_of = outcome_of(&journal);
+        for (now, always) in outcome_of.lines().zip(expected.lines()) {
             assert_eq!(now, always, "{name}");
         }
-        assert_eq!(told, expected, "{name}");
+        assert_eq!(outcome_of, expected, "{name}");
     }
 }
 
 #[test]
-fn golden_journals_are_written_today_as_they_were() {
+fn golden_journals_are_still_written_byte_for_byte() {
     for name in names() {
         let (journal, _) = paths(name);
         let mut head = Head::START;

@@ -1,5 +1,5 @@
-//! The image of the exchange's state: what is read from it goes on as the state it was made of,
-//! and bytes that are no image become no state.
+//! The image of the exchange's state: a restored exchange continues exactly like the original, and
+//! invalid bytes are refused.
 
 // clippy knows tests by their attribute, and not the parts that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -25,7 +25,7 @@ use openoutcry::exchange::units::{Sequence, TimeMs};
 use commands::{Step, strategies};
 use naive::Naive;
 
-/// An exchange and the twin by which random commands are chosen for it.
+/// An exchange, and the twin from which random commands are drawn for it.
 struct Venue {
     exchange: Exchange,
     twin: Naive,
@@ -60,18 +60,19 @@ impl Venue {
         let sequence = self.exchange.sequence().next();
         let record = Record { sequence, time: self.now, once, command };
         self.twin.apply(&record);
-        let effects = told(&mut self.exchange, &record);
+        let effects = effects_of(&mut self.exchange, &record);
         (record, effects)
     }
 }
 
-fn told(exchange: &mut Exchange, record: &Record) -> Vec<Effect> {
+fn effects_of(exchange: &mut Exchange, record: &Record) -> Vec<Effect> {
     let mut effects = Vec::new();
     exchange.apply(record, &mut effects).unwrap();
     effects
 }
 
-/// That the bytes are refused, or are the image of what they became.
+/// Asserts that the bytes are refused, or are exactly the image of what they restored to; true if
+/// refused.
 fn refused_or_the_same(bytes: &[u8]) -> bool {
     match Exchange::from_image(bytes) {
         Ok(exchange) => {
@@ -82,7 +83,7 @@ fn refused_or_the_same(bytes: &[u8]) -> bool {
     }
 }
 
-/// A small state with something of every kind in it, found by trying.
+/// A small state with something of every kind in it, found by trying seeds.
 fn varied() -> Exchange {
     let mut runner = TestRunner::deterministic();
     let steps = strategies::step();
@@ -113,7 +114,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_read_from_an_image_goes_on_as_what_it_shows(
+    fn a_restored_exchange_continues_like_the_original(
         before in prop::collection::vec(strategies::step(), 0..120),
         later in prop::collection::vec(strategies::step(), 1..80),
     ) {
@@ -125,20 +126,20 @@ proptest! {
         for step in &later {
             prop_assert_eq!(restored.next_due(), venue.exchange.next_due());
             let (record, effects) = venue.take(step);
-            prop_assert_eq!(told(&mut restored, &record), effects, "{:?}", record);
+            prop_assert_eq!(effects_of(&mut restored, &record), effects, "{:?}", record);
         }
         prop_assert_eq!(restored.image(), venue.exchange.image());
         restored.check().unwrap();
     }
 
     #[test]
-    fn bytes_that_were_changed_at_random_become_no_other_state(
+    fn randomly_changed_bytes_are_refused_or_canonical(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         steps in prop::collection::vec(strategies::step(), 0..60),
     ) {
         let mut image = Venue::after(&steps).exchange.image().unwrap();
-        // The number of the last record and its time are the container's to vouch for; wild ones
-        // make the longest index that a venue could have.
+        // The last record's number and time are covered by the container's checksum; random ones
+        // would make the longest index that a venue could have.
         for (place, byte) in changes {
             let place = place.index(image.len() - 20) + 20;
             image[place] = byte;
@@ -148,18 +149,21 @@ proptest! {
 }
 
 #[test]
-fn a_venue_has_an_image_before_its_first_record() {
+fn a_venue_without_records_has_an_image() {
     let mut exchange = Exchange::new();
     assert_eq!(Exchange::from_image(&exchange.image().unwrap()).unwrap().image(), exchange.image());
-    // Refused commands count too.
+    // A refused command advances the sequence too.
     let (sequence, time) = (Sequence::new(1), commands::START);
-    told(&mut exchange, &Record { sequence, time, once: None, command: Command::AdvanceClock });
+    effects_of(
+        &mut exchange,
+        &Record { sequence, time, once: None, command: Command::AdvanceClock },
+    );
     let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
     assert_eq!((restored.sequence(), restored.time()), (sequence, time));
 }
 
 #[test]
-fn an_image_cut_short_or_gone_on_is_refused() {
+fn an_image_truncated_or_extended_is_refused() {
     let image = varied().image().unwrap();
     for end in 0..image.len() {
         assert_eq!(Exchange::from_image(&image[..end]).unwrap_err(), BadImage::Truncated, "{end}");
@@ -171,7 +175,7 @@ fn an_image_cut_short_or_gone_on_is_refused() {
     assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(2));
 }
 
-/// What no field by itself gives away is refused by what must be true of all together.
+/// Errors that no single field shows are caught by the checks across fields.
 #[test]
 fn an_image_of_an_impossible_state_is_refused() {
     let exchange = Venue::opened().exchange;
@@ -184,7 +188,7 @@ fn an_image_of_an_impossible_state_is_refused() {
     assert_eq!(refused.code(), "IMAGE_IMPOSSIBLE");
 }
 
-/// Every bit of an image means something: turned over, it is refused or shows another state.
+/// Every bit of an image matters: flipped, it is refused or restores to another state.
 #[test]
 fn every_bit_of_an_image_counts() {
     let image = varied().image().unwrap();
@@ -196,6 +200,6 @@ fn every_bit_of_an_image_counts() {
             refused += usize::from(refused_or_the_same(&turned));
         }
     }
-    // Most would be impossible; what is left are times, hashes, deadlines and the like.
+    // Most states would be impossible; the rest differ in times, hashes, deadlines and the like.
     assert!(refused > image.len() * 8 / 2, "{refused} of {} bits", image.len() * 8);
 }

@@ -1,5 +1,5 @@
-/* Kills its process at the KILL_AT-th call that changes a file or a folder: before it, and where it
- * writes, with a part of the bytes written (KILL_PART of 8). For tests/killed_starts.py, by
+/* Kills its process at the KILL_AT-th call that changes a file or a folder: before the call, or, if
+ * it is a write, after KILL_PART eighths of its bytes. tests/killed_starts.py loads it with
  * LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static void end(void) {
 
 static int is_file(int fd) {
     struct stat seen;
-    /* What is logged may go to a file. */
+    /* stderr may be redirected to a file: the log does not count. */
     return fd > 2 && fstat(fd, &seen) == 0 && S_ISREG(seen.st_mode);
 }
 
@@ -43,7 +43,7 @@ ssize_t write(int fd, const void *bytes, size_t count) {
     return REAL(write)(fd, bytes, count);
 }
 
-/* Direct writes are of whole sectors only. */
+/* Direct I/O writes whole sectors only. */
 static size_t share(size_t count) {
     size_t some = count * part / 8;
     return count % 512 == 0 ? some / 512 * 512 : some;
@@ -57,7 +57,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at) {
     return REAL(pwrite64)(fd, bytes, count, at);
 }
 
-/* Opening makes a file or empties one. */
+/* Opening may create a file or truncate it. */
 static mode_t mode_of(int flags, va_list rest) {
     if ((flags & (O_CREAT | O_TRUNC)) && is_the_one()) end();
     return flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Starts and stops a server, and kills it at each call by which it changes a file or a folder
-meanwhile, one after the other; where it writes, with nothing, a part and nearly all of it written.
-Sees that the next start comes to the very same state.
+"""Starts and stops a server once per call that changes a file or a folder, and kills it at that
+call; writes are cut off with nothing, a part, or nearly all of their bytes written. The next start
+must reach the same state each time.
 
     tests/killed_starts.py BINARY
 
-Three starts are killed so: the first of all, one after a kill, and one after a stop in order; each
-with snapshots, history and an archive. Imports are killed in the same way, by the `openoutcry-replay`
-beside the binary: no server may open what they leave, unless it is all there, and the next import
-must come to the state of the journal that is imported. Standard library and a C compiler only. Exit
-code 1 where a start does not come to the state it should.
+Three starts are tried: a venue's first, one after a kill, and one after an orderly stop; each with
+snapshots, history and an archive. Imports by the `openoutcry-replay` beside the binary are killed
+in the same way: no server may open a partial import, and the next import must reach the state of
+the imported journal. Needs the standard library and a C compiler only. Exit code 1 if a start
+reaches another state.
 """
 
 import http.client
@@ -25,20 +25,20 @@ import tempfile
 import threading
 
 OPERATOR = "killed-starts-operator-key-0123456789"
-# How many eighths of a write are done.
+# Eighths of a write that are done before the kill.
 PARTS = (0, 3, 7)
 COMMANDS = 400
-# More than a first start writes.
+# More records than a first start writes.
 FIRST_RECORDS = 10
-# Fewer calls than any start makes.
+# Every start makes more calls than this.
 CALLS_MIN = 10
-# Longer than a start or a stop takes here, in seconds.
+# Time limit of a start or a stop, in seconds.
 PATIENCE = 120
 FLAGS = ["--listen", "127.0.0.1:0", "--snapshot-every", "100"]
 
 
 class Start:
-    """A server that was started, and has opened or ended."""
+    """A started server that listens or has exited."""
 
     def __init__(self, binary, folder, more=None):
         command = [binary, "serve", "--data", folder / "data", "--archive", folder / "archive"]
@@ -48,7 +48,7 @@ class Start:
             command + FLAGS, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env
         )
         self.port = None
-        # One that hangs is ended, and found to be elsewhere.
+        # A server that hangs is killed, and then counts as a wrong state.
         self.alarm = threading.Timer(PATIENCE, self.process.kill)
         self.alarm.start()
         for line in self.process.stdout:
@@ -67,7 +67,7 @@ class Start:
         self.ended()
 
     def stopped(self):
-        """Stops it in order; where it had come to, or what it said instead."""
+        """Stops it in order; returns the state that it logged, or the whole log if there is none."""
         self.process.send_signal(signal.SIGTERM)
         self.ended()
         self.log.seek(0)
@@ -75,12 +75,12 @@ class Start:
         found = re.search(r"stopped (sequence=(\d+) .*)", said)
         if not found or self.port is None:
             return said
-        # What a first start writes is of its own time, and made with a key of its own.
+        # A first start's records have the time of that start, so only their number can be compared.
         return found[1] if int(found[2]) > FIRST_RECORDS else found[2]
 
 
 def trade(port):
-    """Users, money and commands enough for blocks, snapshots and history."""
+    """Makes users and deposits: enough records for blocks, snapshots and history."""
     server = http.client.HTTPConnection("127.0.0.1", port)
     headers = {"X-API-Key": OPERATOR, "Content-Type": "application/json"}
     for number in range(COMMANDS // 2):
@@ -97,7 +97,7 @@ def stopped(binary, folder):
 
 
 def begun(binary, folder, in_order):
-    """A venue that has traded, was started again, traded more and was stopped."""
+    """Makes a venue: writes records, restarts, writes more, and stops it or kills it."""
     for last in (False, True):
         server = Start(binary, folder)
         trade(server.port)
@@ -108,7 +108,7 @@ def begun(binary, folder, in_order):
 
 
 def imported(tool, state, made, more=None):
-    """Imports a venue's journal; the exit code."""
+    """Imports a venue's journal; returns the exit code."""
     command = [tool, "import", state / "data", made / "data"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     env = {**os.environ, **(more or {})}
@@ -116,7 +116,7 @@ def imported(tool, state, made, more=None):
 
 
 def killed_imports(binary, killer, state, work):
-    """Kills imports of a venue's journal; how many kills, and how many went wrong."""
+    """Kills imports of a venue's journal; returns the kills, and how many of them went wrong."""
     tool = binary.with_name("openoutcry-replay")
     made, probe = work / "imported", work / "probe"
     wanted, kills, faults = stopped(binary, state), 0, 0
@@ -129,7 +129,7 @@ def killed_imports(binary, killer, state, work):
             survived = ended == 0
             if ended not in (0, -signal.SIGKILL):
                 sys.exit(f"import, call {at}: it ended with {ended}")
-            # Before anything is in it, it is a folder like any other, where a venue may begin.
+            # While nothing is in the folder, a server may begin a new venue there.
             began = made.is_dir() and any(path.name != "lock" for path in (made / "data").glob("*"))
             opened, found = None, None
             if began:

@@ -1,4 +1,5 @@
-//! Questions about the past: any moment is rebuilt as it was, within the bounds.
+//! Questions about the past: any moment is rebuilt exactly as it was, within the bounds on work and
+//! concurrency.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used)] // a test may unwrap
@@ -26,13 +27,13 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Lines of recorded flow in the journal.
 const LINES: u32 = 40;
-/// Records of a block.
+/// Records per block.
 const RECORDS: usize = 8;
 
-/// What is asked of a moment: the digest of its state, and what its records came to.
+/// What is compared of a moment: the digest of its state and the hash of its results.
 type State = (StateDigest, ResultsHash);
 
-/// A journal, its records, and the state after each of them, the first after none.
+/// A journal, its records, and the state after each of them; the first state is the empty one.
 struct Story {
     journal: MemoryJournal,
     records: Vec<Record>,
@@ -44,14 +45,14 @@ fn story() -> Story {
     story_in_which(|recorded| recorded)
 }
 
-/// A story whose blocks record what `record` makes of the results before them.
+/// A story whose blocks record `record` of the true results before them.
 fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
     let flow = Flow::read(sample::flow(), Some(LINES)).unwrap();
     let mut records = FlowRecords::of(&flow).records;
     let mut journal = MemoryJournal::new();
     let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
     let mut states = vec![(exchange.digest().unwrap(), log.latest().hash)];
-    // Some records, and some blocks, share a moment; others are far apart.
+    // Some records, and some blocks, share a millisecond; others are far apart.
     for record in &mut records {
         let step = record.sequence.get() / 19 * 3;
         record.time = TimeMs::new(1_700_000_000_000 + i64::try_from(step).unwrap()).unwrap();
@@ -74,7 +75,7 @@ fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
     Story { journal, records, states, runtime }
 }
 
-/// The past of a journal to which nothing more comes.
+/// The past of a journal that no longer grows.
 fn past_of(journal: &impl Journal, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
     let clock = Arc::new(Clock::after(journal.head().time));
     Past::new(journal.reader(), states, bounds, clock)
@@ -89,7 +90,7 @@ impl Story {
         self.journal.head().sequence.get()
     }
 
-    /// The record and the state that a question comes to.
+    /// The record and the state that answer a question.
     fn ask(&self, past: &Past, moment: Moment) -> Result<(u64, State), PastError> {
         let asked = past.ask(moment, |rebuilt| {
             assert_eq!(rebuilt.results().through, rebuilt.sequence());
@@ -109,7 +110,7 @@ const fn after(sequence: u64) -> Moment {
 }
 
 #[test]
-fn every_record_is_a_moment_asked_for_in_any_order() {
+fn every_record_can_be_asked_for_in_any_order() {
     let story = story();
     let past = story.past(Bounds::STANDARD);
     let forwards = 0..=story.last();
@@ -136,7 +137,7 @@ fn a_time_is_the_moment_after_its_last_record() {
 }
 
 #[test]
-fn the_end_of_the_last_whole_block_comes_with_the_state() {
+fn the_state_includes_the_head_of_the_last_whole_block() {
     let story = story();
     let past = story.past(Bounds::STANDARD);
     let ends: Vec<Head> =
@@ -150,7 +151,7 @@ fn the_end_of_the_last_whole_block_comes_with_the_state() {
 }
 
 #[test]
-fn what_has_not_happened_yet_is_not_the_past() {
+fn a_future_moment_is_refused() {
     let story = story();
     let past = story.past(Bounds::STANDARD);
     let beyond = Err(PastError::Beyond(story.journal.head().sequence));
@@ -160,28 +161,28 @@ fn what_has_not_happened_yet_is_not_the_past() {
 }
 
 #[test]
-fn no_question_replays_more_than_it_may() {
+fn no_question_replays_more_records_than_the_bound() {
     let story = story();
     let past = story.past(Bounds { records: 10, ..Bounds::STANDARD });
     assert_eq!(story.ask(&past, after(11)), Err(PastError::OutOfReach(11)));
     assert_eq!(story.ask(&past, after(10)), Ok((10, story.state(10))));
-    // From what was asked last, not from the start.
+    // The replay goes on from the state asked for last, not from the start.
     assert_eq!(story.ask(&past, after(20)), Ok((20, story.state(20))));
     assert_eq!(story.ask(&past, after(31)), Err(PastError::OutOfReach(11)));
-    // Nor does one that is too far take away where nearer ones begin.
+    // A refused question does not discard the kept state.
     assert_eq!(story.ask(&past, after(25)), Ok((25, story.state(25))));
     assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
 }
 
 #[test]
-fn a_state_on_disk_is_where_a_replay_begins() {
+fn a_replay_begins_at_the_nearest_snapshot_on_disk() {
     let story = story();
     let dir = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(dir.path()).unwrap();
     let state = |sequence| story.state(sequence);
     let kept: Vec<Head> =
         story.journal.read(Sequence::new(1)).map(|block| block.unwrap().head()).collect();
-    let mut places = Vec::new();
+    let mut snapshots_at = Vec::new();
     for head in [kept[4], kept[9]] {
         let past = story.past(Bounds::STANDARD);
         let point = Point {
@@ -194,74 +195,76 @@ fn a_state_on_disk_is_where_a_replay_begins() {
         let asked = past.ask(Moment::After(head.sequence), |found| found.exchange().image());
         let image = story.runtime.block_on(asked).unwrap().unwrap();
         folder.write(Kind::State, &point, |out| out.write_all(&image)).unwrap();
-        places.push(head.sequence.get());
+        snapshots_at.push(head.sequence.get());
     }
     let bounds = Bounds { records: 12, ..Bounds::STANDARD };
     let fresh = || past_of(&story.journal, Some(folder.clone()), bounds);
-    for place in places.iter().copied() {
-        assert_eq!(story.ask(&fresh(), after(place)), Ok((place, state(place))));
-        // Within the next block and at its end; then too far.
-        for sequence in [place + 1, place + 8, place + 12] {
+    for snapshot_at in snapshots_at.iter().copied() {
+        assert_eq!(story.ask(&fresh(), after(snapshot_at)), Ok((snapshot_at, state(snapshot_at))));
+        // Within the next block and at its end; then out of reach.
+        for sequence in [snapshot_at + 1, snapshot_at + 8, snapshot_at + 12] {
             assert_eq!(story.ask(&fresh(), after(sequence)), Ok((sequence, state(sequence))));
         }
-        assert_eq!(story.ask(&fresh(), after(place + 13)), Err(PastError::OutOfReach(13)));
-        assert_eq!(story.ask(&fresh(), after(place - 1)).map_err(drop), Err(()));
+        assert_eq!(story.ask(&fresh(), after(snapshot_at + 13)), Err(PastError::OutOfReach(13)));
+        assert_eq!(story.ask(&fresh(), after(snapshot_at - 1)).map_err(drop), Err(()));
     }
-    // The block that a state ends with comes with it.
+    // The head of the snapshot's block is restored with the state.
     let past = fresh();
-    let asked = past.ask(after(places[1] + 3), |found| *found.head());
+    let asked = past.ask(after(snapshots_at[1] + 3), |found| *found.head());
     assert_eq!(story.runtime.block_on(asked), Ok(kept[9]));
-    // What was asked last is gone on from if it is the nearest; else what is on disk.
+    // A replay goes on from the last answer if that is nearest, else from a snapshot.
     let past = fresh();
-    for sequence in [places[0] + 3, places[0] + 15, places[1] + 2, places[0] + 1] {
+    for sequence in
+        [snapshots_at[0] + 3, snapshots_at[0] + 15, snapshots_at[1] + 2, snapshots_at[0] + 1]
+    {
         assert_eq!(story.ask(&past, after(sequence)), Ok((sequence, state(sequence))));
     }
-    // One that is damaged is passed over.
-    let path = folder.path(Kind::State, Sequence::new(places[1]));
+    // A damaged snapshot is skipped.
+    let path = folder.path(Kind::State, Sequence::new(snapshots_at[1]));
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    let far = places[1] + 1 - places[0];
-    assert_eq!(story.ask(&fresh(), after(places[1] + 1)), Err(PastError::OutOfReach(far)));
+    let far = snapshots_at[1] + 1 - snapshots_at[0];
+    assert_eq!(story.ask(&fresh(), after(snapshots_at[1] + 1)), Err(PastError::OutOfReach(far)));
 }
 
 #[test]
-fn no_more_are_answered_at_once_than_there_are_places() {
+fn questions_beyond_the_number_of_slots_are_refused() {
     let story = story();
     assert_eq!(
         story.ask(&story.past(Bounds { askers: 0, ..Bounds::STANDARD }), after(1)),
         Err(PastError::Busy)
     );
     let past = story.past(Bounds::STANDARD);
-    let places: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
-    assert_eq!(places.len(), Bounds::STANDARD.askers);
+    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    assert_eq!(slots.len(), Bounds::STANDARD.askers);
     assert_eq!(story.ask(&past, after(1)), Err(PastError::Busy));
     let records = past.records(Sequence::new(1), 1, 1);
     assert_eq!(story.runtime.block_on(records), Err(PastError::Busy));
-    drop(places);
+    drop(slots);
     assert_eq!(story.ask(&past, after(1)), Ok((1, story.state(1))));
 }
 
 #[test]
-fn the_public_leaves_a_place_to_whoever_runs_the_venue() {
+fn one_slot_is_reserved_for_the_operator() {
     let story = story();
     let past = story.past(Bounds::STANDARD);
     let public = past.for_the_public();
-    let places: Vec<_> = std::iter::from_fn(|| public.enter().ok()).collect();
-    assert_eq!(places.len(), Bounds::STANDARD.askers - 1);
+    let slots: Vec<_> = std::iter::from_fn(|| public.enter().ok()).collect();
+    assert_eq!(slots.len(), Bounds::STANDARD.askers - 1);
     assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
     assert_eq!(story.ask(&past, after(1)), Ok((1, story.state(1))));
-    drop(places);
-    // With the places taken by whoever runs it there is none for the public, and none is lost.
-    let places: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    drop(slots);
+    // With all slots taken by the operator the public gets none, and no slot is lost.
+    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
     assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
-    drop(places);
+    drop(slots);
     assert_eq!(story.ask(&public, after(1)), Ok((1, story.state(1))));
 }
 
 #[test]
-fn a_question_that_nobody_waits_for_keeps_its_place_until_it_is_done() {
+fn an_abandoned_question_keeps_its_slot_until_it_is_done() {
     let story = story();
     let past = story.past(Bounds { askers: 1, ..Bounds::STANDARD });
     let (begun, has_begun) = mpsc::channel();
@@ -302,7 +305,7 @@ fn records_come_in_order_and_no_more_than_asked() {
             read(asked, 9, usize::MAX),
             all.iter().skip(from - 1).take(9).cloned().collect::<Vec<_>>()
         );
-        // At least what is left of one block, however large that is.
+        // At least the rest of one block, however large it is.
         let left = RECORDS - (from - 1) % RECORDS;
         assert_eq!(read(asked, usize::MAX, 0).len(), left.min(all.len() + 1 - from));
     }
@@ -310,7 +313,7 @@ fn records_come_in_order_and_no_more_than_asked() {
 }
 
 #[test]
-fn what_did_not_come_of_the_records_is_not_told() {
+fn a_state_whose_results_differ_from_the_recorded_is_refused() {
     let end = Sequence::new(2 * u64::try_from(RECORDS).unwrap());
     let story = story_in_which(|recorded| {
         let other = ResultsHash([7; 32]);
@@ -332,7 +335,7 @@ fn what_did_not_come_of_the_records_is_not_told() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_is_said_to_be() {
+fn an_unreadable_journal_is_reported() {
     let story = story();
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
@@ -344,13 +347,14 @@ fn a_journal_that_cannot_be_read_is_said_to_be() {
     drop(journal);
     let unread = story.ask(&past, after(8));
     assert!(matches!(unread, Err(PastError::Journal(JournalError::Read(_)))), "{unread:?}");
-    // What failed took no place with it.
+    // A failed question gives its slot back.
     assert_eq!(past.enter().into_iter().count() + past.enter().into_iter().count(), 2);
 }
 
-/// What a moment's state is must not depend on when it is asked for.
+/// The answer for a moment must not depend on when it is asked: it waits for a block of that moment
+/// that is still being written.
 #[test]
-fn a_moment_of_which_a_block_is_being_written_is_asked_for_when_that_is_there() {
+fn a_question_waits_for_a_block_of_its_moment_being_written() {
     let Story { mut journal, records, runtime, .. } = story();
     let clock = Arc::new(Clock::after(journal.head().time));
     let past = Past::new(journal.reader(), None, Bounds::STANDARD, Arc::clone(&clock));

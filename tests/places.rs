@@ -1,4 +1,4 @@
-//! Folders that no journal can be kept in: the server says which and why, and exits 1.
+//! Folders that cannot hold a journal: the server names the folder and the cause, and exits 1.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used)] // a test may unwrap
@@ -12,7 +12,7 @@ use openoutcry::journal::sled::SledJournal;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
 
-/// Starts a server that must not start; what it said last.
+/// Starts a server that must refuse to start; returns the last line of its error output.
 fn refused(folder: &Path) -> String {
     let output = Command::new(BINARY)
         .args(["serve", "--listen", "127.0.0.1:0", "--data"])
@@ -20,11 +20,11 @@ fn refused(folder: &Path) -> String {
         .env_remove("OPENOUTCRY_OPERATOR_KEY")
         .output()
         .unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let output_text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output_text}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "no key is shown, nothing listens");
-    assert!(!told.contains("panicked"), "{told}");
-    let last = told.lines().last().unwrap().to_owned();
+    assert!(!output_text.contains("panicked"), "{output_text}");
+    let last = output_text.lines().last().unwrap().to_owned();
     let named = format!("openoutcry: {}: OPEN_", folder.display());
     assert!(last.starts_with(&named), "{last}");
     println!("{last}");
@@ -43,7 +43,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_a_file_is_named() {
+fn a_folder_where_a_file_should_be_is_named() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["lock", "refused", "witness"] {
         let venue = dir.path().join(format!("with {name}"));
@@ -57,23 +57,23 @@ fn a_folder_in_the_place_of_a_file_is_named() {
     assert_eq!(fs::read(venue.join("journal")).unwrap(), b"mine");
 }
 
-/// Its first segment twice: the store panics on that, in words that are nobody's business but those
-/// of who debugs.
+/// sled panics on a file with its first segment twice. The panic's own message is for developers;
+/// an operator must get ours.
 #[test]
-fn damage_that_the_store_panics_on_is_told_in_words_of_ours() {
+fn a_panic_of_the_store_is_reported_as_damage() {
     let dir = tempfile::tempdir().unwrap();
     drop(SledJournal::open(dir.path()).unwrap());
     let database = dir.path().join("journal/db");
     let mut bytes = fs::read(&database).unwrap();
     bytes.resize(bytes.len().next_multiple_of(1 << 24), 0);
     fs::write(&database, bytes.repeat(2)).unwrap();
-    let told = refused(dir.path());
+    let output_text = refused(dir.path());
     let words = "the store met damage that it cannot read past; if its files are damaged, see \
                  `openoutcry-replay salvage`";
-    assert!(told.ends_with(words), "{told}");
+    assert!(output_text.ends_with(words), "{output_text}");
 }
 
-/// Whether permissions bind this process; they do not bind root.
+/// Whether permissions bind this process; root ignores them.
 fn permissions_bind(dir: &Path) -> bool {
     let probe = dir.join("probe");
     fs::create_dir(&probe).unwrap();
@@ -92,8 +92,8 @@ fn a_folder_that_may_not_be_read_or_written_is_named() {
         let venue = dir.path().join(format!("mode {mode:o}"));
         fs::create_dir(&venue).unwrap();
         fs::set_permissions(&venue, Permissions::from_mode(mode)).unwrap();
-        let told = refused(&venue);
+        let output_text = refused(&venue);
         fs::set_permissions(&venue, Permissions::from_mode(0o755)).unwrap();
-        assert!(told.to_lowercase().contains("permission denied"), "{told}");
+        assert!(output_text.to_lowercase().contains("permission denied"), "{output_text}");
     }
 }

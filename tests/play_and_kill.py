@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Plays recorded flow on a fresh venue, kills the server with SIGKILL, starts it again, and compares
+"""Replays recorded flow on a fresh venue, kills the server with SIGKILL, restarts it, and compares
 every order, fill, position, balance and book that clients can read, byte for byte.
 
     tests/play_and_kill.py BINARY FLOW_DIR SET [SET...]
 
-FLOW_DIR holds SET.flow.jsonl.gz with SET.fills, SET.books and, where there are any, SET.positions
-beside it. Standard library only. Exit code 1 on any difference.
+FLOW_DIR holds SET.flow.jsonl.gz with SET.fills, SET.books and, optionally, SET.positions beside it. Standard library only. Exit code 1 on any difference.
 """
 
 import json

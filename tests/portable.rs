@@ -1,5 +1,5 @@
-//! The forms of a journal outside its store: exported, compressed, imported, archived. What was
-//! written is what is read, and nothing that changed on the way is taken for it.
+//! The portable forms of a journal: exported, compressed, imported, archived. Reading gives back
+//! what was written, and detects every change.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
@@ -33,7 +33,7 @@ fn journal(blocks: &[Block]) -> MemoryJournal {
     journal
 }
 
-/// Blocks that fill several members, and more of an archive than one write could have left.
+/// Blocks that fill several members, and more of an archive than one torn write can span.
 fn long_chain() -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut head = Head::START;
@@ -53,7 +53,7 @@ fn written(form: Form, blocks: &[Block], path: &Path) {
     assert_eq!((head, count), (*journal.head(), blocks.len()));
 }
 
-/// The blocks that are read, and what ended the reading.
+/// The blocks that can be read, and the error that ended the reading.
 fn read(path: &Path) -> (Vec<Block>, Option<JournalError>) {
     let (mut blocks, mut error) = (Vec::new(), None);
     for read in PortableFile::open(path).unwrap() {
@@ -86,7 +86,7 @@ fn both_forms_are_read_as_written_and_the_compressed_one_unpacks_to_the_plain_on
     MultiGzDecoder::new(file).read_to_end(&mut unpacked).unwrap();
     assert_eq!(unpacked, fs::read(&plain).unwrap());
     assert_eq!(portable::extent(&packed).unwrap(), portable::extent(&plain).unwrap());
-    // Members and files one after the other are the same journal: what `cat` makes of an archive.
+    // Members and files can be concatenated: `cat` of an archive's files is the same journal.
     let mut file = PortableFile::open(&packed).unwrap();
     assert_eq!(file.by_ref().count(), blocks.len());
     assert_eq!(file.offset(), unpacked.len() as u64);
@@ -129,22 +129,22 @@ fn every_changed_byte_and_every_cut_of_a_compressed_file_is_found_and_named() {
         let (sound, error) = read(&path);
         assert!(blocks.starts_with(&sound), "{length}");
         match error {
-            // A whole member is a whole journal up to there.
+            // A cut between two members leaves a shorter but valid journal.
             None => assert_eq!(sound.len(), 2, "{length}"),
             error => {
                 let fault = fault(error);
-                let told = matches!(
+                let truncated = matches!(
                     fault,
                     BlockFault::Member(MemberFault::Truncated) | BlockFault::Truncated { .. }
                 );
-                assert!(told, "{length}: {fault}");
+                assert!(truncated, "{length}: {fault}");
             }
         }
     }
 }
 
 #[test]
-fn a_member_that_unpacks_without_end_fails_at_its_first_block() {
+fn a_decompression_bomb_fails_at_its_first_block() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("bomb.gz");
     fs::write(&path, member::pack(&vec![0; 64 << 20]).unwrap()).unwrap();
@@ -198,7 +198,7 @@ fn an_imported_journal_goes_on_like_any_other() {
 }
 
 #[test]
-fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
+fn a_failed_or_interrupted_import_leaves_nothing_that_opens() {
     let dir = tempfile::tempdir().unwrap();
     let (file, data) = (dir.path().join("a.gz"), dir.path().join("data"));
     let blocks = chain(6, 2);
@@ -210,7 +210,7 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     fs::write(&damaged, &whole[..whole.len() - 1]).unwrap();
     let failed = import(&data, PortableFile::open(&damaged).unwrap(), |_| ());
     assert!(matches!(failed, Err(ImportError::Source(JournalError::Damaged(_)))), "{failed:?}");
-    // Nor as a new venue, for whoever missed the error.
+    // It must not open as a new venue either, in case the operator missed the error.
     for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
@@ -218,7 +218,7 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     assert!(matches!(empty, Err(ImportError::Empty)), "{empty:?}");
     assert!(matches!(SledJournal::open(&data), Err(OpenError::Unfinished(_))));
 
-    // Killed in the middle: as a panic leaves it, which clears up nothing.
+    // Killed in the middle: a panic runs no clean-up.
     let source = PortableFile::open(&file).unwrap();
     let killed = std::panic::catch_unwind(|| {
         import(&data, source, |block| assert!(block.first() < Sequence::new(7), "killed"))
@@ -227,19 +227,19 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
-    // Or a little earlier, before the marker had its name.
+    // Or a little earlier, before the marker was renamed into place.
     fs::rename(data.join("refused"), data.join("refused.partial")).unwrap();
     let head = import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
     assert_eq!(head, blocks.last().unwrap().head());
     assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
 
-    // Now it holds a journal.
+    // Now the folder holds a journal.
     let refused = import(&data, PortableFile::open(&file).unwrap(), |_| ());
     assert!(matches!(refused, Err(ImportError::NotEmpty(_))), "{refused:?}");
     assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
 }
 
-/// Whoever restores a backup may take it for the directory itself.
+/// An operator who restores a backup may pass the archive as the data directory.
 #[test]
 fn an_archive_or_an_exported_file_is_not_opened_as_a_new_venue() {
     let dir = tempfile::tempdir().unwrap();
@@ -252,7 +252,7 @@ fn an_archive_or_an_exported_file_is_not_opened_as_a_new_venue() {
     assert_eq!(opened, Err(OpenError::Archive(folder.clone())));
     assert!(names().eq(before), "something was made there");
     assert_eq!(SledJournal::open(&file).map(drop), Err(OpenError::File(file)));
-    // A journal that has its archive beside it is one.
+    // A journal with its archive beside it in the same folder does open.
     let both = dir.path().join("both");
     drop(SledJournal::open(&both).unwrap());
     archive(&both, &chain(6, 2), 2);
@@ -260,7 +260,7 @@ fn an_archive_or_an_exported_file_is_not_opened_as_a_new_venue() {
 }
 
 #[test]
-fn blocks_that_are_no_chain_are_not_imported() {
+fn blocks_that_do_not_chain_are_not_imported() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = durable(&chain(3, 2));
     let gap = [blocks[0].clone(), blocks[2].clone()].map(Ok).into_iter();
@@ -273,7 +273,7 @@ fn durable(blocks: &[Block]) -> Vec<Durable<Block>> {
     journal(blocks).read(FIRST).map(Result::unwrap).collect()
 }
 
-/// An archive of these blocks, so many in a member.
+/// Archives these blocks, `each` to a member.
 fn archive(folder: &Path, blocks: &[Block], each: usize) {
     let (mut archive, cut) = Archive::open(folder).unwrap();
     assert_eq!(cut, None);
@@ -289,7 +289,7 @@ fn only_segment(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_archive_goes_on_after_the_last_whole_member_wherever_a_write_was_torn() {
+fn an_archive_torn_anywhere_continues_after_its_last_whole_member() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(6, 2);
     archive(dir.path(), &blocks[..4], 2);
@@ -300,7 +300,7 @@ fn an_archive_goes_on_after_the_last_whole_member_wherever_a_write_was_torn() {
     let whole = fs::read(&segment).unwrap();
     assert_eq!(read(dir.path()), (blocks.clone(), None));
     for length in usize::try_from(kept).unwrap()..whole.len() {
-        // The rest never arrived, or arrived as zeros.
+        // The rest was never written, or arrived as zeros.
         let torn = [&whole[..length], &vec![0; whole.len() - length]].concat();
         for torn in [&torn, &torn[..length].to_vec()] {
             fs::write(&segment, torn).unwrap();
@@ -320,14 +320,14 @@ fn an_archive_goes_on_after_the_last_whole_member_wherever_a_write_was_torn() {
     }
 }
 
-/// Adds the blocks from one on as a member.
+/// Archives the blocks from index `from` on as one member.
 fn archive_more(folder: &Path, blocks: &[Block], from: usize) {
     let (mut archive, _) = Archive::open(folder).unwrap();
     archive.append(&durable(blocks)[from..]).unwrap();
 }
 
 #[test]
-fn an_archive_torn_at_its_very_first_member_begins_again() {
+fn an_archive_torn_in_its_first_member_starts_over() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(2, 2);
     archive(dir.path(), &blocks, 2);
@@ -341,7 +341,7 @@ fn an_archive_torn_at_its_very_first_member_begins_again() {
 }
 
 #[test]
-fn an_archive_damaged_by_more_than_a_torn_write_is_left_as_it_is() {
+fn an_archive_with_more_damage_than_a_torn_write_is_not_changed() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = long_chain();
     archive(dir.path(), &blocks, 20);
@@ -356,9 +356,10 @@ fn an_archive_damaged_by_more_than_a_torn_write_is_left_as_it_is() {
     assert_eq!(fs::read(&segment).unwrap(), changed);
 }
 
-/// A torn write has nothing after it. What stands after damage is the only copy, perhaps.
+/// A torn write is always the last. If a whole member follows the damage, it may be the only copy,
+/// so the archive must not be truncated.
 #[test]
-fn an_archive_damaged_before_a_whole_member_is_left_as_it_is_however_short() {
+fn an_archive_damaged_before_a_whole_member_is_not_changed() {
     let dir = tempfile::tempdir().unwrap();
     archive(dir.path(), &chain(6, 2), 2);
     let segment = only_segment(dir.path());
@@ -367,7 +368,7 @@ fn an_archive_damaged_before_a_whole_member_is_left_as_it_is_however_short() {
         (0..whole.len()).filter(|at| whole[*at..].starts_with(&MEMBER_START)).collect();
     assert_eq!(starts.len(), 3);
     for member in 0..2 {
-        // In its magic, its length, its checksum and its packed bytes.
+        // In the magic, the length, the checksum and the compressed bytes.
         for place in [2, 17, 21, 60] {
             let mut changed = whole.clone();
             changed[starts[member] + place] ^= 0x40;
@@ -399,7 +400,7 @@ fn an_archive_whose_first_files_were_moved_away_is_refused_by_name() {
     assert!(matches!(&refused, Err(ArchiveError::Beginning(first)) if *first == later));
 }
 
-/// An archive of files of two blocks each.
+/// An archive of files with two blocks each.
 fn archive_of_files(folder: &Path, blocks: &[Block]) -> Vec<PathBuf> {
     let durable = durable(blocks);
     let files = durable.chunks(2).map(|part| {
@@ -425,7 +426,7 @@ fn an_archive_without_one_of_its_middle_files_is_refused_with_the_records_it_lac
         let Err(ArchiveError::Gap { after, from, to }) = refused else { panic!("{refused:?}") };
         assert_eq!(after, files[gone - 1]);
         assert_eq!((from, to), (blocks[2 * gone].first(), blocks[2 * gone + 1].last()));
-        // Shortened, changed where it ends, or that of another journal in its place.
+        // Truncated, changed at its end, or replaced by another journal's file.
         let whole = fs::read(&moved).unwrap();
         let mut changed = whole.clone();
         *changed.last_mut().unwrap() ^= 1;
@@ -450,7 +451,7 @@ fn an_archive_without_one_of_its_middle_files_is_refused_with_the_records_it_lac
 }
 
 #[test]
-fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it() {
+fn an_archive_of_another_journal_or_ahead_of_it_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(4, 2);
     archive(dir.path(), &blocks[..2], 1);
@@ -464,7 +465,7 @@ fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it
     assert!(matches!(ahead, Err(ArchiveError::Ahead { .. })), "{ahead:?}");
     let other = block_after(&blocks[0].head(), TimeMs::MAX, vec![Command::AdvanceClock; 2]);
     let other = journal(&[blocks[0].clone(), other]);
-    // Another from the start, and no longer than the archive's first block.
+    // Different from the first block on, and no longer than that block.
     let shorter = journal(&[block_after(&Head::START, TimeMs::MAX, vec![Command::AdvanceClock])]);
     for other in [other, shorter] {
         let other = opened.belongs_to(&other.reader());
@@ -474,12 +475,12 @@ fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it
     assert!(matches!(none, Err(ArchiveError::Ahead { .. })), "{none:?}");
 }
 
-/// A part of a journal would be taken for the whole of a shorter one.
+/// A partial export would pass for a whole, shorter journal.
 #[test]
 fn an_export_has_its_name_only_once_it_is_whole() {
     let dir = tempfile::tempdir().unwrap();
     let (path, partial) = (dir.path().join("j.gz"), dir.path().join("j.gz.partial"));
-    // What one that was killed has left.
+    // Left over by an export that was killed.
     fs::write(&partial, vec![7; 100_000]).unwrap();
     let blocks = chain(4, 2);
     let mut seen = 0;
@@ -503,9 +504,9 @@ fn an_export_has_its_name_only_once_it_is_whole() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the first");
 }
 
-/// What was written before a failure counts once, what failed is tried again.
+/// Bytes written before the failure must count once, and what failed must be tried again.
 #[test]
-fn a_full_disk_costs_an_archive_nothing_but_time() {
+fn a_full_disk_only_delays_an_archive() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(6, 2);
     let segment = dir.path().join("00000000000000000001.blocks.gz");
@@ -518,13 +519,13 @@ fn a_full_disk_costs_an_archive_nothing_but_time() {
     }
     fs::remove_file(&segment).unwrap();
     archive.append(&durable[..2]).unwrap();
-    // Now the file goes, and comes back.
+    // The open file is replaced by a copy, so that writes to it would be lost.
     let hidden = dir.path().join("hidden");
     fs::rename(&segment, &hidden).unwrap();
     fs::copy(&hidden, &segment).unwrap();
     fs::remove_file(&hidden).unwrap();
     assert!(archive.append(&durable[2..4]).is_err(), "nobody would find it");
-    // A failed write may have left more than the next one takes.
+    // A failed write may leave more bytes than the retry writes.
     let mut left = OpenOptions::new().append(true).open(&segment).unwrap();
     left.write_all(&[7; 10_000]).unwrap();
     archive.append(&durable[2..]).unwrap();

@@ -1,7 +1,7 @@
-//! The read model beside the exchange whose effects it folds: whatever is asked, both tell the
-//! same, and no effect contradicts an earlier one.
+//! The read model beside the exchange whose effects it folds: both must agree on everything, and no
+//! effect may contradict an earlier one.
 
-// clippy knows tests by their attribute, and not the parts that they share.
+// clippy recognises tests by their attribute, but not the helpers that they share.
 #![allow(clippy::unwrap_used)]
 
 use openoutcry::exchange::Exchange;
@@ -24,14 +24,14 @@ use proptest::prelude::*;
 
 const USERS: u32 = 3;
 const MARKETS: u32 = 2;
-/// When the venue opens.
+/// Time of the first record.
 const START_MS: i64 = 1_700_000_000_000;
-/// Each record comes this much later than the one before.
+/// Time between two records.
 const STEP_MS: i64 = 1_000;
-/// Money of each user at the start: enough to trade, little enough to be refused sometimes.
+/// Each user's first deposit: enough to trade, little enough for some refusals.
 const DEPOSIT: Money = Money::new(2_000_000_000);
 
-/// An exchange, and what its readers see.
+/// An exchange and its read model.
 struct Venue {
     exchange: Exchange,
     model: ReadModel,
@@ -67,7 +67,7 @@ impl Venue {
         (0..USERS).flat_map(|user| all(self.model.orders.of(UserNo(user))))
     }
 
-    /// That the two agree on all that both know.
+    /// Compares everything that the exchange and the read model both hold.
     fn compare(&self) {
         assert_eq!(self.model.inconsistencies(), 0);
         assert_eq!(self.model.watermark(), self.exchange.sequence());
@@ -88,8 +88,8 @@ impl Venue {
         self.compare_money();
     }
 
-    /// That what a market has of a user's orders, and a market or an order of the fills, is what a
-    /// walk over all of them finds; of fills, from whichever place it is read.
+    /// The lists by market and by order must equal a filtered walk over all of a user's orders and
+    /// fills; lists of fills are read from several offsets.
     fn compare_lists(&self, user: UserNo) {
         let orders = &self.model.orders;
         let (own, fills) = (all(orders.of(user)), all(orders.fills_of(user)));
@@ -112,7 +112,7 @@ impl Venue {
             );
             same(orders.fills_in(user, market).list().unwrap(), &|fill| fill.market == market);
         }
-        // Every row would be every list again.
+        // Checking every row would be quadratic.
         for (place, row) in own.iter().enumerate().step_by(1 + own.len() / 8) {
             for most in [usize::MAX, 1, 3] {
                 let older = &own[place + 1..];
@@ -168,7 +168,7 @@ impl Venue {
         assert_eq!((filled, cost), (row.filled, row.filled_cost));
     }
 
-    /// Money on the accounts and in open contracts is the money that came in, as shown to readers.
+    /// The money on accounts and in open contracts must equal the deposits, as shown to readers.
     fn compare_money(&self) {
         let users = (0..USERS).map(|user| self.model.accounts.user(UserNo(user)).unwrap());
         let mut total: i64 =
@@ -196,10 +196,10 @@ impl Venue {
     }
 }
 
-/// After all orders.
+/// Greater than any order's number.
 const LAST: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
-/// What a list has.
+/// All rows of a list.
 fn all<T>(list: impl Iterator<Item = Result<T, HistoryError>>) -> Vec<T> {
     list.map(Result::unwrap).collect()
 }
@@ -211,7 +211,7 @@ fn draft(market: u32) -> MarketDraft {
         yes_text: Localized::default(),
         no_text: Localized::default(),
         logo: String::new(),
-        // The first closes by itself in the midst of a long run.
+        // The first market's deadline passes in the middle of a long run.
         deadline: TimeMs::new(START_MS + STEP_MS * 150 * (i64::from(market) + 1)).unwrap(),
         categories: Vec::new(),
         event: None,
@@ -268,7 +268,7 @@ fn placed() -> impl Strategy<Value = Command> {
     )
 }
 
-/// A command; one on an order names it by a sequence, which may be that of no order.
+/// A random command. One on an order names it by a sequence number, which may not be an order's.
 fn command() -> impl Strategy<Value = Command> {
     let user = || (0..USERS).prop_map(UserNo);
     let market = || (0..MARKETS).prop_map(MarketNo);
@@ -304,18 +304,18 @@ proptest! {
     })]
 
     #[test]
-    fn readers_see_what_the_exchange_knows(
+    fn the_read_model_agrees_with_the_exchange(
         commands in prop::collection::vec(command(), 1..200),
         void_ticks in 0..=100_u8,
     ) {
         let mut venue = Venue::open();
         for command in commands {
-            // An order is amended and cancelled by its owner; a stranger is refused.
+            // Amends and cancels mostly come from the order's owner; a stranger is refused.
             venue.ask(owned(&venue.model, command));
             venue.compare();
         }
-        // The end, with orders and locked contracts still standing: one market is voided, the
-        // other paid out; refused where it came earlier.
+        // The end, with orders and locked contracts outstanding: one market is voided, the other
+        // paid out, unless that happened before.
         let price = SettlementPrice::new(void_ticks).unwrap();
         venue.ask(Command::VoidMarket { market: MarketNo(0), price });
         venue.compare();
@@ -329,7 +329,7 @@ proptest! {
     }
 }
 
-/// The command with the order's owner in place of whoever it names, most of the time.
+/// Most of the time, replaces the user in the command by the order's owner.
 fn owned(model: &ReadModel, command: Command) -> Command {
     let owner = |order| {
         (0..USERS).map(UserNo).find(|user| model.orders.ids(*user).id(order).unwrap().is_some())
@@ -345,7 +345,7 @@ fn owned(model: &ReadModel, command: Command) -> Command {
     }
 }
 
-/// The same in small: a bet, its end, and what its two sides read of it for ever.
+/// One bet, its end, and what both sides read of it afterwards.
 #[test]
 fn a_bet_is_read_from_its_order_to_its_end() {
     let mut venue = Venue::open();
@@ -381,9 +381,9 @@ fn a_bet_is_read_from_its_order_to_its_end() {
     );
     assert_eq!(won[0].copy_from, Some(UserNo(2)));
     assert_eq!(venue.model.probability_of_yes(MarketNo(0)).to_string(), "0");
-    let told = all(venue.model.activity.of(MarketNo(0)));
-    let told: Vec<&str> = told.iter().map(ActivityRow::name).collect();
+    let shown = all(venue.model.activity.of(MarketNo(0)));
+    let shown: Vec<&str> = shown.iter().map(ActivityRow::name).collect();
     let expected =
         ["MARKET_SETTLED", "MARKET_RESOLVED", "MARKET_CLOSED", "TRADE", "MARKET_PUBLISHED"];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
 }

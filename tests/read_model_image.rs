@@ -1,7 +1,7 @@
-//! The image of the read model: what is read from it answers and folds on as the model it was
-//! made of, and bytes that are no image become no model.
+//! The image of the read model: a restored model answers and folds on exactly like the original,
+//! and invalid bytes are refused.
 
-// clippy knows tests by their attribute, and not the parts that they share.
+// clippy recognises tests by their attribute, but not the helpers that they share.
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -42,7 +42,7 @@ use recorded::records;
 
 /// Lines of the recorded flow that are folded.
 const FLOW_LINES: u32 = 3_000;
-/// Rows of a page: few, so that almost all of history is on pages.
+/// Rows per page: few, so that almost all of history is on pages.
 const ROWS: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 fn image(model: &ReadModel) -> Vec<u8> {
@@ -51,7 +51,7 @@ fn image(model: &ReadModel) -> Vec<u8> {
     bytes
 }
 
-/// Pages of a length, in memory.
+/// In-memory history with pages of this many rows.
 fn pages_of(rows: NonZeroU32) -> History {
     History::default().paged(rows)
 }
@@ -60,17 +60,17 @@ fn restored_on(history: &History, bytes: &[u8]) -> Result<ReadModel, BadImage> {
     ReadModel::read_image(&mut &*bytes, history)
 }
 
-/// A model that is not asked for history.
+/// Restores a model whose history is never read.
 fn restored(bytes: &[u8]) -> Result<ReadModel, BadImage> {
     restored_on(&History::discarding().paged(ROWS), bytes)
 }
 
-/// What a list has.
+/// All rows of a list.
 fn all<T>(list: impl Iterator<Item = Result<T, HistoryError>>) -> Vec<T> {
     list.map(Result::unwrap).collect()
 }
 
-/// Everything that can be asked, and what is answered.
+/// Every query with its answer, as text.
 fn shown(model: &ReadModel) -> Vec<String> {
     let mut answers = vec![format!(
         "{:?} {:?} {} {}",
@@ -127,7 +127,7 @@ fn shown(model: &ReadModel) -> Vec<String> {
     answers
 }
 
-/// What the public can ask of a market's trades.
+/// The public queries on a market's trades.
 fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     let trades = all(model.tape.trades(market));
     let mut answers = vec![format!("{trades:?} {:?}", model.positions.open_interest(market))];
@@ -148,7 +148,7 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     answers
 }
 
-/// What a user can ask.
+/// The queries of a user.
 fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String> {
     let (orders, mut answers) = (&model.orders, Vec::new());
     for row in all(orders.of(user)) {
@@ -179,7 +179,7 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     for passed in 0..=positions.len() {
         let rest = all(model.positions.of(user).skip(passed));
         assert_eq!(rest, positions[passed..]);
-        // So many are asked for.
+        // Pages ask for a bounded number of rows.
         let newest = model.positions.newest(user, passed);
         assert_eq!((newest.len(), all(newest)), (passed, positions[..passed].to_vec()));
         let last = model.positions.newest(user, passed).skip(passed / 2);
@@ -193,7 +193,7 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     answers
 }
 
-/// Compares one by one: the whole of it would be pages.
+/// Compares line by line, since a difference of the whole would print pages.
 fn assert_same(model: &ReadModel, other: &ReadModel) {
     let (one, two) = (shown(model), shown(other));
     assert_eq!(one.len(), two.len());
@@ -202,9 +202,9 @@ fn assert_same(model: &ReadModel, other: &ReadModel) {
     }
 }
 
-/// Folds some records into one model, and the rest into it and one read from its image; and all of
-/// them into one that puts nothing away.
-fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
+/// Folds the records into a model that is restored from its image at `cut`, into one that is not,
+/// and into one that moves no rows to pages; all three must agree.
+fn restores_and_folds_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
     let history = pages_of(ROWS);
     let (mut exchange, mut model) = (Exchange::new(), ReadModel::on(&history));
     let mut whole = ReadModel::on(&pages_of(NonZeroU32::MAX));
@@ -236,8 +236,8 @@ fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
     (model, exchange)
 }
 
-/// The sum of all changes of an account is what the exchange has on it, and each change goes on
-/// from the one before.
+/// All changes of an account add up to its balance in the exchange, and each change starts from the
+/// balance after the one before.
 fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
     assert_eq!(model.inconsistencies(), 0);
     for row in model.accounts.users_newest_first() {
@@ -263,8 +263,8 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
     }
 }
 
-/// What came in, less what went out, and what was realised, is what is on the account and what the
-/// contracts held cost; deposits, withdrawals and pay-outs are those of the statement.
+/// Deposits less withdrawals, plus fees taken and realised results, equal the balance plus the cost
+/// of the contracts held; deposits, withdrawals and pay-outs equal those of the statement.
 fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     let pnl = model.pnl(user).unwrap();
     let (mut deposits, mut withdrawals, mut payouts, mut taken) = (0, 0, 0, 0);
@@ -288,7 +288,7 @@ fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     assert_eq!(held.map(|row| i128::from(row.cost.get())).sum::<i128>(), pnl.cost.get());
 }
 
-/// Open interest is the sum of what is held, the venue's no contracts of converted sets among it;
+/// Open interest is the sum of all holdings, including the venue's no contracts of converted sets;
 /// volume is that of the trades and of the candles.
 fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
     let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
@@ -305,9 +305,9 @@ fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
         let trades = all(model.tape.trades(row.no));
         let volume: u128 = trades.iter().map(|trade| u128::from(trade.quantity.get())).sum();
         assert_eq!(model.tape.volume(row.no).get(), volume);
-        let told = all(model.activity.of(row.no));
-        let told = told.iter().filter(|row| row.name() == "TRADE").count();
-        assert_eq!(trades.len(), told);
+        let activity_rows = all(model.activity.of(row.no));
+        let activity_rows = activity_rows.iter().filter(|row| row.name() == "TRADE").count();
+        assert_eq!(trades.len(), activity_rows);
         let Some(first) = trades.last() else { continue };
         let last = Interval::Day.start(model.time()).get();
         let from = Interval::Day.start(first.time);
@@ -319,7 +319,7 @@ fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
     }
 }
 
-/// The journals that were kept, scripts and texts of every kind among them.
+/// The golden journals, with scripts and texts of every kind among them.
 fn golden() -> Vec<Vec<Record>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
     let mut journals = Vec::new();
@@ -334,15 +334,15 @@ fn golden() -> Vec<Vec<Record>> {
     journals
 }
 
-/// A small model with rows of every kind.
+/// The image of a small model with rows of every kind.
 fn small() -> Vec<u8> {
     let mut smallest: Option<Vec<u8>> = None;
     for records in golden() {
         let cut = records.len();
-        let (model, _) = folds_on_alike(&records, cut);
-        let told = (0..).map(MarketNo).map(|market| model.activity.count(market));
+        let (model, _) = restores_and_folds_alike(&records, cut);
+        let activity_rows = (0..).map(MarketNo).map(|market| model.activity.count(market));
         let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
-        let whole = told.take(1).all(|count| count > 3)
+        let whole = activity_rows.take(1).all(|count| count > 3)
             && users.iter().any(|user| model.positions.count(*user) > 0)
             && users.iter().any(|user| model.orders.open_of(*user).next().is_some());
         let bytes = image(&model);
@@ -353,7 +353,8 @@ fn small() -> Vec<u8> {
     smallest.unwrap()
 }
 
-/// That the bytes are refused, or are the image of what they became.
+/// Asserts that the bytes are refused, or are exactly the image of what they restored to; true if
+/// refused.
 fn refused_or_the_same(bytes: &[u8]) -> bool {
     match restored(bytes) {
         Ok(model) => {
@@ -372,22 +373,22 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_read_from_an_image_answers_and_folds_on_alike(
+    fn a_restored_model_answers_and_folds_like_the_original(
         steps in prop::collection::vec(strategies::step(), 1..150),
         cut in any::<prop::sample::Index>(),
     ) {
         let records = records(&steps);
-        let (model, _) = folds_on_alike(&records, cut.index(records.len()));
+        let (model, _) = restores_and_folds_alike(&records, cut.index(records.len()));
         prop_assert_eq!(model.inconsistencies(), 0);
     }
 
     #[test]
-    fn bytes_that_were_changed_at_random_become_no_other_model(
+    fn randomly_changed_bytes_are_refused_or_canonical(
         steps in prop::collection::vec(strategies::step(), 0..60),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let records = records(&steps);
-        let (model, _) = folds_on_alike(&records, records.len());
+        let (model, _) = restores_and_folds_alike(&records, records.len());
         let mut image = image(&model);
         for (place, byte) in changes {
             let place = place.index(image.len());
@@ -398,26 +399,26 @@ proptest! {
 }
 
 #[test]
-fn the_kept_journals_fold_on_alike_from_anywhere() {
+fn golden_journals_fold_alike_after_a_restore_at_any_record() {
     for records in golden() {
         for part in 0..5 {
-            folds_on_alike(&records, records.len() * part / 4);
+            restores_and_folds_alike(&records, records.len() * part / 4);
         }
     }
 }
 
 #[test]
-fn the_recorded_flow_folds_on_alike() {
+fn recorded_flow_folds_alike_after_a_restore() {
     let flow = Flow::read(sample::flow(), Some(FLOW_LINES)).unwrap();
     let records = FlowRecords::of(&flow).records;
-    let (model, exchange) = folds_on_alike(&records, records.len() / 2);
+    let (model, exchange) = restores_and_folds_alike(&records, records.len() / 2);
     let state = exchange.image().unwrap();
     assert_eq!(Exchange::from_image(&state).unwrap().image().unwrap(), state);
     assert_eq!(model.watermark(), exchange.sequence());
 }
 
 #[test]
-fn an_image_cut_short_or_gone_on_is_refused() {
+fn an_image_truncated_or_extended_is_refused() {
     let image = small();
     for end in 0..image.len() {
         assert_eq!(restored(&image[..end]).unwrap_err(), BadImage::Truncated, "{end}");
@@ -428,7 +429,7 @@ fn an_image_cut_short_or_gone_on_is_refused() {
     assert_eq!(restored(&later).unwrap_err(), BadImage::Version(3));
 }
 
-/// Every bit of an image means something: turned over, it is refused or is another model.
+/// Every bit of an image matters: flipped, it is refused or restores to another model.
 #[test]
 fn every_bit_of_an_image_counts() {
     let image = small();
@@ -441,7 +442,7 @@ fn every_bit_of_an_image_counts() {
     }
 }
 
-/// A reader that gives what it has in small pieces, and then fails or ends.
+/// A reader that returns small pieces, and then fails or ends.
 struct Drip<'a> {
     bytes: &'a [u8],
     fails: bool,
@@ -459,7 +460,7 @@ impl Read for Drip<'_> {
     }
 }
 
-/// A writer with room for so many bytes.
+/// A writer with room for this many bytes.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,5 +1,5 @@
-//! Readers of a journal that is being written to: they see what is on disk, in order, and never a
-//! block that was refused.
+//! Readers of a journal that is being appended to: they see durable blocks only, in order, and
+//! never a refused block.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -20,8 +20,8 @@ use records::chain;
 
 const FIRST: Sequence = Sequence::new(1);
 
-/// Reads the whole journal again and again until it has come to `last`, and sees at every look a
-/// beginning of `blocks` that is no shorter than the one before.
+/// Reads the whole journal repeatedly until its end is `last`; each read must be a prefix of
+/// `blocks`, no shorter than the one before.
 fn follow(reader: &JournalReader, blocks: &[Block], last: Head) {
     let mut before = Sequence::ZERO;
     while before < last.sequence {
@@ -69,7 +69,7 @@ fn readers_follow_an_appending_journal_on_disk() {
 }
 
 #[test]
-fn a_reading_ends_at_the_head_it_began_with() {
+fn a_read_ends_at_the_head_it_began_with() {
     let blocks = chain(4, 3);
     let mut journal = MemoryJournal::new();
     journal.append(blocks[0].clone()).unwrap();
@@ -77,13 +77,14 @@ fn a_reading_ends_at_the_head_it_began_with() {
     let reading = reader.read(FIRST);
     journal.append(blocks[1].clone()).unwrap();
     assert_eq!(reading.count(), 1);
-    // From the block that holds the record.
+    // Reading begins with the block that holds the record.
     let held: Vec<Sequence> = reader.read(Sequence::new(5)).map(|b| b.unwrap().first()).collect();
     assert_eq!(held, [Sequence::new(4)]);
     assert_eq!(reader.read(Sequence::new(7)).count(), 0);
 }
 
-/// Appends a block, and another that fails at `step`; what readers taken before and after see.
+/// Appends a block, and another that fails at `step`; checks what readers taken before and after
+/// see.
 fn fail_one(store: impl BlockStore, fault: Fault) {
     let blocks = chain(2, 2);
     let (store, faults) = Faulty::new(store);
@@ -114,7 +115,7 @@ fn no_reader_sees_a_block_that_was_refused() {
 }
 
 #[test]
-fn a_reader_left_over_does_not_keep_a_closed_journal_open() {
+fn a_leftover_reader_does_not_keep_a_closed_journal_open() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(3, 2);
     let mut left_over = Vec::new();
@@ -126,7 +127,7 @@ fn a_reader_left_over_does_not_keep_a_closed_journal_open() {
         left_over.push((journal.reader(), reading));
     }
     for ((reader, mut reading), block) in left_over.into_iter().zip(&blocks) {
-        // It remembers the head, and reads nothing more.
+        // It keeps the head, but reads no more blocks.
         assert_eq!(reader.head(), block.head());
         assert!(matches!(reader.read(FIRST).next(), Some(Err(JournalError::Read(_)))));
         let ended = reading.next();

@@ -1,5 +1,5 @@
-//! What survives: failed writes, lost power, damage, second openers; on a disk that forgets and
-//! on real sled.
+//! What survives failed writes, lost power, damage and a second opener; on a simulated disk and on
+//! real sled.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -35,7 +35,7 @@ fn read_all(journal: &impl Journal) -> Result<Vec<Block>, JournalError> {
     journal.read(Sequence::new(1)).map(|read| read.map(|block| (*block).clone())).collect()
 }
 
-/// Another block in the same place: what a restarted venue writes instead of a refused one.
+/// Another block in the same position: what a restarted venue writes instead of a refused one.
 fn instead(head: &Head) -> Block {
     let time = TimeMs::new(1_800_000_000_000).unwrap();
     block_after(head, time, vec![Command::AdvanceClock])
@@ -68,8 +68,8 @@ fn a_block_that_is_not_the_next_is_not_written() {
     assert_eq!(read_all(&journal), Ok(blocks[..1].to_vec()));
 }
 
-/// Every step of an append fails, with and without effect, with and without a marker, with and
-/// without a power cut after it, at the start and later.
+/// Every step of an append fails: with and without taking effect, with and without a marker, with
+/// and without a power cut afterwards, at the journal's start and later.
 #[test]
 fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
     let steps = [Step::Put, Step::Flush, Step::Sync];
@@ -111,7 +111,7 @@ fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
             let whole: Vec<Block> = acknowledged.into_iter().chain([next]).collect();
             assert_eq!(read_all(&journal), Ok(whole));
         } else {
-            // Unknown means just that: the block is whole or it is not there.
+            // After `Unknown` the block is there whole, or not at all.
             let read = read_all(&journal).unwrap();
             let with: Vec<Block> = acknowledged.iter().cloned().chain([refused]).collect();
             assert!(read == acknowledged || read == with);
@@ -119,9 +119,10 @@ fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
     }
 }
 
-/// A restart that fails or loses power between cutting and clearing starts over.
+/// Recovery cuts the refused block off and then clears its marker; if it fails or loses power in
+/// between, the next start repeats it.
 #[test]
-fn a_cut_that_is_interrupted_is_done_at_the_next_start() {
+fn an_interrupted_cut_is_repeated_at_the_next_start() {
     for step in [Step::Remove, Step::Flush, Step::Sync, Step::Mark] {
         for arrives in [false, true] {
             let disk = Disk::new();
@@ -187,7 +188,7 @@ fn damage_near_the_end_is_found_at_the_start_and_damage_before_it_by_reading() {
         let fault = BlockFault::Checksum;
         assert_eq!((early, damage), (at_start, Damage { block: first, fault }), "{index}");
         if index == 19 {
-            continue; // the journal that ends a block earlier is a sound one
+            continue; // without its last block the journal is valid, only shorter
         }
         let (early, damage) = damaged(index, |store, block| {
             let mut kept = MemoryStore::new();
@@ -208,7 +209,7 @@ fn damage_near_the_end_is_found_at_the_start_and_damage_before_it_by_reading() {
 }
 
 #[test]
-fn a_tail_that_vanishes_while_open_is_missed() {
+fn a_tail_that_vanishes_while_open_is_detected() {
     let blocks = chain(4, 2);
     let mut journal = StoredJournal::over(Vanishing(MemoryStore::new())).unwrap().0;
     append_all(&mut journal, &blocks);
@@ -216,7 +217,7 @@ fn a_tail_that_vanishes_while_open_is_missed() {
     assert_eq!(read_all(&journal), Err(JournalError::Damaged(damage)));
 }
 
-/// Forgets the block of record 7 at once.
+/// A store that drops the block of record 7.
 struct Vanishing(MemoryStore);
 
 impl BlockStore for Vanishing {
@@ -270,7 +271,7 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     assert_eq!(elsewhere, Err(OpenError::Refused(Reason::MarkerElsewhere)));
 }
 
-// Real sled.
+// On real sled.
 
 fn database(data: &Path) -> std::path::PathBuf {
     data.join("journal").join("db")
@@ -298,7 +299,7 @@ fn sled_keeps_what_was_acknowledged() {
 }
 
 #[test]
-fn a_second_opener_is_told_who_is_in_the_way() {
+fn a_second_opener_is_refused_as_locked() {
     let dir = tempfile::tempdir().unwrap();
     let (journal, _) = SledJournal::open(dir.path()).unwrap();
     let locked = OpenError::Locked(dir.path().to_owned());
@@ -330,7 +331,7 @@ fn a_file_that_sled_never_syncs_stops_the_start_and_every_append() {
 }
 
 #[test]
-fn another_owner_or_mode_of_that_folder_stops_nothing() {
+fn a_metadata_change_of_the_blobs_folder_is_tolerated() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(3, 2);
     let blobs = dir.path().join("journal").join("blobs");
@@ -344,9 +345,9 @@ fn another_owner_or_mode_of_that_folder_stops_nothing() {
     assert_eq!(read_all(&journal), Ok(blocks));
 }
 
-/// A power cut may leave sled's settings as zeros beside a data file in which nothing was written.
+/// A power cut may leave sled's settings as zeros, beside a data file in which nothing was written.
 #[test]
-fn a_first_start_that_was_cut_short_is_begun_anew_unless_there_is_a_block() {
+fn an_interrupted_first_start_begins_anew_unless_there_is_a_block() {
     for blocks in [0, 1] {
         let dir = tempfile::tempdir().unwrap();
         let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
@@ -367,8 +368,8 @@ fn a_first_start_that_was_cut_short_is_begun_anew_unless_there_is_a_block() {
     }
 }
 
-/// The block is whole in the log, or in sled, and was refused all the same: it is not there after
-/// the restart.
+/// The refused block is whole in the write-ahead log, or in sled; it must be gone after the
+/// restart.
 #[test]
 fn a_block_that_reached_sled_but_not_the_disk_does_not_come_back() {
     for (step, written) in [(Step::Put, false), (Step::Flush, true), (Step::Sync, true)] {
@@ -418,8 +419,8 @@ fn a_lost_or_damaged_marker_stops_the_start() {
     assert_eq!(opened, Err(OpenError::Lost(dir.path().join("journal"))));
 }
 
-/// Blocks that were appended to a journal, half of them after it was opened again: sled writes its
-/// first snapshot then.
+/// Blocks appended to a journal, half of them after a reopen, at which sled writes its first
+/// snapshot.
 fn written_and_opened_again(data: &Path) -> Vec<Block> {
     let blocks = chain(40, 4);
     for part in blocks.chunks(20) {
@@ -429,7 +430,7 @@ fn written_and_opened_again(data: &Path) -> Vec<Block> {
     blocks
 }
 
-/// sled's snapshots and settings are derived or constant: without them the blocks are all there.
+/// sled's snapshots are derived and its settings constant: without them all blocks are still there.
 #[test]
 fn sled_opens_without_its_snapshots_and_with_its_settings_emptied() {
     let dir = tempfile::tempdir().unwrap();
@@ -448,7 +449,7 @@ fn sled_opens_without_its_snapshots_and_with_its_settings_emptied() {
     assert_eq!(read_all(&journal), Ok(blocks));
 }
 
-/// What a data directory holds, as a kill would leave it; sled's own files are in `journal/`.
+/// A copy of a data directory, as a kill would leave it; sled's own files are in `journal/`.
 fn copied(data: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     fs::create_dir(copy.path().join("journal")).unwrap();
@@ -468,12 +469,12 @@ fn newest_snapshot(data: &Path) -> std::path::PathBuf {
     let entries = fs::read_dir(data.join("journal")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let named = |path: &std::path::PathBuf| path.to_string_lossy().contains("/snap.");
-    // None would be sled's doing, and leave the test nothing to say.
+    // If sled wrote none, this test would check nothing.
     paths.filter(named).max().unwrap()
 }
 
-/// sled writes a snapshot at each start under another name first. A start that is killed meanwhile
-/// leaves any beginning of it, and the next one knows nothing of that.
+/// At each start sled writes a snapshot under a temporary name first. A start killed meanwhile
+/// leaves any prefix of it, and the next start must ignore that.
 #[test]
 fn a_start_that_was_killed_while_sled_wrote_its_snapshot_is_made_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -494,7 +495,7 @@ fn a_start_that_was_killed_while_sled_wrote_its_snapshot_is_made_again() {
     }
 }
 
-/// The settings are the first that sled writes, before there is a file that they are of.
+/// sled writes its settings first, before its data file exists.
 #[test]
 fn a_first_start_that_was_killed_while_sled_wrote_its_settings_is_made_again() {
     let made = tempfile::tempdir().unwrap();
@@ -509,8 +510,8 @@ fn a_first_start_that_was_killed_while_sled_wrote_its_settings_is_made_again() {
     }
 }
 
-/// sled takes a changed byte in its file for the end of its log, forgets all that was written
-/// after it and says nothing. The witness says it: no acknowledged block goes missing unnoticed.
+/// sled takes a changed byte in its file for the end of its log, and silently forgets everything
+/// after it. The witness detects that: no acknowledged block goes missing unnoticed.
 #[test]
 fn a_changed_byte_in_sleds_file_never_shortens_the_journal_unnoticed() {
     let dir = tempfile::tempdir().unwrap();
@@ -575,7 +576,7 @@ fn a_witness_may_lag_and_may_be_torn_but_not_be_lost() {
 }
 
 #[test]
-fn a_journal_that_was_put_in_anothers_place_is_noticed() {
+fn a_journal_that_replaced_another_is_detected() {
     let (ours, head) = (chain(3, 2), chain(2, 2)[1].head());
     let theirs = instead(&head);
     for known in [&ours[2], &theirs] {
@@ -591,7 +592,7 @@ fn a_journal_that_was_put_in_anothers_place_is_noticed() {
 }
 
 #[test]
-fn a_block_whose_witness_cannot_be_written_is_kept_and_is_the_last() {
+fn a_block_whose_witness_write_fails_is_kept_and_is_the_last() {
     let disk = Disk::new();
     let blocks = chain(3, 2);
     let (store, faults) = Faulty::new(disk.clone());
@@ -605,14 +606,15 @@ fn a_block_whose_witness_cannot_be_written_is_kept_and_is_the_last() {
     assert_eq!(read_all(&journal), Ok(blocks[..2].to_vec()));
 }
 
-/// 1,500 group commits of the largest size: with sled's default segments 331 files were seen.
+/// 1,500 group commits of the largest size. With sled's default segment size these made 331 blob
+/// files.
 #[test]
 fn the_largest_blocks_leave_no_file_that_is_not_synced() {
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
     for index in 0..1_500_u32 {
         let block = largest_block(journal.head(), u8::try_from(index % 251).unwrap());
-        // The append itself fails when a file appears.
+        // An append fails if a blob file appears.
         journal.append(block).unwrap();
     }
     let head = *journal.head();

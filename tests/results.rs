@@ -1,6 +1,6 @@
-//! Results are committed to: a journal that records other results than its records come to, one
-//! that records none for long, and one whose records or rules were changed behind its chain, are
-//! found out at the first block that says so, by a replay and by a start.
+//! Results are committed to: a journal that records other results than its records produce, one
+//! that records none for too long, and one whose records or rules were changed behind its chain are
+//! detected at the first block that shows it, by a replay and by a start.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may stop
@@ -37,8 +37,8 @@ use openoutcry::journal::store::{BlockStore, StoredJournal};
 use commands::strategies;
 use recorded::records;
 
-/// How a journal is cut: records of each block in turn, and how many blocks further back than the
-/// one before are the results that each records.
+/// How a journal is cut: the records of each block in turn, and how many blocks the recorded
+/// results lag, also in turn.
 #[derive(Debug, Clone)]
 struct Cuts {
     blocks: Vec<usize>,
@@ -50,7 +50,7 @@ fn cuts() -> impl Strategy<Value = Cuts> {
     (prop::collection::vec(1..9_usize, 1..6), lags).prop_map(|(blocks, lags)| Cuts { blocks, lags })
 }
 
-/// Blocks of these records, cut and lagging so; `record` has the last word on what they record.
+/// Blocks of these records with these cuts and lags; `record` may replace what a block records.
 fn blocks(
     records: &[Record],
     cuts: &Cuts,
@@ -65,7 +65,7 @@ fn blocks(
         let (now, later) = rest.split_at(some);
         let lag = cuts.lags[index % cuts.lags.len()];
         let end = ends[ends.len().saturating_sub(1 + lag)];
-        // Never fewer than the block before.
+        // Results never go back behind those of the block before.
         last = if end.through < last.through { last } else { end };
         let mut builder = BlockBuilder::new(&head);
         for one in now {
@@ -92,14 +92,14 @@ fn read(blocks: &[Block]) -> (Result<Head, ReplayError>, Replayer) {
     (head, replayer)
 }
 
-/// The same with the results hashed on a thread beside.
-fn read_beside(blocks: &[Block]) -> Result<(Results, Sequence), ReplayError> {
+/// The same with the results hashed on a thread of its own.
+fn read_with_hasher_thread(blocks: &[Block]) -> Result<(Results, Sequence), ReplayError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
     fs::write(file.path(), bytes).unwrap();
-    let mut beside = Replayer::new().sealed_by(HasherThread::start(Results::NONE).unwrap());
-    replay(PortableFile::open(file.path()).unwrap(), &mut beside, |_, _| {})?;
-    let settled = beside.settled()?;
+    let mut hashing = Replayer::new().sealed_by(HasherThread::start(Results::NONE).unwrap());
+    replay(PortableFile::open(file.path()).unwrap(), &mut hashing, |_, _| {})?;
+    let settled = hashing.settled()?;
     Ok((settled.results(), settled.confirmed()))
 }
 
@@ -124,9 +124,9 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// However a journal is cut into blocks, and however far its results lag: it replays, twice to
-    /// the same results; with one bit of one recorded result flipped, and everything else made to
-    /// fit, it does not, and the block is named with the records it speaks of.
+    /// However a journal is cut into blocks, and however far its results lag, it replays, twice to
+    /// the same results. With one bit of one recorded result flipped, and everything else adjusted
+    /// to fit, the replay fails and names the block and the records that the result covers.
     #[test]
     fn a_changed_result_is_found_in_the_block_that_carries_it(
         steps in prop::collection::vec(strategies::step(), 1..60),
@@ -143,30 +143,30 @@ proptest! {
         prop_assert_eq!(replayer.results().through, records[records.len() - 1].sequence);
         prop_assert_eq!(replayer.confirmed(), sound[sound.len() - 1].recorded().through);
         let known = (replayer.results(), replayer.confirmed());
-        prop_assert_eq!(read_beside(&sound), Ok(known));
+        prop_assert_eq!(read_with_hasher_thread(&sound), Ok(known));
 
-        let speaking: Vec<usize> = (0..sound.len())
+        let recording: Vec<usize> = (0..sound.len())
             .filter(|index| sound[*index].recorded() != Results::NONE)
             .collect();
-        prop_assume!(!speaking.is_empty());
-        let changed = speaking[changed.index(speaking.len())];
-        let lying = blocks(&records, &cuts, |index, results| {
+        prop_assume!(!recording.is_empty());
+        let changed = recording[changed.index(recording.len())];
+        let forged = blocks(&records, &cuts, |index, results| {
             if index == changed { flipped(results, bit) } else { results }
         });
-        let block = lying[changed].first();
+        let block = forged[changed].first();
         let through = sound[changed].recorded().through;
         let from = sound[changed - 1].recorded().through.next().min(through);
         let fault = ReplayFault::ResultsDiffer { block, from, through };
-        let (read, replayer) = read(&lying);
+        let (read, replayer) = read(&forged);
         prop_assert_eq!(read, Err(fault.into()));
         prop_assert_eq!(replayer.exchange().sequence().next(), block, "nothing of it was applied");
-        prop_assert_eq!(read_beside(&lying), Err(fault.into()));
-        // Whatever is found meanwhile, that comes first.
-        let mut twice = lying.clone();
-        twice.extend(lying.last().cloned());
-        prop_assert_eq!(read_beside(&twice), Err(fault.into()));
+        prop_assert_eq!(read_with_hasher_thread(&forged), Err(fault.into()));
+        // The difference comes first, even if another fault follows.
+        let mut twice = forged.clone();
+        twice.extend(forged.last().cloned());
+        prop_assert_eq!(read_with_hasher_thread(&twice), Err(fault.into()));
 
-        let (journal, _) = StoredJournal::over(store(&lying)).unwrap();
+        let (journal, _) = StoredJournal::over(store(&forged)).unwrap();
         match start(journal) {
             Err(StartError::Halted(reason)) => {
                 prop_assert_eq!(reason, HaltReason::ResultsDiffer(fault));
@@ -176,25 +176,25 @@ proptest! {
         }
     }
 
-    /// As if the matching rules had been changed: the records come to something else than what was
-    /// answered when they were journaled.
+    /// As if the matching rules had changed: the records now produce other results than those
+    /// recorded when they were answered.
     #[test]
-    fn results_of_other_records_are_found_out(
+    fn results_of_changed_records_are_detected(
         steps in prop::collection::vec(strategies::step(), 1..60),
         cuts in cuts(),
     ) {
-        let told = records(&steps);
-        let mut asked = told.clone();
-        let deposit = asked.iter_mut().find_map(|record| match &mut record.command {
+        let original = records(&steps);
+        let mut altered = original.clone();
+        let deposit = altered.iter_mut().find_map(|record| match &mut record.command {
             Command::Deposit { amount, .. } => Some((record.sequence, amount)),
             _ => None,
         });
         let (changed, amount) = deposit.unwrap();
         *amount = Money::new(amount.get() + 1);
-        let truth = blocks(&told, &cuts, |_, results| results);
-        let lying = blocks(&asked, &cuts, |index, _| truth[index].recorded());
+        let truth = blocks(&original, &cuts, |_, results| results);
+        let forged = blocks(&altered, &cuts, |index, _| truth[index].recorded());
         let first = truth.iter().find(|block| block.recorded().through >= changed);
-        let (read, _) = read(&lying);
+        let (read, _) = read(&forged);
         match first {
             None => prop_assert!(read.is_ok()),
             Some(block) => {
@@ -208,9 +208,9 @@ proptest! {
         }
     }
 
-    /// From any block's end on, as a snapshot does.
+    /// From the end of any block on, as from a snapshot.
     #[test]
-    fn a_replay_goes_on_from_any_block(
+    fn a_replay_resumes_from_any_block(
         steps in prop::collection::vec(strategies::step(), 1..60),
         cuts in cuts(),
         at in any::<prop::sample::Index>(),
@@ -225,14 +225,14 @@ proptest! {
         replay(journal.read(blocks[at].first()), &mut resumed, |_, _| {}).unwrap();
         prop_assert_eq!(resumed.results(), whole.results());
         prop_assert_eq!(resumed.exchange().digest(), whole.exchange().digest());
-        // A block once more changes nothing.
+        // Replaying a block again changes nothing.
         replay(journal.read(blocks[at].first()), &mut resumed, |_, _| {}).unwrap();
         prop_assert_eq!(resumed.results(), whole.results());
     }
 }
 
-/// The opening in one block, then blocks of one clock each, none of which records any results.
-fn silent(blocks_count: usize) -> Vec<Block> {
+/// The opening in one block, then blocks of one clock record each; none records any results.
+fn blocks_without_results(blocks_count: usize) -> Vec<Block> {
     let mut records = records(&[]);
     let (opening, time) = (records.len(), records[records.len() - 1].time);
     for _ in 1..blocks_count {
@@ -246,16 +246,16 @@ fn silent(blocks_count: usize) -> Vec<Block> {
 
 #[test]
 fn results_may_lag_as_far_as_the_pipeline_is_deep_and_no_further() {
-    assert!(read(&silent(RESULTS_LAG_BLOCKS_MAX + 1)).0.is_ok());
-    let blocks = silent(RESULTS_LAG_BLOCKS_MAX + 2);
+    assert!(read(&blocks_without_results(RESULTS_LAG_BLOCKS_MAX + 1)).0.is_ok());
+    let blocks = blocks_without_results(RESULTS_LAG_BLOCKS_MAX + 2);
     let (block, through) = (blocks[blocks.len() - 1].first(), Sequence::ZERO);
     let lag = ReplayFault::ResultsLag { block, through };
     assert_eq!(read(&blocks).0, Err(lag.into()));
-    assert_eq!(read_beside(&blocks), Err(lag.into()));
+    assert_eq!(read_with_hasher_thread(&blocks), Err(lag.into()));
 }
 
 #[test]
-fn results_up_to_no_blocks_end_are_refused() {
+fn results_not_up_to_a_blocks_end_are_refused() {
     let cuts = Cuts { blocks: vec![2], lags: vec![0] };
     let inside = blocks(&records(&[]), &cuts, |index, results| match index {
         1 => Results { through: Sequence::new(1), hash: ResultsHash([7; 32]) },
@@ -264,27 +264,27 @@ fn results_up_to_no_blocks_end_are_refused() {
     let (block, through) = (inside[1].first(), Sequence::new(1));
     let place = ReplayFault::ResultsPlace { block, through };
     assert_eq!(read(&inside).0, Err(place.into()));
-    assert_eq!(read_beside(&inside), Err(place.into()));
+    assert_eq!(read_with_hasher_thread(&inside), Err(place.into()));
 }
 
-/// The same result twice over is compared twice.
+/// A result recorded twice must be the same both times.
 #[test]
-fn a_repeated_result_is_held_to_what_was_said_before() {
+fn a_repeated_result_must_equal_the_earlier_one() {
     let opening = records(&[]);
     let cuts = Cuts { blocks: vec![1], lags: vec![0, 1] };
     let twice = blocks(&opening, &cuts, |_, results| results);
     let repeated =
         |index: &usize| *index > 1 && twice[*index].recorded() == twice[*index - 1].recorded();
     let at = (0..twice.len()).find(repeated).unwrap();
-    let lying = blocks(
+    let forged = blocks(
         &opening,
         &cuts,
         |index, results| {
             if index == at { flipped(results, 0) } else { results }
         },
     );
-    let (block, through) = (lying[at].first(), twice[at].recorded().through);
+    let (block, through) = (forged[at].first(), twice[at].recorded().through);
     let fault = ReplayFault::ResultsDiffer { block, from: through, through };
-    assert_eq!(read(&lying).0, Err(fault.into()));
-    assert_eq!(read_beside(&lying), Err(fault.into()));
+    assert_eq!(read(&forged).0, Err(fault.into()));
+    assert_eq!(read_with_hasher_thread(&forged), Err(fault.into()));
 }

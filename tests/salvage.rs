@@ -1,4 +1,4 @@
-//! What is left of a journal: a damaged directory and an archive, joined to the longest chain.
+//! Salvaging a damaged data directory and an archive: the longest chain is recovered from both.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
@@ -24,22 +24,23 @@ use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);
 
-/// A data directory and an archive, damaged as a test likes.
+/// A data directory and an archive for a test to damage.
 struct Case {
     dir: tempfile::TempDir,
     blocks: Vec<Block>,
 }
 
 impl Case {
-    /// A journal of thirty blocks, the archive of the first so many of them, four to a member, and
-    /// an empty write-ahead log: a longer journal's would hold none of the blocks that are damaged.
+    /// A journal of thirty blocks, an archive of the first `archived` of them, four to a member,
+    /// and an empty write-ahead log: that of a longer journal would not hold the damaged blocks
+    /// either.
     fn new(archived: usize) -> Case {
         let case = Case::with_log(archived);
         fs::write(case.log(), b"").unwrap();
         case
     }
 
-    /// The same with what the write-ahead log still holds of it.
+    /// The same with the write-ahead log left as it is.
     fn with_log(archived: usize) -> Case {
         let case = Case { dir: tempfile::tempdir().unwrap(), blocks: chain(30, 20) };
         let (mut journal, _) = SledJournal::open(&case.data()).unwrap();
@@ -70,7 +71,7 @@ impl Case {
         self.data().join("wal")
     }
 
-    /// Writes nonsense over a block in sled's file, wherever it stands there.
+    /// Overwrites a part of a block in sled's file, at every copy of it.
     fn destroy_stored(&self, block: usize) {
         self.destroy(&self.database(), block);
     }
@@ -87,7 +88,7 @@ impl Case {
         assert!(found > 0, "block {block} is not in {}", path.display());
     }
 
-    /// Writes nonsense into a member of the archive.
+    /// Damages a member of the archive.
     fn destroy_archived(&self, member: usize) {
         let segment = portable::segments(&self.archive()).unwrap().unwrap()[0].clone();
         let mut bytes = fs::read(&segment).unwrap();
@@ -98,8 +99,8 @@ impl Case {
         fs::write(&segment, bytes).unwrap();
     }
 
-    /// Salvages, and holds the new journal against what was said of it; the damaged directory is
-    /// as it was.
+    /// Salvages, and checks the new journal against the report; the damaged directory must not
+    /// change.
     fn salvage(&self) -> Salvaged {
         self.salvage_with(Some(&self.archive()))
     }
@@ -131,7 +132,7 @@ impl Case {
     }
 }
 
-/// Every file of a folder with its bytes.
+/// Every file of a folder with its contents.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -154,8 +155,8 @@ fn beyond(salvaged: &Salvaged) -> Vec<(u64, u64, Origin)> {
     salvaged.beyond.iter().map(|s| (s.first.get(), s.last.get(), s.origin)).collect()
 }
 
-/// Without marker and witness nobody can say of the last block whether it was refused; the others
-/// were built upon.
+/// Without marker and witness the last block may have been refused; the others are known to be
+/// accepted, since blocks follow them.
 #[test]
 fn without_marker_and_witness_all_but_the_last_block_are_known_to_be_accepted() {
     for damaged in [|path: &Path| fs::remove_file(path), |path: &Path| fs::write(path, b"x")] {
@@ -183,7 +184,7 @@ fn a_whole_directory_is_salvaged_whole_with_and_without_an_archive() {
 }
 
 #[test]
-fn without_sleds_folder_the_archive_is_all_and_what_it_lacks_is_said() {
+fn without_sleds_folder_the_archive_is_used_and_missing_blocks_are_reported() {
     for (archived, last) in [(30, 600), (10, 200), (0, 0)] {
         let case = Case::new(archived);
         fs::remove_dir_all(case.data().join("journal")).unwrap();
@@ -199,7 +200,7 @@ fn without_sleds_folder_the_archive_is_all_and_what_it_lacks_is_said() {
 }
 
 #[test]
-fn whoever_names_an_archive_that_has_nothing_is_told() {
+fn an_archive_without_blocks_is_reported() {
     let case = Case::new(0);
     let empty = case.dir.path().join("empty");
     fs::write(&empty, b"").unwrap();
@@ -219,7 +220,7 @@ fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
     assert_eq!(salvaged.head.sequence, Sequence::new(600), "{salvaged:?}");
     assert!(salvaged.complete, "{salvaged:?}");
     assert_eq!(covered(&salvaged)[0], (1, 400, Origin::Archive));
-    // Without the archive it ends there, and what lies beyond is named.
+    // Without the archive the chain ends there, and the blocks beyond are listed.
     let salvaged = case.salvage_with(None);
     assert_eq!(salvaged.head.sequence, Sequence::new(240));
     assert!(!salvaged.complete);
@@ -259,7 +260,7 @@ fn the_archive_of_another_venue_is_refused() {
 }
 
 #[test]
-fn what_stands_behind_the_damage_is_found_after_a_refused_start() {
+fn blocks_beyond_the_damage_are_found_after_a_refused_start() {
     let case = Case::new(20);
     case.destroy_stored(12);
     for _ in 0..2 {
@@ -272,7 +273,7 @@ fn what_stands_behind_the_damage_is_found_after_a_refused_start() {
 }
 
 #[test]
-fn holes_of_the_one_are_filled_from_the_other_and_a_hole_of_both_ends_the_chain() {
+fn gaps_are_filled_from_the_other_source_and_a_gap_in_both_ends_the_chain() {
     let case = Case::new(28);
     case.destroy_archived(2);
     case.destroy_stored(20);
@@ -281,7 +282,7 @@ fn holes_of_the_one_are_filled_from_the_other_and_a_hole_of_both_ends_the_chain(
     assert_eq!(salvaged.head.sequence, Sequence::new(600));
     assert!(salvaged.covered.len() >= 3, "{salvaged:?}");
     assert!(salvaged.faults.iter().any(|fault| fault.contains("MEMBER_")), "{salvaged:?}");
-    // Member 2 holds blocks 8 to 11.
+    // Member 2 of the archive holds blocks 8 to 11.
     case.destroy_stored(9);
     let salvaged = case.salvage();
     assert_eq!(salvaged.head.sequence, Sequence::new(180));
@@ -289,13 +290,14 @@ fn holes_of_the_one_are_filled_from_the_other_and_a_hole_of_both_ends_the_chain(
     assert_eq!(beyond(&salvaged).last().unwrap().1, 600, "{salvaged:?}");
 }
 
-/// A refused block is in sled's file and must not come back, whatever becomes of sled.
+/// A refused block remains in sled's file and must not come back, even if sled cannot open.
 #[test]
 fn a_refused_block_stays_refused() {
     for (marked, with_sled) in [(true, true), (true, false), (false, false)] {
         let case = Case::new(30);
         let head = case.blocks[29].head();
-        // As a crash between a failed append and its mark leaves it, then marked or cut.
+        // The state after a crash between a failed append and its marker; then with the marker, or
+        // without.
         let refused = block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 5]);
         let witness = fs::read(case.data().join("witness")).unwrap();
         let (mut journal, _) = SledJournal::open(&case.data()).unwrap();
@@ -307,7 +309,7 @@ fn a_refused_block_stays_refused() {
             fs::write(case.data().join("refused"), marker.encode()).unwrap();
         }
         if !with_sled {
-            // sled opens to nothing; its file still holds the bytes.
+            // sled opens as empty; its file still holds the bytes.
             let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
             file.write_all_at(&[0xA5; 64], 0).unwrap();
             fs::remove_file(case.data().join("journal/conf")).unwrap();
@@ -318,15 +320,14 @@ fn a_refused_block_stays_refused() {
         assert_eq!(covered(&salvaged), [(1, 600, origin)]);
         let salvaged = case.salvage();
         assert_eq!(salvaged.head, head, "{marked} {with_sled}: {salvaged:?}");
-        // Of one that nothing marks nobody can say that it was refused.
+        // Without a marker it is unknown whether the block was refused.
         assert_eq!(salvaged.complete, marked, "{salvaged:?}");
     }
 }
 
-/// After a power cut the witness may be older than what was acknowledged.
+/// After a power cut the witness may be older than the last acknowledged block.
 #[test]
-fn sound_blocks_after_the_last_that_is_known_to_be_acknowledged_leave_open_whether_all_is_covered()
-{
+fn blocks_after_the_last_known_acknowledged_one_make_the_salvage_incomplete() {
     let case = Case::new(0);
     let known = case.blocks[19].head();
     let slot = Witness { last: known.sequence, hash: known.hash }.encode();
@@ -334,7 +335,7 @@ fn sound_blocks_after_the_last_that_is_known_to_be_acknowledged_leave_open_wheth
     for offset in [0, 4096] {
         witness.write_all_at(&slot, offset).unwrap();
     }
-    // sled opens to nothing; its file still holds the bytes.
+    // sled opens as empty; its file still holds the bytes.
     let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
     file.write_all_at(&[0xA5; 64], 0).unwrap();
     fs::remove_file(case.data().join("journal/conf")).unwrap();
@@ -345,7 +346,7 @@ fn sound_blocks_after_the_last_that_is_known_to_be_acknowledged_leave_open_wheth
 }
 
 #[test]
-fn a_witness_that_cannot_be_read_leaves_open_whether_all_is_covered() {
+fn an_unreadable_witness_makes_the_salvage_incomplete() {
     let case = Case::new(30);
     fs::write(case.data().join("witness"), [0; 4160]).unwrap();
     let salvaged = case.salvage();
@@ -362,9 +363,9 @@ fn a_directory_in_use_is_left_alone() {
     assert!(matches!(refused, Some(SalvageError::Locked(_))), "{refused:?}");
 }
 
-/// An archive of another venue's history is as long, and ends otherwise.
+/// An archive that forks from the journal has as many blocks, but another last one.
 #[test]
-fn another_last_block_than_the_acknowledged_one_is_not_all() {
+fn a_different_last_block_makes_the_salvage_incomplete() {
     let case = Case::new(29);
     let other = block_after(&case.blocks[28].head(), TimeMs::MAX, vec![Command::AdvanceClock; 20]);
     let mut journal = MemoryJournal::new();
@@ -383,8 +384,8 @@ fn another_last_block_than_the_acknowledged_one_is_not_all() {
     assert!(!salvaged.complete, "{salvaged:?}");
 }
 
-/// Whatever becomes of sled's files: with a whole archive nothing is lost, without one the chain is
-/// a part of what was journaled, and neither ends in a panic.
+/// Whatever happens to sled's files: with a whole archive nothing is lost; without one the chain is
+/// a part of the journal; and salvage never panics.
 #[test]
 fn no_damage_to_sleds_files_makes_a_wrong_chain_or_a_panic() {
     let case = Case::new(30);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Holds a running server against its own description with schemathesis (PyPI), all checks on but
-# where its settings say why not, once with an operator's key and once with a trader's. Takes at most
-# a few minutes; the first argument is the seconds for each of the two runs, the second the seed.
-# Where schemathesis is not installed, it is fetched into a folder that is deleted afterwards; skipped
-# where that cannot be done.
+# Tests a running server against its own description with schemathesis (PyPI), once with a key of an
+# operator and once with a trader's. All checks are on, except where schemathesis.toml says why not.
+# Takes at most a few minutes; the first argument is the seconds for each run, the second the seed.
+# If schemathesis is not installed, it is fetched into a folder that is deleted afterwards; skipped
+# if that fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 has_it() { "$python" -c 'import schemathesis' > /dev/null 2>&1; }
 if ! has_it && command -v python3 > /dev/null && command -v timeout > /dev/null; then
-  # No longer than this: without a network pip tries again and again.
+  # Without a network pip would retry for long.
   if timeout 60 python3 -m venv "$folder/venv" > /dev/null 2>&1 &&
     timeout 240 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
       schemathesis==4.32.5 hypothesis==6.170.15 > "$folder/fetch" 2>&1; then
@@ -52,8 +52,8 @@ user=$(ask "$api/admin/users" \
 ask "$api/admin/users/$user/deposits" -d '{"amount": "100000.00"}' > /dev/null
 trader=$(ask "$api/admin/users/$user/keys" -d '{"role": "trader", "label": "first"}' | member key)
 
-# The longest answer is bounded for a machine that does other things too. All checks are on by
-# themselves: named here, they would be on where the settings say that one says nothing too.
+# The bound on an answer's time allows for a busy machine. Checks are not named here, since that
+# would turn on those that the settings switch off.
 run() {
   local key=$1
   shift
@@ -61,8 +61,8 @@ run() {
     -H "X-API-Key: $key" --max-time "$seconds" --request-timeout 90 --max-response-time 60 --workers 2 \
     --continue-on-failure --seed "$seed" "$@"
 }
-# Where the tool stops over an error of its own, which is no finding, it is asked again with another
-# seed. A server that no longer answers is a finding.
+# If the tool fails with an error of its own, it is run again with another seed. A server that no
+# longer answers is a finding.
 attempt() {
   for more in 2 1 0; do
     if run "$@" 2>&1 | tee "$folder/tried"; then return; fi
@@ -74,9 +74,10 @@ attempt() {
     seed=$((seed + 1))
   done
 }
-# No operation that stops others: what takes keys away or stops trading is tried by the tests.
+# Operations that revoke keys or stop trading are left out: they would block the others, and have
+# tests of their own.
 attempt "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
 attempt "$trader" --include-path-regex \
   '^/api/v1/(trading|markets|events|categories|leaderboard|account/(limits|ledger|settlements|pnl))'
-# A server that met something it cannot explain says so in its log.
+# The server logs every internal error.
 if grep -E 'panicked|a request got a 500' "$folder/log"; then exit 1; fi

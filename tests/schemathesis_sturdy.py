@@ -1,7 +1,7 @@
 """schemathesis, with three of its own failures kept from ending a run.
 
-None asks less of the server: the first two are about where links are looked for in answers and what
-they are given, the third, on Python 3.11, about how the tool names its own filters.
+None of them weakens a check of the server: the first two concern how the tool finds and fills links
+in answers, the third, before Python 3.12, how it names its own filters.
 """
 
 import ast
@@ -14,7 +14,7 @@ from schemathesis.core.transforms import UNRESOLVABLE
 from schemathesis.engine import observations
 from schemathesis.specs.openapi import expressions
 
-# A text in an answer that begins like a URL and is none is no link; the tool would stop over it.
+# A text in an answer that begins like a URL but is invalid makes the tool fail; it is no link.
 same_origin_path = observations._same_origin_path
 
 
@@ -27,8 +27,8 @@ def same_origin_path_or_none(value, origin):
 
 observations._same_origin_path = same_origin_path_or_none
 
-# What an answer says is null (a market in no event) leads nowhere. The tool would ask for the event
-# `None`, call that a well-formed id, and blame the server for refusing it.
+# A null in an answer (a market in no event) is no link. The tool would ask for the event `None`,
+# take that for a well-formed id, and report the server's refusal.
 evaluate_wildcard = expressions.evaluate_wildcard
 
 
@@ -42,8 +42,8 @@ def evaluate_unless_null(expression, output):
 
 expressions.evaluate_wildcard = evaluate_unless_null
 
-# Below 3.12 two threads that parse at once, or a collection meanwhile, spoil the parser's count of
-# its own depth (python/cpython issue 106905).
+# Before 3.12, parsing in two threads at once, or a garbage collection meanwhile, corrupts the
+# parser's recursion depth (python/cpython issue 106905).
 parse = ast.parse
 parsing = threading.RLock()
 

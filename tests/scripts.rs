@@ -1,11 +1,11 @@
 //! Conversations with the exchange: command lines, `----`, the answers, a blank line. Each file of
 //! `tests/scripts/` begins with an empty venue. `UPDATE=1 cargo test --test scripts` rewrites the
-//! answers; read the difference before you keep it.
+//! answers; review the difference before committing it.
 //!
 //! Besides the lines of `openoutcry::exchange::script` a block may hold
 //! - `given ann 100.00, bob 50.00, market rain window 1h`: an open venue, users with money, public
-//!   markets; none of it may be refused, and nothing is answered;
-//! - `book rain` and `book rain no`: the ladder as traders of yes and of no see it.
+//!   markets; none of it may be refused, and no answers are printed;
+//! - `book rain` and `book rain no`: the book as seen by traders of yes and of no.
 
 #![allow(clippy::unwrap_used)] // a test may stop at once
 
@@ -28,12 +28,12 @@ use openoutcry::exchange::units::Sequence;
 const UNREACHABLE: [(Reject, &str); 1] =
     [(Reject::VenueFull, "needs four billion users, keys, categories, events or markets")];
 
-/// One conversation under way.
+/// A script being run.
 struct Conversation {
     exchange: Exchange,
     names: Names,
     ladders: Ladders,
-    told: Vec<Effect>,
+    effects: Vec<Effect>,
 }
 
 impl Conversation {
@@ -42,12 +42,12 @@ impl Conversation {
             exchange: Exchange::new(),
             names: Names::starting_at(Sequence::new(1)),
             ladders: Ladders::new(),
-            told: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
-    /// Says one line of the script; answers what was answered.
-    fn say(&mut self, text: &str) -> Result<String, String> {
+    /// Applies one line of the script; returns the answer.
+    fn apply_line(&mut self, text: &str) -> Result<String, String> {
         if let Some(given) = text.strip_prefix("given ") {
             return self.given(given).map(|()| String::new());
         }
@@ -70,7 +70,7 @@ impl Conversation {
         if effects.is_empty() {
             answer.push_str("nothing\n");
         }
-        self.told.extend(effects);
+        self.effects.extend(effects);
         self.compare_books()?;
         Ok(answer)
     }
@@ -93,7 +93,7 @@ impl Conversation {
             }
         }
         for line in lines {
-            let answer = self.say(&line)?;
+            let answer = self.apply_line(&line)?;
             if answer.starts_with("refused") {
                 return Err(format!("{line}: {answer}"));
             }
@@ -111,23 +111,23 @@ impl Conversation {
         Ok(self.ladders.draw(market, outcome, &self.names))
     }
 
-    /// The ladder folded from the effects, and the book that the exchange matches against, are
-    /// the same at every level.
+    /// The book folded from the effects must equal the book that the exchange matches against, at
+    /// every level.
     fn compare_books(&self) -> Result<(), String> {
         for market in (0..).map(MarketNo) {
             let Some(state) = self.exchange.market(market) else { return Ok(()) };
             for side in [Direction::Up, Direction::Down] {
-                let mut told: Vec<_> = self.ladders.levels(market, side).collect();
+                let mut folded: Vec<_> = self.ladders.levels(market, side).collect();
                 if side == Direction::Up {
-                    told.reverse();
+                    folded.reverse();
                 }
                 let held: Vec<_> = state
                     .book
                     .levels(side)
                     .map(|(tick, level)| (tick, level.quantity, level.orders as usize))
                     .collect();
-                if told != held {
-                    return Err(format!("{side:?} side: told {told:?}, held {held:?}"));
+                if folded != held {
+                    return Err(format!("{side:?} side: effects {folded:?}, book {held:?}"));
                 }
             }
         }
@@ -135,7 +135,7 @@ impl Conversation {
     }
 }
 
-/// Runs a script; answers it with the answers that were given.
+/// Runs a script; returns it with the actual answers in place.
 fn answered(script: &str) -> Result<(String, Vec<Effect>), String> {
     let mut conversation = Conversation::new();
     let mut blocks = Vec::new();
@@ -144,7 +144,7 @@ fn answered(script: &str) -> Result<(String, Vec<Effect>), String> {
         let mut answers = String::new();
         let mut silent = true;
         for line in asked.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-            answers.push_str(&conversation.say(line)?);
+            answers.push_str(&conversation.apply_line(line)?);
             silent &= line.starts_with("given ");
         }
         blocks.push(if silent {
@@ -153,7 +153,7 @@ fn answered(script: &str) -> Result<(String, Vec<Effect>), String> {
             format!("{asked}\n----\n{}", answers.trim_end())
         });
     }
-    Ok((blocks.join("\n\n") + "\n", conversation.told))
+    Ok((blocks.join("\n\n") + "\n", conversation.effects))
 }
 
 fn scripts() -> Vec<PathBuf> {
@@ -171,7 +171,7 @@ fn updating() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// The first line at which two texts differ, with what stood before it.
+/// The first line at which two texts differ, with the lines before it.
 fn difference(expected: &str, got: &str) -> Option<String> {
     let mut lines = got.lines();
     for (index, expected) in expected.lines().enumerate() {
@@ -202,7 +202,7 @@ fn every_script_is_answered_as_written() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Name of an effect's kind, as its `Debug` form begins.
+/// The kind of an effect, as its `Debug` form begins.
 fn kind(effect: &Effect) -> String {
     let text = format!("{effect:?}");
     text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
@@ -228,8 +228,8 @@ fn scripts_show_every_refusal_and_every_effect() {
     let mut codes = BTreeSet::new();
     let mut kinds = BTreeSet::new();
     for path in scripts() {
-        let (_, told) = answered(&fs::read_to_string(&path).unwrap()).unwrap();
-        for effect in &told {
+        let (_, folded) = answered(&fs::read_to_string(&path).unwrap()).unwrap();
+        for effect in &folded {
             kinds.insert(kind(effect));
             if let Effect::Refused(reject) = effect {
                 codes.insert(reject.code());
@@ -246,7 +246,7 @@ fn scripts_show_every_refusal_and_every_effect() {
     assert!(missing.is_empty(), "no script shows {missing:?}");
 }
 
-/// The line that prevents a pitfall names its script, so that nobody removes it unawares.
+/// The line that prevents a pitfall names its script, so that nobody removes it unknowingly.
 #[test]
 fn every_pitfall_is_named_where_it_is_prevented() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/exchange");
@@ -263,7 +263,7 @@ fn every_pitfall_is_named_where_it_is_prevented() {
 }
 
 #[test]
-fn a_wrong_answer_is_seen() {
+fn a_wrong_answer_fails() {
     let script = "given ann 1.00\n\nann cancel all\n----\nnothing\n";
     let (got, _) = answered(script).unwrap();
     assert_eq!(difference(script, &got), None);

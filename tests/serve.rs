@@ -1,4 +1,4 @@
-//! The binary as an operator meets it: started, traded on, killed, started again.
+//! The binary as an operator uses it: started, traded on, killed, started again.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
@@ -22,12 +22,12 @@ use serde_json::{Value, json};
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
 const KEY: &str = "test-operator-key-of-enough-characters";
 
-/// A running server. Killed when dropped.
+/// A running server; killed when dropped.
 struct Server {
     process: Child,
     address: String,
     _stdout: BufReader<std::process::ChildStdout>,
-    /// What it printed before it was listening.
+    /// The lines printed before it was listening.
     said: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl Server {
         (status, body)
     }
 
-    /// Status, head and body of what comes back; `more` is further lines of the request's head.
+    /// Sends a request; returns status, head and body. `more` holds further header lines.
     fn send(
         &self,
         method: &str,
@@ -116,7 +116,7 @@ impl Server {
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
-    /// Ends in order; gives the exit status and what it logged.
+    /// Stops it in order; returns the exit status and the log.
     fn stop(mut self) -> (ExitStatus, String) {
         self.signal("TERM");
         let mut log = String::new();
@@ -132,7 +132,7 @@ fn serve(data: &Path) -> Command {
     command
 }
 
-/// A venue with a market and two traders who have traded: their keys and the market's id.
+/// Makes a venue with a market and two traders who have traded: their keys and the market's id.
 fn traded(server: &Server) -> (Vec<String>, String) {
     let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "¿Va a llover?"});
     let category = json!({"name": "Weather", "slug": "weather"});
@@ -183,8 +183,8 @@ fn order(market: &str, outcome: &str, price: &str, quantity: &str) -> Value {
            "price": price, "quantity": quantity})
 }
 
-/// Every GET there is, with the moment of a snapshot taken out.
-fn everything(server: &Server, keys: &[String], market: &str) -> Vec<String> {
+/// The answer of every GET, without the timestamps of snapshots of the book.
+fn every_read(server: &Server, keys: &[String], market: &str) -> Vec<String> {
     let mut seen = Vec::new();
     for key in keys {
         for path in ["/trading/orders", "/trading/positions", "/trading/fills", "/trading/balance"]
@@ -211,24 +211,25 @@ fn everything(server: &Server, keys: &[String], market: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_server_comes_back_with_every_byte_it_had_answered() {
+fn a_killed_server_shows_the_same_bytes_after_its_restart() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Server::start(data.path());
     let (keys, market) = traded(&server);
-    let before = everything(&server, &keys, &market);
+    let before = every_read(&server, &keys, &market);
     for _ in 0..3 {
         server.signal("KILL");
         server.process.wait().unwrap();
         server = Server::start(data.path());
-        assert_eq!(everything(&server, &keys, &market), before);
+        assert_eq!(every_read(&server, &keys, &market), before);
     }
     server.post("/trading/orders", &keys[1], &order(&market, "no", "0.50", "1"));
-    assert_ne!(everything(&server, &keys, &market), before, "the comparison sees an order");
+    assert_ne!(every_read(&server, &keys, &market), before, "the comparison sees an order");
 }
 
-/// A client whose connection broke asks again, and the server may have been killed meanwhile.
+/// A client whose connection broke repeats its request, and the server may have been killed in
+/// between.
 #[test]
-fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
+fn requests_repeated_after_a_kill_are_replayed_and_not_executed_again() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Server::start(data.path());
     let (keys, market) = traded(&server);
@@ -261,18 +262,18 @@ fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
         answers.collect()
     };
     let first = ask(&server, false);
-    let before = everything(&server, &keys, &market);
+    let before = every_read(&server, &keys, &market);
     for _ in 0..2 {
         server.signal("KILL");
         server.process.wait().unwrap();
         server = Server::start(data.path());
         assert_eq!(ask(&server, true), first);
-        assert_eq!(everything(&server, &keys, &market), before);
+        assert_eq!(every_read(&server, &keys, &market), before);
     }
 }
 
 #[test]
-fn a_start_from_a_snapshot_shows_every_byte_that_a_start_without_shows() {
+fn a_start_from_a_snapshot_shows_the_same_bytes_as_one_without() {
     let data = tempfile::tempdir().unwrap();
     let snapshots = data.path().join("snapshots");
     let often = || {
@@ -282,27 +283,26 @@ fn a_start_from_a_snapshot_shows_every_byte_that_a_start_without_shows() {
     };
     let mut server = often();
     let (keys, market) = traded(&server);
-    let before = everything(&server, &keys, &market);
+    let before = every_read(&server, &keys, &market);
     let views = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.unwrap().path().extension().is_some_and(|extension| extension == "views")
     };
     while !std::fs::read_dir(&snapshots).unwrap().any(views) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // Killed, it may leave one unfinished.
+    // A kill may leave an unfinished snapshot.
     std::fs::write(snapshots.join("00000000000000000099.state.part"), "half").unwrap();
     server.signal("KILL");
     server.process.wait().unwrap();
 
     let server = Server::start(data.path());
-    assert_eq!(everything(&server, &keys, &market), before);
+    assert_eq!(every_read(&server, &keys, &market), before);
     assert!(!snapshots.join("00000000000000000099.state.part").exists());
     let (status, log) = server.stop();
     assert_eq!(status.code(), Some(0));
     assert!(log.contains("a snapshot was restored"), "{log}");
 
-    // States whose views have made room for newer ones are no damage; the newest two are to have
-    // theirs.
+    // States without views are normal, as the views of all but the newest two are removed.
     for old in ["01", "02", "03"] {
         std::fs::write(snapshots.join(format!("000000000000000000{old}.state")), "old").unwrap();
         drop(std::fs::remove_file(snapshots.join(format!("000000000000000000{old}.views"))));
@@ -313,18 +313,18 @@ fn a_start_from_a_snapshot_shows_every_byte_that_a_start_without_shows() {
         }
     }
     let (_, log) = Server::start(data.path()).stop();
-    // Killed, it may have left one more than it keeps.
+    // A kill may leave one pair more than are kept.
     let passed_over = log.matches("snapshot not used").count();
     assert!((2..=3).contains(&passed_over), "{log}");
 
     std::fs::remove_dir_all(&snapshots).unwrap();
     let server = Server::start(data.path());
-    assert_eq!(everything(&server, &keys, &market), before);
+    assert_eq!(every_read(&server, &keys, &market), before);
     let (_, log) = server.stop();
     assert!(!log.contains("a snapshot was restored"), "{log}");
 }
 
-/// The state digest of a journal, by a plain replay without any server.
+/// The state digest of a journal, by a plain replay without a server.
 fn replayed(data: &Path) -> (Sequence, String) {
     let (journal, _) = SledJournal::open_existing(data).unwrap();
     let mut exchange = Exchange::new();
@@ -346,24 +346,24 @@ fn a_stopped_server_exits_0_and_its_journal_replays_to_the_digest_it_logged() {
     assert_eq!(status.code(), Some(0), "{log}");
     let (sequence, digest) = replayed(data.path());
     assert!(sequence > Sequence::new(10));
-    let told = format!("stopped sequence={sequence} state_digest={digest}");
-    assert!(log.contains(&told), "{told}\n{log}");
+    let message = format!("stopped sequence={sequence} state_digest={digest}");
+    assert!(log.contains(&message), "{message}\n{log}");
 }
 
 #[test]
-fn a_second_server_on_the_same_folder_is_refused_and_told_why() {
+fn a_second_server_on_the_same_folder_is_refused_with_the_reason() {
     let data = tempfile::tempdir().unwrap();
     let first = Server::start(data.path());
     let second = serve(data.path()).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
-    let told = String::from_utf8(second.stderr).unwrap();
-    assert!(told.contains(&data.path().display().to_string()), "{told}");
-    assert!(told.to_lowercase().contains("another process"), "{told}");
+    let message = String::from_utf8(second.stderr).unwrap();
+    assert!(message.contains(&data.path().display().to_string()), "{message}");
+    assert!(message.to_lowercase().contains("another process"), "{message}");
     assert_eq!(first.ask("GET", "/trading/balance", KEY, None).0, 200, "the first goes on");
 }
 
 #[test]
-fn an_operator_key_is_drawn_once_and_printed_once() {
+fn an_operator_key_is_generated_and_printed_once() {
     let data = tempfile::tempdir().unwrap();
     let keyless = || {
         let mut command = serve(data.path());
@@ -382,7 +382,7 @@ fn an_operator_key_is_drawn_once_and_printed_once() {
     assert_eq!(second.ask("GET", "/admin/users", &key, None).0, 200);
     second.stop();
 
-    // A key from the environment stands beside one that was drawn only until it is set again.
+    // A key from the environment replaces the generated one.
     let third = Server::start(data.path());
     assert_eq!(third.ask("GET", "/admin/users", KEY, None).0, 200);
     assert_eq!(third.ask("GET", "/admin/users", &key, None).0, 401, "the new key replaced it");
@@ -425,16 +425,16 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
-    for (arguments, key, told) in cases {
+    for (arguments, key, message) in cases {
         let output = run(arguments, key);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
     }
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
 }
 
-/// Starts a server that must refuse to serve this folder, and gives what it says.
+/// Starts a server that must refuse this folder; returns its error output.
 fn refused(data: &Path, more: &[&str], key: &str, code: i32) -> String {
     let folder = data.to_str().unwrap();
     let serve = ["serve", "--listen", "127.0.0.1:0", "--data", folder];
@@ -458,7 +458,7 @@ fn a_demo_and_a_venue_do_not_mix() {
     for key in public.into_iter().chain(["another-operator-key-of-enough-characters"]) {
         assert!(refused(data.path(), &["--demo"], key, 1).contains("not a demo"));
     }
-    // Nothing was written: the key is in force, and nobody else's.
+    // Nothing was written: the operator's key still works, and the demo's keys do not.
     let mut command = serve(data.path());
     command.env_remove("OPENOUTCRY_OPERATOR_KEY");
     let second = Server::from(command);
@@ -469,7 +469,7 @@ fn a_demo_and_a_venue_do_not_mix() {
 }
 
 #[test]
-fn help_teaches() {
+fn help_of_serve_names_its_flags_and_variables() {
     let output = run(&["serve", "--help"], None);
     assert_eq!(output.status.code(), Some(0));
     let help = String::from_utf8(output.stdout).unwrap();
@@ -503,7 +503,7 @@ fn completions_name_the_commands_and_their_flags() {
         }
     }
     assert_eq!(run(&["completions", "dos"], None).status.code(), Some(2));
-    // Whoever has seen enough and closes the pipe is no failure.
+    // Closing the pipe early, as `head` does, is not a failure.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut unread = Command::new(BINARY);
@@ -512,7 +512,7 @@ fn completions_name_the_commands_and_their_flags() {
 }
 
 #[test]
-fn limits_are_set_by_flags_and_told_by_the_server() {
+fn limits_set_by_flags_are_reported_by_the_server() {
     let data = tempfile::tempdir().unwrap();
     let mut command = serve(data.path());
     command.args(["--rate-reads", "7:9", "--rate-cancels", "0"]);
@@ -527,7 +527,7 @@ fn limits_are_set_by_flags_and_told_by_the_server() {
     assert!(status == 200 && page.contains("openoutcry_resident_memory_bytes "), "{page}");
 }
 
-/// The cores that each thread of a server may use, by the thread's name.
+/// The cores that each thread of a server may use, by thread name.
 #[cfg(target_os = "linux")]
 fn cores(server: &Server) -> Vec<(String, String)> {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.process.id())).unwrap();
@@ -544,7 +544,7 @@ fn cores(server: &Server) -> Vec<(String, String)> {
 
 /// How many cores a list such as `0-1,4` names.
 #[cfg(target_os = "linux")]
-fn counted(cores: &str) -> usize {
+fn cores_in(cores: &str) -> usize {
     let ends = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1
@@ -554,12 +554,12 @@ fn counted(cores: &str) -> usize {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
+fn only_workers_are_pinned_to_cores_and_only_when_asked() {
     let data = tempfile::tempdir().unwrap();
-    let lanes = |threads: &[(String, String)]| {
-        let (lanes, others): (Vec<_>, Vec<_>) =
+    let worker_cores = |threads: &[(String, String)]| {
+        let (worker_cores, others): (Vec<_>, Vec<_>) =
             threads.iter().cloned().partition(|(name, _)| name.starts_with("worker-"));
-        let mut cores: Vec<_> = lanes.into_iter().map(|(_, cores)| cores).collect();
+        let mut cores: Vec<_> = worker_cores.into_iter().map(|(_, cores)| cores).collect();
         cores.sort();
         let all = others[0].1.clone();
         assert!(others.iter().all(|(_, cores)| *cores == all || cores.is_empty()), "{others:?}");
@@ -567,8 +567,8 @@ fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
     };
     let started = |command: Command| {
         let server = Server::from(command);
-        // Connections are given to lanes in turn: those that have answered are there. A look into
-        // the past begins a thread of its own.
+        // Connections go to the workers in turn, so after these all workers have started. A
+        // question about the past starts a thread of its own.
         for _ in 0..4 * std::thread::available_parallelism().unwrap().get() {
             server.get("/admin/audit/head", KEY);
         }
@@ -577,24 +577,25 @@ fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
     let mut command = serve(data.path());
     command.env("OPENOUTCRY_PIN_WORKERS", "1");
     let server = started(command);
-    let (held, all) = lanes(&cores(&server));
-    // A process that may use only a share of its cores' time has fewer lanes than cores.
-    if held.len() == counted(&all) {
-        let one_each = held.iter().all(|cores| counted(cores) == 1);
+    let (held, all) = worker_cores(&cores(&server));
+    // With a CPU quota below the number of cores there are fewer workers than cores, and they are
+    // not pinned.
+    if held.len() == cores_in(&all) {
+        let one_each = held.iter().all(|cores| cores_in(cores) == 1);
         let different = held.windows(2).all(|pair| pair[0] != pair[1]);
         assert!(one_each && different, "{held:?} of {all}");
     } else {
         assert!(!held.is_empty() && held.iter().all(|cores| *cores == all), "{held:?} of {all}");
     }
     assert_eq!(server.stop().0.code(), Some(0));
-    let (free, all) = lanes(&cores(&started(serve(data.path()))));
+    let (free, all) = worker_cores(&cores(&started(serve(data.path()))));
     assert!(!free.is_empty() && free.iter().all(|cores| *cores == all), "{free:?} of {all}");
 }
 
-/// Connections are bounded by what the system gives, so that clients who hold all they can get
-/// leave the journal its own.
+/// The number of connections is bounded by the descriptor limit, so that clients holding every
+/// connection leave descriptors for the journal.
 #[test]
-fn clients_who_hold_every_connection_cannot_stop_the_journal() {
+fn clients_holding_every_connection_cannot_stop_the_journal() {
     let data = tempfile::tempdir().unwrap();
     let limited = format!(
         "ulimit -n 200; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
@@ -633,14 +634,14 @@ fn clients_who_hold_every_connection_cannot_stop_the_journal() {
     assert_eq!(status.code(), Some(0), "{log}");
 }
 
-/// Reads up to the end of an answer's JSON.
+/// Reads one byte; true if it ended the answer's JSON.
 fn trader_answer_ended(stream: &mut TcpStream) -> bool {
     let mut byte = [0; 1];
     stream.read_exact(&mut byte).unwrap();
     byte == *b"}"
 }
 
-/// A limit on the size of files stands for a full disk: a write past it fails the same way.
+/// A limit on file size stands for a full disk: a write past it fails the same way.
 #[test]
 fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let data = tempfile::tempdir().unwrap();
@@ -673,12 +674,12 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let bet = order(&market, "yes", "0.10", "1");
     let again = server.ask("POST", "/trading/orders", &keys[0], Some(&bet));
     assert_eq!(again.0, 503, "closed until a restart: {}", again.1);
-    let seen = everything(&server, &keys, &market);
+    let seen = every_read(&server, &keys, &market);
     server.signal("KILL");
     drop(server);
 
     let server = Server::start(data.path());
-    assert_eq!(everything(&server, &keys, &market), seen);
+    assert_eq!(every_read(&server, &keys, &market), seen);
     let (ended, logged) = server.stop();
     assert_eq!(ended.code(), Some(0), "{logged}");
     let (sequence, _) = replayed(data.path());
@@ -692,7 +693,7 @@ fn serve_archived(data: &Path, archive: &Path) -> Command {
     command
 }
 
-/// A journal's blocks and its archive's, which must be the same.
+/// The blocks of a journal and of its archive, which must be the same.
 fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
     let (journal, _) = SledJournal::open_existing(data).unwrap();
     let blocks = |read: &mut dyn Iterator<Item = _>| -> Vec<Block> {
@@ -705,7 +706,7 @@ fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
     journaled
 }
 
-/// Orders from several clients at once, until the server is gone.
+/// Places orders from several clients at once, then kills the server after `lives`.
 fn load_until_killed(mut server: Server, keys: &[String], market: &str, lives: Duration) {
     std::thread::scope(|scope| {
         for client in 0..4_usize {
@@ -737,7 +738,7 @@ fn load_until_killed(mut server: Server, keys: &[String], market: &str, lives: D
 }
 
 #[test]
-fn a_killed_servers_archive_goes_on_without_a_gap_and_is_the_journal_block_for_block() {
+fn a_killed_servers_archive_continues_and_equals_the_journal() {
     let dir = tempfile::tempdir().unwrap();
     let (data, archive) = (dir.path().join("data"), dir.path().join("deep/archive"));
     let mut server = Server::from(serve_archived(&data, &archive));
@@ -752,21 +753,21 @@ fn a_killed_servers_archive_goes_on_without_a_gap_and_is_the_journal_block_for_b
     let blocks = same_blocks(&data, &archive);
     assert!(blocks.len() > 100, "{} blocks", blocks.len());
 
-    // It is this journal's and no other's.
+    // The archive is refused for another journal.
     let elsewhere = dir.path().join("elsewhere");
     let server = Server::start(&elsewhere);
     traded(&server);
     server.stop();
     let other = serve_archived(&elsewhere, &archive).output().unwrap();
-    let told = String::from_utf8(other.stderr).unwrap();
-    assert_eq!(other.status.code(), Some(1), "{told}");
-    assert!(told.contains("ARCHIVE_OTHER_JOURNAL"), "{told}");
+    let message = String::from_utf8(other.stderr).unwrap();
+    assert_eq!(other.status.code(), Some(1), "{message}");
+    assert!(message.contains("ARCHIVE_OTHER_JOURNAL"), "{message}");
     same_blocks(&data, &archive);
 }
 
-/// `/dev/full` stands for the archive's disk: every write to it fails as on a full one.
+/// `/dev/full` stands for the archive's disk: every write to it fails as on a full disk.
 #[test]
-fn a_full_archive_disk_stops_no_trade_and_is_made_up_for_later() {
+fn trading_goes_on_with_a_full_archive_disk_and_the_archive_catches_up() {
     let dir = tempfile::tempdir().unwrap();
     let (data, archive) = (dir.path().join("data"), dir.path().join("archive"));
     std::fs::create_dir(&archive).unwrap();
@@ -780,15 +781,16 @@ fn a_full_archive_disk_stops_no_trade_and_is_made_up_for_later() {
     assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
     let (status, log) = server.stop();
     assert_eq!(status.code(), Some(1), "{log}");
-    for told in ["not archived; trading goes on", "the archive ends before the journal", "behind="]
+    for message in
+        ["not archived; trading goes on", "the archive ends before the journal", "behind="]
     {
-        assert!(log.contains(told), "{told} in\n{log}");
+        assert!(log.contains(message), "{message} in\n{log}");
     }
     assert!(log.contains("stopped sequence="), "the venue ended in order: {log}");
 
     std::fs::remove_file(&segment).unwrap();
     let server = Server::from(serve_archived(&data, &archive));
-    // The archiver has looked and found this not yet.
+    // Long enough for the archiver to see the file missing.
     std::thread::sleep(Duration::from_millis(400));
     assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
     let (status, log) = server.stop();

@@ -1,4 +1,4 @@
-//! Commands that one caller hands in together: their order, their answers and their bound.
+//! Batches that one caller submits together: their order, their answers and their bound.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
@@ -37,9 +37,9 @@ fn available(engine: &Engine) -> usize {
     usize::try_from(engine.read().accounts.user(user).unwrap().balance.available.get()).unwrap()
 }
 
-/// They keep their order over several blocks, and each has its own answer.
+/// Commands keep their order across several blocks, and each has its own answer.
 #[tokio::test]
-async fn each_is_answered_in_its_place() {
+async fn each_command_of_a_batch_is_answered_in_order() {
     const EACH: usize = 2000;
     let (running, engine) = opened().await;
     let mut gathering = engine.gather();
@@ -70,13 +70,13 @@ async fn each_is_answered_in_its_place() {
 }
 
 #[tokio::test]
-async fn each_is_counted_by_a_full_intake() {
+async fn each_command_of_a_batch_counts_against_the_intake() {
     const TOGETHER: usize = 128;
     let (running, engine) = opened().await;
     let mut gathering = engine.gather();
     let asked = 16 * INTAKE_MAX;
     {
-        // Whoever reads holds up the projector, and so the sequencer.
+        // A reader holds up the projector, and so the sequencer.
         let _reading = engine.read();
         for _ in 0..asked / TOGETHER {
             engine.ask_several(&mut gathering, (0..TOGETHER).map(|_| deposit(1)).collect());

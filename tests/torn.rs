@@ -1,7 +1,7 @@
-//! A journal whose last blocks are cut off or changed at any place, in every form that a journal
-//! has: the damage is named with its block, and the state is that of the blocks before it.
+//! A journal whose last blocks are truncated or changed at any byte, in every form of a journal:
+//! the damage is reported with its block, and the state is that of the blocks before it.
 //!
-//! `tests/codec.rs` holds the same of a block alone, `tests/recovery.rs` of sled's own file.
+//! `tests/codec.rs` tests the same of a single block, `tests/recovery.rs` of sled's own file.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may unwrap
@@ -26,13 +26,13 @@ use openoutcry::journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
 const LINES: u32 = 16;
-/// Records of a block.
+/// Records per block.
 const RECORDS: usize = 7;
 
 /// A small venue that trades, and the state after each of its blocks.
 struct Venue {
     blocks: Vec<Block>,
-    /// One more than blocks: the first is nothing.
+    /// The first is the empty state.
     states: Vec<StateDigest>,
 }
 
@@ -60,7 +60,7 @@ fn venue() -> Venue {
     Venue { blocks, states }
 }
 
-/// What each place of a block can suffer: to be cut there, or one bit of it flipped.
+/// The block truncated at each byte, and with one bit of each byte flipped.
 fn damages(block: &Block) -> impl Iterator<Item = Vec<u8>> {
     let bytes = block.bytes();
     (0..bytes.len()).flat_map(|at| {
@@ -87,7 +87,7 @@ fn a_portable_file_cut_or_changed_anywhere_is_read_up_to_the_damage() {
             let read = replay(PortableFile::open(&path).unwrap(), &mut replayer, |_, _| {});
             let head = blocks[damaged - 1].head();
             match read {
-                // A file that ends between two blocks is whole up to there.
+                // A file that ends between two blocks is a valid shorter journal.
                 Ok(found) => assert!(bytes.is_empty() && found == head, "{found:?}"),
                 Err(ReplayError::Journal(JournalError::Damaged(Damage { block, fault }))) => {
                     assert_eq!(block, blocks[damaged].first(), "{fault}");
@@ -109,7 +109,7 @@ fn a_portable_file_cut_or_changed_anywhere_is_read_up_to_the_damage() {
     assert!(tried > 1_000, "{tried}");
 }
 
-/// A store that is opened by many journals, one after the other.
+/// A store that several journals open, one after the other.
 struct Shared<S>(Arc<Mutex<S>>);
 
 impl<S> Clone for Shared<S> {
@@ -148,8 +148,8 @@ impl<S: BlockStore> BlockStore for Shared<S> {
     }
 }
 
-/// A store with a damaged block among its last two is not opened, and says which block it is;
-/// with the block put back it opens as it was.
+/// With either of its last two blocks damaged a store is not opened, and the error names the block;
+/// with the block restored it opens as before.
 fn is_refused<S: BlockStore>(store: S) {
     let Venue { blocks, .. } = venue();
     let mut store = Shared(Arc::new(Mutex::new(store)));
@@ -160,7 +160,7 @@ fn is_refused<S: BlockStore>(store: S) {
     store.attest(Witness { last: whole.sequence, hash: whole.hash }).unwrap();
     for (index, block) in blocks.iter().enumerate().skip(blocks.len() - 2) {
         for bytes in damages(block) {
-            // A store takes no block twice.
+            // A store refuses a block that it already has.
             store.remove_from(block.first()).unwrap();
             store.put(block.first(), &bytes).unwrap();
             for later in &blocks[index + 1..] {

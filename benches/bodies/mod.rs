@@ -1,11 +1,11 @@
-//! What benches send over the interface: markets, traders and their orders, the same wherever the
-//! exchange is asked.
+//! Requests that benches send over the interface: markets, traders and orders, identical for all
+//! servers.
 
 use serde_json::{Value, json};
 
-/// Markets in the list that is read: more than one page of it.
+/// Number of markets in the list that is read: more than one page.
 pub const MARKETS: usize = 24;
-/// Orders that each trader has open when orders are read, and that stand in the book then.
+/// Open orders of each trader while orders and the book are read.
 pub const OPEN_ORDERS: usize = 24;
 
 /// A market.
@@ -18,7 +18,7 @@ pub fn market() -> Value {
     })
 }
 
-/// A trader of this number.
+/// The trader with this number.
 pub fn trader(number: usize) -> Value {
     let (name, picture) = (format!("trader {number}"), "https://example.org/x.png");
     json!({ "profileName": name, "profilePic": picture })
@@ -34,9 +34,9 @@ pub fn key() -> Value {
     json!({ "role": "trader", "label": "bench" })
 }
 
-/// A trader's order: bids over twenty prices, which rest, and every fourth an order that takes what
-/// others offer, somewhat more than was offered, so that books do not grow. Every other trader buys
-/// no, so that nobody meets his own orders.
+/// A trader's order. Three of four rest as bids at one of twenty prices; every fourth takes
+/// somewhat more than was offered, so that books do not grow. Every second trader buys no, so that
+/// traders do not match their own orders.
 pub fn order(market: &str, trader: usize, k: usize) -> Value {
     if k % 4 != 3 {
         return resting(market, trader, k);
@@ -47,7 +47,7 @@ pub fn order(market: &str, trader: usize, k: usize) -> Value {
     })
 }
 
-/// A trader's order that rests.
+/// A trader's resting order.
 pub fn resting(market: &str, trader: usize, k: usize) -> Value {
     let price = format!("0.{}", 30 + (trader / 2 + k) % 20);
     json!({
@@ -56,13 +56,13 @@ pub fn resting(market: &str, trader: usize, k: usize) -> Value {
     })
 }
 
-/// Orders of a trader's in one request.
+/// Several orders of a trader in one request.
 pub fn batch(orders: impl Iterator<Item = Value>) -> Value {
     let operations: Vec<Value> = orders.map(|order| json!({ "place": order })).collect();
     json!({ "operations": operations })
 }
 
-/// What a trader buys.
+/// The outcome that a trader buys.
 fn outcome(trader: usize) -> &'static str {
     if trader.is_multiple_of(2) { "yes" } else { "no" }
 }

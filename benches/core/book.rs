@@ -1,5 +1,5 @@
-//! One market's book and the pool of its orders, without ledger, effects or checks: real orders
-//! added, cancelled and traded against, a report for each trade in a buffer that is used again.
+//! One market's book and its order pool, without ledger, effects or checks: real orders are added,
+//! cancelled and matched, with a report for each trade in a reused buffer.
 
 use openoutcry::exchange::book::Book;
 use openoutcry::exchange::command::{Command, PlaceOrder, Record, TimeInForce};
@@ -8,16 +8,16 @@ use openoutcry::exchange::orders::{Backing, Order, OrderPool};
 use openoutcry::exchange::units::{Lots, Sequence};
 use rustc_hash::FxHashMap;
 
-/// One thing that happens to a book.
+/// An operation on a book.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// An order comes in, and rests with what is left unless it is immediate or cancel.
+    /// An order is placed; its rest goes on the book unless it is immediate-or-cancel (the flag).
     Come(Order, bool),
-    /// An order goes, if it still stands.
+    /// An order is removed, if it is still open.
     Go(OrderNo),
 }
 
-/// What a trade is reported as.
+/// The report of a trade.
 #[derive(Debug, Clone, Copy)]
 #[allow(dead_code, reason = "written for a reader that is not measured")]
 pub struct Report {
@@ -26,7 +26,7 @@ pub struct Report {
     pub quantity: Lots,
 }
 
-/// The steps of the busiest market of a flow, its orders numbered by their steps.
+/// The operations on the busiest market of a flow, with orders numbered by operation.
 pub fn steps(records: &[Record]) -> Vec<Step> {
     let mut counts: FxHashMap<MarketNo, usize> = FxHashMap::default();
     for record in records {
@@ -74,7 +74,7 @@ pub struct Venue {
 impl Default for Venue {
     fn default() -> Venue {
         let mut pool = OrderPool::default();
-        // More than any flow has.
+        // More users than any flow has.
         for _ in 0..4096 {
             pool.add_user();
         }

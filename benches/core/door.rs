@@ -1,6 +1,6 @@
-//! What a lane's thread does for a request between hyper and the engine, without sockets: the door,
-//! the endpoint, and printing the answer. The engine runs on threads of its own, as ever, over a
-//! journal in memory; what it does is not counted.
+//! The time a worker thread spends on a request between hyper and the engine, without sockets:
+//! authentication and limits in the door, the endpoint, and serialising the response. The engine
+//! runs on its own threads over a journal in memory; their time is not counted.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -29,25 +29,25 @@ use super::bodies::{self, MARKETS, OPEN_ORDERS};
 
 /// Requests of a run.
 const REQUESTS: usize = 1024;
-/// Who ask at once, as connections of a lane do: the venue's threads do not sleep meanwhile. A
-/// batch is a crowd by itself.
-const CROWD: usize = 32;
+/// Concurrent callers, as on the connections of a worker: keeps the venue's threads from sleeping.
+/// A batch is concurrent by itself.
+const CALLERS: usize = 32;
 /// Orders of a batch, each an operation.
 const BATCH_ORDERS: usize = 100;
 
-/// What is asked over and over, by two traders in turn.
+/// The request of a row, sent by two traders in turn.
 struct Asked {
     method: Method,
     path: String,
-    /// Bodies of each trader's.
+    /// Request bodies of each trader.
     bodies: [Vec<Bytes>; 2],
-    /// Commands, or reads, in a request.
+    /// Commands, or reads, per request.
     unit: usize,
-    /// Who ask at once.
-    crowd: usize,
+    /// Concurrent callers.
+    callers: usize,
 }
 
-/// A venue whose two traders meet each other in its last market.
+/// A venue whose two traders match each other in its last market.
 struct Venue {
     door: Door,
     operator: ApiKey,
@@ -55,7 +55,8 @@ struct Venue {
     market: String,
 }
 
-/// Measures a row, whose name ends so; how many commands a run has, and what each run took.
+/// Measures the row with this name suffix; returns the number of commands per run, and the time of
+/// each run.
 pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
@@ -75,7 +76,7 @@ pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
         ] {
             engine.submit(command).await.expect("an answer");
         }
-        // As high as they go: limits are looked at, and never met.
+        // The highest possible limits: checked, but never reached.
         let most: Limit = "1000000".parse().expect("a rate");
         let rates = Rates { reads: most, writes: most, ..Rates::NONE };
         let door = Door::new(engine, Limits { rates, ..Limits::STANDARD }).expect("a door");
@@ -83,11 +84,11 @@ pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
         let venue = Arc::new(Venue::fill(door, operator).await);
         let asked = Arc::new(venue.asked(row));
         let mut took = Vec::with_capacity(runs);
-        // Once more than asked: the first only warms.
+        // One extra run first, for warming up.
         for run in 0..=runs {
-            let ask = |one| Arc::clone(&venue).ask(Arc::clone(&asked), one, run > 0);
-            let crowd: JoinSet<Duration> = (0..asked.crowd).map(ask).collect();
-            let spent: Duration = crowd.join_all().await.into_iter().sum();
+            let send = |one| Arc::clone(&venue).send(Arc::clone(&asked), one, run > 0);
+            let callers: JoinSet<Duration> = (0..asked.callers).map(send).collect();
+            let spent: Duration = callers.join_all().await.into_iter().sum();
             took.extend((run > 0).then_some(spent));
         }
         mail.abort();
@@ -101,15 +102,15 @@ impl Venue {
     async fn fill(door: Door, operator: ApiKey) -> Venue {
         let mut venue = Venue { door, operator, keys: Vec::new(), market: String::new() };
         for _ in 0..MARKETS {
-            venue.market = venue.tell("/admin/markets", &bodies::market(), "id").await;
+            venue.market = venue.post_for_text("/admin/markets", &bodies::market(), "id").await;
             let publish = format!("/admin/markets/{}/publish", venue.market);
-            venue.tell(&publish, &json!({}), "id").await;
+            venue.post_for_text(&publish, &json!({}), "id").await;
         }
         for trader in 0..2 {
-            let user = venue.tell("/admin/users", &bodies::trader(trader), "id").await;
+            let user = venue.post_for_text("/admin/users", &bodies::trader(trader), "id").await;
             let path = format!("/admin/users/{user}");
             venue.post(&format!("{path}/deposits"), &bodies::deposit()).await;
-            let key = venue.tell(&format!("{path}/keys"), &bodies::key(), "key").await;
+            let key = venue.post_for_text(&format!("{path}/keys"), &bodies::key(), "key").await;
             let resting = (0..OPEN_ORDERS).map(|k| bodies::resting(&venue.market, trader, k));
             let body = Bytes::from(bodies::batch(resting).to_string());
             let request = request(&key, &Method::POST, "/trading/orders/batch", &body);
@@ -119,7 +120,7 @@ impl Venue {
         venue
     }
 
-    /// What the operator is told.
+    /// Sends a request as the operator.
     async fn post(&self, path: &str, body: &Value) -> Value {
         let body = Bytes::from(body.to_string());
         let request = request(self.operator.reveal(), &Method::POST, path, &body);
@@ -129,10 +130,10 @@ impl Venue {
         serde_json::from_slice(&body).expect("JSON")
     }
 
-    /// The same: one member of it, a text.
-    async fn tell(&self, path: &str, body: &Value, member: &str) -> String {
-        let told = self.post(path, body).await;
-        told[member].as_str().expect("a text").to_owned()
+    /// The same; returns one text member of the response.
+    async fn post_for_text(&self, path: &str, body: &Value, member: &str) -> String {
+        let response = self.post(path, body).await;
+        response[member].as_str().expect("a text").to_owned()
     }
 
     fn asked(&self, row: &str) -> Asked {
@@ -141,7 +142,7 @@ impl Venue {
             path: path.to_owned(),
             bodies: [0, 1].map(|_| vec![Bytes::new()]),
             unit: 1,
-            crowd: CROWD,
+            callers: CALLERS,
         };
         match row {
             "place" => Asked {
@@ -153,7 +154,7 @@ impl Venue {
                         .collect()
                 }),
                 unit: 1,
-                crowd: CROWD,
+                callers: CALLERS,
             },
             "batch" => Asked {
                 method: Method::POST,
@@ -163,7 +164,7 @@ impl Venue {
                     vec![Bytes::from(bodies::batch(all).to_string())]
                 }),
                 unit: BATCH_ORDERS,
-                crowd: 1,
+                callers: 1,
             },
             "depth" => read(&format!("/trading/books/{}/depth?outcome=yes&levels=20", self.market)),
             "markets" => read("/markets/public/list"),
@@ -172,11 +173,11 @@ impl Venue {
         }
     }
 
-    /// One of a crowd asks its part, and gives the time that this took the thread.
-    async fn ask(self: Arc<Self>, asked: Arc<Asked>, one: usize, counted: bool) -> Duration {
+    /// One caller sends its share of the requests; returns the time spent on this thread.
+    async fn send(self: Arc<Self>, asked: Arc<Asked>, one: usize, counted: bool) -> Duration {
         let mut took = Duration::ZERO;
-        for number in (one..REQUESTS).step_by(asked.crowd) {
-            // Four orders of one, four of the other.
+        for number in (one..REQUESTS).step_by(asked.callers) {
+            // The traders alternate every four orders.
             let trader = number / 4 % 2;
             let bodies = &asked.bodies[trader];
             let body = &bodies[number % bodies.len()];
@@ -212,7 +213,7 @@ fn request(key: &str, method: &Method, path: &str, body: &Bytes) -> Request<Full
     request.body(Full::new(body.clone())).expect("a request")
 }
 
-/// What `benches/count.sh` counts the instructions of.
+/// `benches/count.sh` counts the instructions of this function.
 #[inline(never)]
 fn measured<F: Future>(answer: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     answer.poll(cx)

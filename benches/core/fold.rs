@@ -1,6 +1,5 @@
-//! What the readers' side costs: effects folded into a read model, on this thread, and its history
-//! packed, handed on and stored as a server's is, on the threads behind. What the exchange takes to
-//! make the effects is not in it.
+//! The cost of the read side: effects are folded into a read model on this thread, and history is
+//! packed and stored by the server's background threads. The exchange's own work is not included.
 
 use std::fs;
 use std::path::Path;
@@ -15,24 +14,24 @@ use openoutcry::projection::ReadModel;
 use crate::mix::Script;
 use crate::{BLOCK_RECORDS, on_processor};
 
-/// One run.
+/// The result of one run.
 #[derive(Debug, Default)]
 struct Took {
     folding: Duration,
     behind: Duration,
-    /// Bytes of the store's files, in the end.
+    /// Bytes of the store's files at the end.
     stored: u64,
 }
 
-/// Effects of several records, and where each one's end.
+/// Effects of several records, and where each record's effects end.
 #[derive(Default)]
 struct Block {
     effects: Vec<Effect>,
     ends: Vec<usize>,
 }
 
-/// Folds a script's effects so many times, each time into a fresh read model, and prints what it
-/// took a command: the middle of the runs.
+/// Folds a script's effects `runs` times, each time into a fresh read model, and prints the median
+/// time per command.
 pub fn fold(row: &str, runs: usize, script: &Script) {
     let count = u32::try_from(script.records.len() - script.opening_count).expect("a count");
     let mut took: Vec<Took> = (0..runs).map(|_| play(script)).collect();
@@ -98,12 +97,12 @@ impl Block {
     }
 }
 
-/// How long all threads of this process have been on a processor, those that ended too.
+/// Processor time of all threads of this process so far, including those that have ended.
 fn process() -> Option<Duration> {
-    let told = fs::read_to_string("/proc/self/stat").ok()?;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the command in parentheses; times are fields 14 and 15, in hundredths
     // of a second.
-    let (_, after) = told.rsplit_once(')')?;
+    let (_, after) = stat.rsplit_once(')')?;
     let ticks = after.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<u64>().ok());
     Some(Duration::from_millis(ticks.sum::<u64>() * 10))
 }

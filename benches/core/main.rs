@@ -1,10 +1,10 @@
-//! What one command costs, part by part, on one thread without a disk: the book alone, the exchange
-//! on real flow, the same with its results hashed, a journal of it read, and replayed, 100,000
-//! markets; folding for readers; what the door does for a request; and the memory of a resting
-//! order and of a quiet market.
+//! The cost of one command, part by part, on one thread without a disk: the book alone, the
+//! exchange on real flow, the same with hashed results, reading and replaying a journal, 100,000
+//! markets; folding for readers; the door's part of a request; and the memory of a resting order
+//! and of a quiet market.
 //!
-//! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
-//! must not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
+//! `cargo bench --bench core [-- ROW..]`. Every row runs in its own process, so that allocations of
+//! one do not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary).
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
@@ -37,7 +37,7 @@ use openoutcry::journal::replay::{self, Replayer};
 
 use mix::Script;
 
-/// Rows in the order in which they are printed.
+/// Rows in print order.
 const ROWS: [&str; 16] = [
     "book",
     "flow",
@@ -56,11 +56,11 @@ const ROWS: [&str; 16] = [
     "resting",
     "quiet",
 ];
-/// How often a row is measured; the best and the middle are told.
+/// Runs per row; the best and the median are printed.
 const RUNS: usize = 9;
-/// How often the market of the book row is played, each time anew.
+/// How often the book row replays its market, each time on a fresh book.
 const BOOK_DAYS: usize = 20;
-/// Records in a block: a busy venue's group commit.
+/// Records per block: a busy venue's group commit.
 const BLOCK_RECORDS: usize = 200;
 
 fn main() {
@@ -68,7 +68,7 @@ fn main() {
     let arguments: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| *argument != "--bench").collect();
     match arguments.as_slice() {
-        // `cargo test --benches` and `--list` only want to know that it builds.
+        // `cargo test --benches` and `--list` only check that it builds.
         [first, ..] if *first == "--test" || *first == "--list" => {}
         ["row", row] => measure(row, RUNS),
         ["once", row] => measure(row, 1),
@@ -87,7 +87,7 @@ fn measure(row: &str, runs: usize) {
     match row {
         "book" => {
             let steps = book::steps(&flow().records);
-            // One market's day is over before a clock can tell.
+            // One replay of the market is too short to time.
             let days = || vec![book::Venue::default(); BOOK_DAYS];
             repeat(row, runs, steps.len() * BOOK_DAYS, days, |days: &mut Vec<book::Venue>| {
                 for venue in days.iter_mut() {
@@ -116,12 +116,12 @@ fn measure(row: &str, runs: usize) {
             let asked =
                 row.strip_prefix("door-").unwrap_or_else(|| panic!("no row is called {row}"));
             let (commands, took) = door::answered(asked, runs);
-            tell(row, commands, took);
+            print_times(row, commands, took);
         }
     }
 }
 
-/// The flow that the rows of real flow play.
+/// The flow of the rows on real flow.
 fn flow() -> Script {
     let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
     let source = source
@@ -165,7 +165,7 @@ fn apply_and_hash(exchange: &mut Exchange, records: &[Record], effects: &mut Vec
     }
 }
 
-/// A journal of all records, whose blocks record what all before them came to.
+/// A journal of all records, whose blocks store the results of the blocks before them.
 fn on_journal(row: &str, runs: usize, script: &Script, play: impl Fn(&MemoryJournal)) {
     let mut journal = MemoryJournal::new();
     let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
@@ -184,7 +184,7 @@ fn on_journal(row: &str, runs: usize, script: &Script, play: impl Fn(&MemoryJour
     repeat(row, runs, script.records.len(), || (), |()| play(&journal));
 }
 
-/// Plays a row's commands so many times, each time on a fresh venue, and prints what it took.
+/// Runs a row's commands `runs` times, each time on a fresh venue, and prints the times.
 fn repeat<V>(
     row: &str,
     runs: usize,
@@ -204,11 +204,11 @@ fn repeat<V>(
                 .map_or(elapsed, |(after, before)| after.saturating_sub(before)),
         );
     }
-    tell(row, commands, took);
+    print_times(row, commands, took);
 }
 
-/// Prints what a row's commands took, run by run.
-fn tell(row: &str, commands: usize, mut took: Vec<Duration>) {
+/// Prints the times of a row's runs.
+fn print_times(row: &str, commands: usize, mut took: Vec<Duration>) {
     took.sort_unstable();
     let (best, middle) = (took[0], took[took.len() / 2]);
     let commands = u32::try_from(commands).expect("a count");
@@ -222,14 +222,14 @@ fn tell(row: &str, commands: usize, mut took: Vec<Duration>) {
     );
 }
 
-/// How long this thread has been on a processor, where the system tells: on a shared machine the
-/// clock on the wall tells of the others.
+/// Processor time of this thread, if the system provides it: on a shared machine wall time includes
+/// other processes.
 fn on_processor() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    stat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What `benches/count.sh` counts the instructions of.
+/// `benches/count.sh` counts the instructions of this function.
 #[inline(never)]
 fn measured<V>(venue: &mut V, play: &mut impl FnMut(&mut V)) {
     play(venue);

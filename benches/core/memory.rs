@@ -1,6 +1,6 @@
-//! What a resting order and a quiet market take in memory, everything counted that a server keeps
-//! for them: the pages that the process has more with them than without. History goes to disk, as
-//! a server's does; the cache of its store counts.
+//! The memory of a resting order and of a quiet market, including everything that a server keeps
+//! for them, measured as growth of resident memory. History goes to disk as on a server; the cache
+//! of its store counts.
 
 use openoutcry::engine::history::HistoryStore;
 use openoutcry::exchange::Exchange;
@@ -16,15 +16,15 @@ use crate::mix;
 const ORDERS: u32 = 1_000_000;
 /// Owners of the orders.
 const USERS: u32 = 10_000;
-/// Markets in which they stand.
+/// Markets of the resting orders.
 const MARKETS: u32 = 100;
-/// Markets of the row of quiet ones.
+/// Markets of the quiet row.
 const QUIET_MARKETS: u32 = 100_000;
 
-/// A venue, and how far it came. With or without readers.
+/// A venue and its progress, with or without a read model.
 #[derive(Default)]
 struct Venue {
-    /// Where history is.
+    /// Folder of the history.
     folder: Option<tempfile::TempDir>,
     exchange: Exchange,
     read_model: Option<ReadModel>,
@@ -56,14 +56,14 @@ impl Venue {
 }
 
 impl Venue {
-    /// Takes the folder away and nothing else: what is freed would be used again by the next.
+    /// Removes only the folder: freed memory would be reused by the next measurement.
     fn leave(mut self) {
         drop(self.folder.take());
         std::mem::forget(self);
     }
 }
 
-/// Bytes of memory that this process has.
+/// Resident memory of this process in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -71,7 +71,8 @@ fn resident() -> u64 {
     kib.unwrap_or(0_u64) * 1024
 }
 
-/// Orders that rest and never meet: bids below the middle, asks above. Tells whose it is.
+/// Places an order that rests and never matches: bids below the middle, asks above. Returns its
+/// owner.
 fn rest(venue: &mut Venue, draw: &mut mix::Draw) -> UserNo {
     let user = u32::try_from(draw.below(u64::from(USERS))).expect("a number");
     let market = u32::try_from(draw.below(u64::from(MARKETS))).expect("a number");
@@ -82,9 +83,9 @@ fn rest(venue: &mut Venue, draw: &mut mix::Draw) -> UserNo {
     UserNo(user)
 }
 
-/// Prints the bytes of a resting order: in the exchange alone, with the read model, and in a
-/// venue that has had as many orders before, so that what history keeps in memory is there
-/// already: its cache, and the newest rows of each user.
+/// Prints the bytes of a resting order: in the exchange alone, with the read model, and in a venue
+/// that had as many orders before, in which history's memory (its cache and each user's newest
+/// rows) is already allocated.
 pub fn resting() {
     let rows = [
         ("the exchange", false, 0),
@@ -117,7 +118,7 @@ pub fn resting() {
     }
 }
 
-/// Prints the bytes of a market with an empty book, and of one with an order a side.
+/// Prints the bytes of a market with an empty book, and of one with one order per side.
 pub fn quiet() {
     for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
         let mut venue = Venue::new(readers);

@@ -1,5 +1,5 @@
-//! Orders for 100,000 markets, by Zipf's law: the k-th market gets 1/k of what the first one gets;
-//! and batches as the row of batches of `benches/http` sends them.
+//! Orders for 100,000 markets by Zipf's law, in which the k-th market gets 1/k of the orders of the
+//! first; and the batches of the batch row of `benches/http`.
 
 use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
 use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
@@ -13,9 +13,9 @@ const MARKETS: u32 = 100_000;
 const USERS: u32 = 10_000;
 /// Commands of the row.
 const COMMANDS: usize = 1_000_000;
-/// Of a hundred commands, those that place a resting order; as in the recorded flows.
+/// Commands of a hundred that index a resting order, as in the recorded flows.
 const PLACES_OF_100: u64 = 51;
-/// Those that take; the others cancel.
+/// Commands of a hundred that take; the others cancel.
 const TAKES_OF_100: u64 = 3;
 
 /// Traders of the row of batches.
@@ -25,16 +25,16 @@ const BATCH_ORDERS: u32 = 100;
 /// Batches of the row.
 const BATCHES: u32 = 4_000;
 
-/// What a row plays.
+/// The records of a row.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// All records, from sequence 1.
     pub records: Vec<Record>,
-    /// How many of them open the venue, which is not measured.
+    /// How many of them open the venue; those are not measured.
     pub opening_count: usize,
 }
 
-/// Numbers that look drawn and are the same every time.
+/// A pseudo-random generator with a fixed sequence.
 pub struct Draw(u64);
 
 impl Draw {
@@ -69,7 +69,7 @@ pub fn market(number: u32) -> [Command; 2] {
     [Command::CreateMarket(draft), Command::PublishMarket { market: MarketNo(number) }]
 }
 
-/// An order to buy; `up` on yes at a price of yes, else on no.
+/// An order to buy; yes if `up`, else no; `yes` is its price of yes.
 pub fn order(user: u32, market: u32, up: bool, yes: u8, contracts: u64) -> PlaceOrder {
     let yes = Tick::new(yes).expect("a price");
     let outcome = if up { Outcome::Yes } else { Outcome::No };
@@ -78,7 +78,7 @@ pub fn order(user: u32, market: u32, up: bool, yes: u8, contracts: u64) -> Place
     PlaceOrder::plain(UserNo(user), MarketNo(market), wording, wording.yes_price(yes), quantity)
 }
 
-/// Commands as records, a millisecond for every ten of them.
+/// Commands as records, ten per millisecond.
 pub fn records(commands: Vec<Command>) -> Vec<Record> {
     let record = |(number, command): (u64, Command)| Record {
         sequence: Sequence::new(number),
@@ -89,7 +89,7 @@ pub fn records(commands: Vec<Command>) -> Vec<Record> {
     (1..).zip(commands).map(record).collect()
 }
 
-/// A market by Zipf's law.
+/// Draws markets by Zipf's law.
 struct Zipf {
     /// Sums of the weights up to each market.
     sums: Vec<u64>,
@@ -112,17 +112,17 @@ impl Zipf {
     }
 }
 
-/// Orders near each market's own price, cancels of whichever stand, and some that take.
+/// Orders near each market's own price, cancels of random open orders, and some takers.
 pub fn zipf() -> Script {
     let mut commands = opening(USERS, MARKETS);
     let opening_count = commands.len();
     let (zipf, mut draw) = (Zipf::new(MARKETS), Draw::new(88_172_645_463_325_252));
-    let mut standing: Vec<(UserNo, OrderNo)> = Vec::new();
+    let mut open_orders: Vec<(UserNo, OrderNo)> = Vec::new();
     for _ in 0..COMMANDS {
         let kind = draw.below(100);
-        if kind >= PLACES_OF_100 + TAKES_OF_100 && !standing.is_empty() {
-            let place = draw.below(u64::try_from(standing.len()).expect("a count"));
-            let (user, order) = standing.swap_remove(usize::try_from(place).expect("a place"));
+        if kind >= PLACES_OF_100 + TAKES_OF_100 && !open_orders.is_empty() {
+            let index = draw.below(u64::try_from(open_orders.len()).expect("a count"));
+            let (user, order) = open_orders.swap_remove(usize::try_from(index).expect("an index"));
             commands.push(Command::CancelOrder { user, order });
             continue;
         }
@@ -131,7 +131,7 @@ pub fn zipf() -> Script {
         let (up, away) = (draw.below(2) == 0, draw.below(8));
         let middle = 20 + u64::from(market) * 7 % 60;
         let takes = kind >= PLACES_OF_100;
-        // Takers reach over the middle, the others stay on their side of it.
+        // Takers cross the middle, the others stay on their side of it.
         let over = up == takes;
         let yes = if over { middle + 1 + away } else { middle - away };
         let yes = u8::try_from(yes).expect("a price");
@@ -140,15 +140,15 @@ pub fn zipf() -> Script {
             terms.time_in_force = TimeInForce::ImmediateOrCancel;
         } else {
             let number = u64::try_from(commands.len()).expect("a number") + 1;
-            standing.push((UserNo(user), OrderNo(Sequence::new(number))));
+            open_orders.push((UserNo(user), OrderNo(Sequence::new(number))));
         }
         commands.push(Command::PlaceOrder(terms));
     }
     Script { records: records(commands), opening_count }
 }
 
-/// Batches of traders in no order: bids over twenty prices, which rest, and every fourth an order
-/// that takes somewhat more than was offered. Every other trader buys no.
+/// Batches of traders in random order: bids at twenty prices that rest, and every fourth order
+/// takes somewhat more than was offered. Every second trader buys no.
 pub fn batches() -> Script {
     let mut commands = opening(BATCHERS, 1);
     let opening_count = commands.len();

@@ -1,5 +1,4 @@
-//! The load as fast as answers come: connections that send a request, read its answer, and send the
-//! next.
+//! The closed-loop load: each connection sends a request, reads its answer, and sends the next.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,13 +8,13 @@ use hdrhistogram::Histogram;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The requests of each connection, sent round and round.
+/// The requests of each connection, sent in a cycle.
 pub type Requests = Vec<Arc<[Vec<u8>]>>;
 
 /// What a run measured.
 pub struct Measured {
-    /// Microseconds from when a request was due, or sent where there is no pace, to the last byte
-    /// of its answer.
+    /// Microseconds from when a request was due (at a fixed pace) or sent (otherwise) to the last
+    /// byte of its answer.
     pub latency: Histogram<u64>,
     /// How long the run took.
     pub elapsed: Duration,
@@ -28,12 +27,12 @@ impl Measured {
     }
 }
 
-/// Drives a connection for each list of requests, for `duration`. Any answer but 200 ends the run:
-/// a figure with errors in it says nothing.
+/// Drives one connection per list of requests, for `duration`. Any answer but 200 ends the run,
+/// since a figure that includes errors is meaningless.
 pub fn run(address: SocketAddr, requests: &Requests, duration: Duration) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        // The first answer on each says that the server has taken the connection.
+        // The first answer on each shows that the server has accepted the connection.
         let (mut streams, mut answer) = (Vec::new(), Vec::new());
         for requests in requests {
             let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -79,7 +78,7 @@ pub fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Sends a connection's requests, one after the other.
+/// Sends a connection's requests one by one.
 async fn drive(mut stream: TcpStream, requests: Arc<[Vec<u8>]>, until: Instant) -> Histogram<u64> {
     let mut latency = histogram();
     let mut answer = Vec::with_capacity(64 * 1024);
@@ -92,18 +91,18 @@ async fn drive(mut stream: TcpStream, requests: Arc<[Vec<u8>]>, until: Instant) 
         read_answer(&mut stream, &mut answer).await;
         latency.saturating_record(micros(sent.elapsed()));
     }
-    // Operations of a batch are refused one by one, in an answer of status 200.
+    // Operations of a batch are refused individually within a 200 answer.
     assert!(error_in(&answer).is_none(), "{}", String::from_utf8_lossy(&answer));
     latency
 }
 
-/// Where an answer tells of an error, if it does.
+/// The position of an error in an answer, if there is one.
 fn error_in(answer: &[u8]) -> Option<usize> {
     const ERROR: &[u8] = b"\"error\":";
     answer.windows(ERROR.len()).position(|window| window == ERROR)
 }
 
-/// Reads an answer; the length of its head.
+/// Reads an answer; returns the length of its head.
 async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) -> usize {
     answer.clear();
     loop {
@@ -115,10 +114,10 @@ async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) -> usize {
     }
 }
 
-/// The length of an answer's head, once the answer is whole.
+/// The length of an answer's head, once the answer is complete.
 pub fn head_of_whole(answer: &[u8]) -> Option<usize> {
     let (head_bytes, body) = read_head(answer)?;
-    // Without a length it comes in chunks, the last of which is empty.
+    // Without a content length it is chunked and ends with an empty chunk.
     let whole = match body {
         Some(length) => answer.len() >= head_bytes + length,
         None => answer.ends_with(b"\r\n0\r\n\r\n"),
@@ -126,7 +125,7 @@ pub fn head_of_whole(answer: &[u8]) -> Option<usize> {
     whole.then_some(head_bytes)
 }
 
-/// How long an answer's head is, and its body where that is said, once the head is there.
+/// The lengths of an answer's head and, if stated, of its body, once the head is complete.
 fn read_head(answer: &[u8]) -> Option<(usize, Option<usize>)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);

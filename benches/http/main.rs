@@ -1,10 +1,10 @@
-//! The exchange over HTTP against what could be had at most: a hyper server that only answers, and
-//! the same with an empty durable commit before every answer. Each row drives all of them in turn,
-//! several times, with the same requests, and the two references answer what the exchange answers.
+//! The exchange over HTTP compared with upper bounds: a hyper server that only answers, and the
+//! same with an empty durable commit before every answer. Each row drives all of them in turn,
+//! several times, with the same requests; the references send the exchange's answer.
 //!
 //! `cargo bench --bench http`; `OPENOUTCRY_BENCH_SECONDS` sets the length of each measurement,
-//! `OPENOUTCRY_BENCH_ROUNDS` how often it is repeated, `OPENOUTCRY_BENCH_ROWS` which rows are
-//! measured. Every server is a process of its own, so that what it uses can be read.
+//! `OPENOUTCRY_BENCH_ROUNDS` the number of repetitions, `OPENOUTCRY_BENCH_ROWS` the rows. Every
+//! server is a process of its own, so that its resource use can be read.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
@@ -26,32 +26,32 @@ use load::{Measured, Requests};
 use server::{Server, Used};
 use target::{Exchange, Read};
 
-/// Orders of one request in the row of batches.
+/// Orders per request in the batch row.
 const BATCH_ORDERS: usize = 100;
-/// What a placement under half of the load may take, as percentiles.
+/// Percentiles printed for placements at half of the maximum rate.
 const PACED_QUANTILES: [f64; 2] = [0.5, 0.99];
 
-/// How long and how often.
+/// Length and number of measurements.
 struct Plan {
     duration: Duration,
     rounds: usize,
 }
 
-/// What is asked of all servers.
+/// The requests sent to all servers.
 struct Row {
     name: &'static str,
     requests: Requests,
-    /// Orders, or reads, in one request.
+    /// Orders, or reads, per request.
     unit: usize,
 }
 
-/// What the exchange is measured against.
+/// The servers that the exchange is compared with.
 struct References {
     /// Only answers.
     noop: Server,
-    /// Makes an empty commit durable first.
+    /// Makes an empty commit durable before it answers.
     commit: Option<Server>,
-    /// The commit's folder.
+    /// Folder of the commits.
     _commits: TempDir,
 }
 
@@ -70,7 +70,7 @@ fn main() {
     if reference::serve_if_asked() {
         return;
     }
-    // `cargo test --benches` and `--list` only want to know that it builds.
+    // `cargo test --benches` and `--list` only check that it builds.
     if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
         return;
     }
@@ -131,10 +131,10 @@ fn main() {
 }
 
 impl Plan {
-    /// Measures a row on every server in turn, and prints it; what the exchange did a second.
+    /// Measures and prints a row on every server in turn; returns the exchange's rate per second.
     fn measure(&self, references: &References, exchange: &Exchange, row: &Row) -> f64 {
         let servers = references.and(&exchange.server);
-        // A short run first: connections, caches and the allocator settle.
+        // A short warm-up: connections, caches and the allocator settle.
         for server in servers.into_iter().flatten() {
             load::run(server.address(), &row.requests, self.duration / 5);
         }
@@ -156,8 +156,8 @@ impl Plan {
         middle(&ours.as_ref().expect("a run").per_second)
     }
 
-    /// Measures every server at the same pace, against what one durable commit takes alone: what
-    /// the references take shows what is the machine's and the load's own.
+    /// Measures every server at the same pace, next to the time of a single durable commit: the
+    /// references show the share of the machine and of the load generator.
     fn measure_paced(
         &self,
         references: &References,
@@ -186,7 +186,7 @@ impl Plan {
 }
 
 impl References {
-    /// References that answer what the exchange answers to a row's first request.
+    /// References that send the exchange's answer to a row's first request.
     fn start(exchange: &Exchange, row: &Row, durable: bool) -> References {
         let first = row.requests.first().and_then(|requests| requests.first()).expect("a request");
         let answer = load::ask(exchange.server.address(), first);
@@ -225,7 +225,7 @@ impl Runs {
         self.switches.push(used.switches as f64 / units);
     }
 
-    /// How much faster than `other`, round by round.
+    /// Speed relative to `other`, round by round.
     fn ratios(&self, other: &Runs) -> Vec<f64> {
         self.per_second.iter().zip(&other.per_second).map(|(own, other)| own / other).collect()
     }
@@ -244,7 +244,7 @@ impl Runs {
     }
 }
 
-/// The middle of several, and between which they lie.
+/// The median, and the range.
 fn spread(ratios: &[f64]) -> String {
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(0.0, f64::max);

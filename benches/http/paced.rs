@@ -1,6 +1,6 @@
-//! The load at a pace: one thread that sends what is due and takes what comes, so that the machine
-//! is left to the server. A request that is due while its connection waits for an answer is sent
-//! after that, and its latency counts from when it was due.
+//! The open-loop load: one thread sends requests when due and reads answers, leaving the rest of
+//! the machine to the server. A request due while its connection waits for an answer is sent after
+//! that answer, and its latency counts from when it was due.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -16,26 +16,26 @@ use rustix::thread::set_current_timer_slack;
 
 use super::load::{self, Measured, Requests};
 
-/// How much later than asked for the system may wake the load.
+/// How late the system may wake the load thread.
 const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::new(1_000).expect("more than zero");
-/// Bytes that are read at once: more than any answer to a placement has.
+/// Bytes read at once: more than any answer to a placement.
 const READ_BYTES: usize = 64 << 10;
 
 /// One connection.
 struct Caller {
     stream: TcpStream,
-    /// Sent round and round.
+    /// Sent in a cycle.
     requests: Arc<[Vec<u8>]>,
     sent: usize,
-    /// When the requests that are due and not sent yet were due.
+    /// Due times of requests not sent yet.
     due: VecDeque<Instant>,
-    /// When the request was due whose answer is awaited.
+    /// Due time of the request in flight.
     asked: Option<Instant>,
     answer: Vec<u8>,
 }
 
-/// Asks `per_second` times a second for `duration`, evenly spread over time and connections, and
-/// waits for the last answer. Any answer but 200 ends the run.
+/// Sends `per_second` requests a second for `duration`, evenly spread over time and connections,
+/// and waits for the last answer. Any answer but 200 ends the run.
 pub fn run(
     address: SocketAddr,
     requests: &Requests,
@@ -84,7 +84,8 @@ pub fn run(
 }
 
 impl Caller {
-    /// Connects and asks once: the answer says that the server has taken the connection.
+    /// Connects and sends one request: its answer shows that the server has accepted the
+    /// connection.
     fn connect(address: SocketAddr, requests: &Arc<[Vec<u8>]>) -> Caller {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_nodelay(true).expect("no delay");
@@ -96,7 +97,7 @@ impl Caller {
         caller
     }
 
-    /// A request is due: sends it, unless an answer is awaited.
+    /// Queues a due request; sends it unless one is in flight.
     fn owe(&mut self, due: Instant) {
         self.due.push_back(due);
         if self.asked.is_none() {
@@ -104,7 +105,7 @@ impl Caller {
         }
     }
 
-    /// Sends what was due first.
+    /// Sends the oldest due request.
     fn send(&mut self) {
         self.asked = self.due.pop_front();
         if self.asked.is_some() {
@@ -114,8 +115,8 @@ impl Caller {
         }
     }
 
-    /// Takes what has come. If that completes an answer, sends what is due next; when the request
-    /// was due.
+    /// Reads what has arrived. If that completes an answer, sends the next due request and returns
+    /// when the answered one was due.
     fn take(&mut self, read: &mut [u8]) -> Option<Instant> {
         let count = match self.stream.read(read) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return None,

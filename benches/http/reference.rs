@@ -1,5 +1,5 @@
-//! What the exchange is measured against: a hyper server that reads the request's body and answers
-//! fixed bytes, and the same with an empty durable commit to sled before every answer.
+//! The references: a hyper server that reads the request's body and answers fixed bytes, and the
+//! same with an empty durable commit to sled before every answer.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -17,12 +17,12 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// Says to this binary that it is to be the reference, and names the file of its answer's bytes.
+/// Makes this binary run as the reference; names the file with the answer.
 const ANSWER_FILE: &str = "OPENOUTCRY_BENCH_ANSWER";
-/// Names the folder of the commits; without it, nothing is committed.
+/// Names the folder of the commits; without it, the reference does not commit.
 const COMMITS: &str = "OPENOUTCRY_BENCH_COMMITS";
 
-/// The command that makes this binary the reference.
+/// The command that runs this binary as the reference.
 pub fn command(answer: &Path, commits: Option<&Path>) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.env(ANSWER_FILE, answer);
@@ -32,7 +32,7 @@ pub fn command(answer: &Path, commits: Option<&Path>) -> Command {
     command
 }
 
-/// Serves until killed, if this process is the reference.
+/// Serves until killed, if this process is to be the reference.
 pub fn serve_if_asked() -> bool {
     let Some(answer) = std::env::var_os(ANSWER_FILE) else { return false };
     let answer = Bytes::from(std::fs::read(answer).expect("the answer's file"));
@@ -53,7 +53,7 @@ async fn serve(answer: Bytes, commits: Option<Sender<oneshot::Sender<()>>>) {
             let service = service_fn(|request| respond(request, answer.clone(), commits.clone()));
             let connection = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that hangs up ends its connection, nothing else.
+            // A client that disconnects ends only its own connection.
             drop(connection.await);
         });
     }
@@ -76,7 +76,7 @@ async fn respond(
     Ok(response)
 }
 
-/// A thread that commits for all who wait at once, as any server would.
+/// A thread that commits for all waiting requests at once (group commit).
 fn committer(folder: PathBuf) -> Sender<oneshot::Sender<()>> {
     let (sender, waiting): (Sender<oneshot::Sender<()>>, Receiver<_>) = channel();
     std::thread::spawn(move || {
@@ -85,7 +85,7 @@ fn committer(folder: PathBuf) -> Sender<oneshot::Sender<()>> {
             let group: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
             store.commit();
             for done in group {
-                // Whoever hung up needs no answer.
+                // A client may have disconnected.
                 done.send(()).unwrap_or_default();
             }
         }
@@ -93,7 +93,7 @@ fn committer(folder: PathBuf) -> Sender<oneshot::Sender<()>> {
     sender
 }
 
-/// A sled that is given nothing but keys.
+/// A sled database with keys and empty values.
 struct Store {
     db: sled::Db,
     file: File,
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// What one durable commit takes with nobody else asking: the middle of many.
+/// The median time of a durable commit without concurrent requests.
 pub fn one_commit() -> Duration {
     const COMMITS: usize = 301;
     let folder = super::target::folder();

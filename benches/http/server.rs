@@ -1,24 +1,24 @@
-//! A server's process: how it is found listening, and what it has used.
+//! A server process: its address and its resource use.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-/// Ticks of the system's clock for processor time in `/proc`, a second: fixed for user space.
+/// Clock ticks per second of processor times in `/proc`: fixed for user space.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A server; killed when dropped.
+/// A server process; killed on drop.
 pub struct Server {
     child: Child,
     address: SocketAddr,
 }
 
-/// What a process has used since it began.
+/// Resources used by a process since its start.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
     /// Processor time of all its threads, in seconds.
     pub processor_seconds: f64,
-    /// How often its threads were taken off a processor, or went off by themselves.
+    /// Number of context switches of its threads.
     pub switches: u64,
 }
 
@@ -40,7 +40,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts a server and waits until it says where it listens.
+    /// Starts a server and waits until it prints its address.
     pub fn start(mut command: Command) -> Server {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
         let stdout = child.stdout.take().expect("its stdout");

@@ -1,4 +1,4 @@
-//! The exchange under load: its server on a fresh folder, its markets and traders, and requests.
+//! The exchange under load: its server on a fresh folder, with markets, traders and requests.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::load::{self, Requests};
 use super::server::Server;
 
 const OPERATOR_KEY: &str = "bench-operator-key-bench-operator-key";
-/// Different requests that a connection sends before it begins again.
+/// Different requests that a connection sends before it starts over.
 const REQUESTS_PER_CONNECTION: usize = 64;
 
-/// A folder on the disk of this checkout: a memory file system would measure nothing.
+/// A folder on this checkout's disk: a memory file system would make the measurement meaningless.
 pub fn folder() -> TempDir {
     tempfile::tempdir_in(".").expect("a folder on the disk of this checkout")
 }
@@ -28,7 +28,7 @@ pub struct Exchange {
     _data: TempDir,
 }
 
-/// What is read.
+/// Kind of read.
 #[derive(Debug, Clone, Copy)]
 pub enum Read {
     /// The depth of a book of 20 levels a side.
@@ -40,12 +40,12 @@ pub enum Read {
 }
 
 impl Exchange {
-    /// Starts it with so many traders.
+    /// Starts it with this many traders.
     pub fn open(traders: usize) -> Exchange {
         let data = folder();
         let mut command = Command::new(env!("CARGO_BIN_EXE_openoutcry"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
-        // Limits are looked at as ever, and never reached: the load is all there is.
+        // Limits are checked as usual but never reached, so only the load counts.
         command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
         command.env("OPENOUTCRY_OPERATOR_KEY", OPERATOR_KEY).env("OPENOUTCRY_LOG", "warn");
         let server = Server::start(command);
@@ -58,14 +58,14 @@ impl Exchange {
         exchange
     }
 
-    /// For each connection its own trader's orders.
+    /// Orders of each connection's own trader.
     pub fn placements(&self) -> Requests {
         self.requests(|key, number, k| {
             request("POST", "/trading/orders", key, Some(&bodies::order(&self.market, number, k)))
         })
     }
 
-    /// The same orders, many in one request.
+    /// The same orders, many per request.
     pub fn batches(&self, orders: usize) -> Requests {
         self.requests(|key, number, k| {
             let orders = (0..orders).map(|n| k * orders + n);
@@ -74,7 +74,7 @@ impl Exchange {
         })
     }
 
-    /// For each connection its own trader's reads.
+    /// Reads of each connection's own trader.
     pub fn reads(&self, read: Read) -> Requests {
         let path = match read {
             Read::Depth => {
@@ -86,7 +86,7 @@ impl Exchange {
         self.requests(|key, _, _| request("GET", &path, key, None))
     }
 
-    /// Has every trader's first orders rest, so that there is something to read.
+    /// Rests every trader's first orders, so that there is something to read.
     pub fn fill_books(&self) {
         for (number, key) in self.keys.iter().enumerate() {
             let orders = (0..OPEN_ORDERS).map(|k| bodies::resting(&self.market, number, k));

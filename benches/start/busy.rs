@@ -1,5 +1,5 @@
-//! A journal of any number of closed orders: ten thousand users who place orders in a hundred
-//! markets at a time, each of which ends and makes room for the next; a few thousand orders stand.
+//! A journal with any number of closed orders: ten thousand users index orders in a hundred markets
+//! at a time, each of which ends and is replaced by a new one; a few thousand orders are open.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,28 +18,28 @@ use crate::venue::Writer;
 const USERS: u32 = 10_000;
 /// Users that trade in one market.
 const REGULARS: u64 = 200;
-/// Markets that trade at a time.
+/// Markets that trade at the same time.
 const MARKETS: u32 = 100;
-/// Orders of a market; then it ends.
+/// Orders of a market before it ends.
 const ORDERS_OF_MARKET: u32 = 20_000;
-/// Orders of a market that stand, before the oldest is cancelled.
+/// Open orders of a market before the oldest is cancelled.
 const STANDING: usize = 50;
-/// Records in a block, nearly a full one, so that filling the journal takes minutes.
+/// Records per block; nearly full blocks, so that filling the journal takes only minutes.
 const BLOCK_RECORDS: usize = 250;
-/// Of a hundred orders, those that take.
+/// Orders of a hundred that take.
 const TAKES_OF_100: u64 = 50;
-/// Between two records: some four weeks for thirty millions.
+/// Time between records: about four weeks for thirty million.
 const STEP_MS: u64 = 80;
 
 /// A market that trades.
 struct Market {
     number: u32,
     orders: u32,
-    /// Those that were left to stand, by their owners; some have traded since.
-    standing: VecDeque<(UserNo, OrderNo)>,
+    /// Orders left open, with their owners; some may have traded since.
+    open_orders: VecDeque<(UserNo, OrderNo)>,
 }
 
-/// The venue's traders, all of them.
+/// The busy venue.
 struct Busy {
     writer: Writer,
     draw: Draw,
@@ -48,7 +48,7 @@ struct Busy {
     opened: u32,
 }
 
-/// Fills the data directory's journal with that many orders, unless something is there.
+/// Fills the data directory's journal with this many orders, unless it has records already.
 pub fn make(data: &Path, orders: u64) {
     let writer = Writer::open(data, BLOCK_RECORDS);
     if writer.journal.head().sequence > Sequence::ZERO {
@@ -85,19 +85,19 @@ impl Busy {
             self.tell(command);
         }
         self.opened += 1;
-        Market { number, orders: 0, standing: VecDeque::new() }
+        Market { number, orders: 0, open_orders: VecDeque::new() }
     }
 
-    /// Places one order, and cancels one if enough stand.
+    /// Places one order, and cancels one if enough are open.
     fn order(&mut self) {
-        let place = self.draw.below(u64::from(MARKETS));
-        let place = usize::try_from(place).expect("a place");
-        let number = self.markets[place].number;
+        let index = self.draw.below(u64::from(MARKETS));
+        let index = usize::try_from(index).expect("an index");
+        let number = self.markets[index].number;
         let regular = u64::from(number) * 37 + self.draw.below(REGULARS) * 50;
         let user = u32::try_from(regular % u64::from(USERS)).expect("a number");
         let takes = self.draw.below(100) < TAKES_OF_100;
         let (up, away) = (self.draw.below(2) == 0, self.draw.below(8));
-        // Takers reach over the middle, the others stay on their side of it.
+        // Takers cross the middle, the others stay on their side of it.
         let yes = if up == takes { 51 + away } else { 50 - away };
         let yes = u8::try_from(yes).expect("a price");
         let mut terms = mix::order(user, number, up, yes, 1 + self.draw.below(50));
@@ -106,17 +106,17 @@ impl Busy {
         }
         self.tell(Command::PlaceOrder(terms));
         let placed = (UserNo(user), OrderNo(Sequence::new(self.sequence)));
-        let market = &mut self.markets[place];
+        let market = &mut self.markets[index];
         market.orders += 1;
         if !takes {
-            market.standing.push_back(placed);
+            market.open_orders.push_back(placed);
         }
         if market.orders == ORDERS_OF_MARKET {
             let winner = if self.draw.below(2) == 0 { Outcome::Yes } else { Outcome::No };
             self.tell(Command::ResolveMarket { market: MarketNo(number), winner });
-            self.markets[place] = self.open();
-        } else if market.standing.len() > STANDING
-            && let Some((user, order)) = market.standing.pop_front()
+            self.markets[index] = self.open();
+        } else if market.open_orders.len() > STANDING
+            && let Some((user, order)) = market.open_orders.pop_front()
         {
             self.tell(Command::CancelOrder { user, order });
         }

@@ -1,12 +1,12 @@
-//! How long a start takes with millions of real commands in the journal, and what memory: what a
-//! replay is made of, a start that replays all, a snapshot being taken, and a start with it.
+//! Time and memory of a start with millions of real commands in the journal: the parts of a replay,
+//! a start that replays everything, taking a snapshot, and a start from it.
 //!
-//! `cargo bench --bench start`. Each start is a process of its own, so that its memory can be read.
+//! `cargo bench --bench start`. Each start is its own process, so that its memory can be read.
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary),
-//! `OPENOUTCRY_BENCH_RECORDS` how many commands at least (default 5,000,000), and
-//! `OPENOUTCRY_BENCH_DATA` a folder to keep and use again (default: one that goes afterwards).
-//! `OPENOUTCRY_BENCH_ORDERS` makes it a venue of so many closed orders instead, whatever the flow:
-//! what memory it takes live, taking a snapshot, and starts with it and some records after it.
+//! `OPENOUTCRY_BENCH_RECORDS` the minimum number of commands (default 5,000,000), and
+//! `OPENOUTCRY_BENCH_DATA` a folder to keep and reuse (default: a temporary one).
+//! `OPENOUTCRY_BENCH_ORDERS` uses a venue with this many closed orders instead of the flow:
+//! measures its memory live, while taking a snapshot, and in starts with it and some later records.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
@@ -35,15 +35,15 @@ use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::history::History;
 
-/// Argument that makes this program one of the starts that it measures.
+/// Argument that makes this program run as one of the measured starts.
 const START: &str = "start-measured-here";
-/// Commands in the journal, unless told otherwise.
+/// Commands in the journal by default.
 const RECORDS: u64 = 5_000_000;
-/// Records after a snapshot that are worth another: more than come here.
+/// Records after a snapshot that trigger another: more than come here.
 const EVERY: u64 = 5_000;
 /// Commands after the snapshot of a venue of closed orders.
 const MORE: u32 = 4_000;
-/// How often each start is measured.
+/// Runs per start.
 const RUNS: usize = 3;
 
 fn main() {
@@ -53,7 +53,7 @@ fn main() {
     {
         return run(stage, Path::new(data));
     }
-    // `cargo test --benches` and `--list` only want to know that it builds.
+    // `cargo test --benches` and `--list` only check that it builds.
     if arguments.iter().any(|argument| argument == "--test" || argument == "--list") {
         return;
     }
@@ -70,14 +70,14 @@ fn main() {
         &["parts", "replay", "take", "restore"]
     };
     for stage in stages {
-        // Only one is taken: a second would begin with the first.
+        // A snapshot is taken only once: a second run would start from the first.
         for _ in 0..if matches!(*stage, "take" | "more") { 1 } else { RUNS } {
             measure(stage, &data);
         }
     }
 }
 
-/// Runs one stage in a process of its own, which prints what it measured.
+/// Runs one stage in its own process, which prints its measurements.
 fn measure(stage: &str, data: &Path) {
     let program = std::env::current_exe().expect("this program");
     let status = process::Command::new(program).arg(START).arg(stage).arg(data).status();
@@ -122,7 +122,7 @@ fn run(stage: &str, data: &Path) {
     if stage == "more" {
         more(&engine);
     }
-    // Ended without freeing what was read: only the start is measured.
+    // Exits without freeing the state: only the start is measured.
     process::exit(0);
 }
 
@@ -138,7 +138,7 @@ fn taken(engine: &Engine) {
     println!("taken   {ms:>6} ms, {bytes} bytes, {memory} MiB, peak {most} MiB");
 }
 
-/// Places orders after the snapshot, in the market that was made last, and cancels them.
+/// Places orders after the snapshot, in the newest market, and cancels them.
 fn more(engine: &Engine) {
     let markets = engine.read().catalogue.markets_created().len();
     let market = u32::try_from(markets).expect("a number") - 1;
@@ -152,14 +152,14 @@ fn more(engine: &Engine) {
         let answer = answer.blocking_recv().expect("an answer").expect("it is durable");
         placed.push(Command::CancelOrder { user, order: OrderNo(answer.sequence()) });
     }
-    let told = |command| engine.submit_detached(command).expect("it is taken in");
-    let asked: Vec<_> = placed.into_iter().map(told).collect();
+    let submit = |command| engine.submit_detached(command).expect("it is taken in");
+    let asked: Vec<_> = placed.into_iter().map(submit).collect();
     for answer in asked {
         answer.blocking_recv().expect("an answer").expect("it is durable");
     }
 }
 
-/// What a replay is made of, one part after the other on one thread.
+/// The parts of a replay, one after the other on one thread.
 fn parts(journal: &SledJournal) {
     let (mut reading, mut applying, mut folding) = (0, 0, 0);
     let mut exchange = Exchange::new();
@@ -193,7 +193,7 @@ fn parts(journal: &SledJournal) {
     println!("parts   reading {reading} ms, applying {applying} ms, folding {folding} ms");
 }
 
-/// Processor time of all threads so far: what the start costs when the machine is shared.
+/// Processor time of all threads so far: the cost of the start on a shared machine.
 fn processor_ms() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("a status");
     // After the name, which ends with the last parenthesis: user and system time in 1/100 s.
@@ -202,7 +202,7 @@ fn processor_ms() -> u64 {
     ticks.sum::<u64>() * 10
 }
 
-/// What there is, and what of it stands.
+/// Counts of everything in the model, and of open orders.
 fn census(view: &ReadModel) -> String {
     let users: Vec<UserNo> = view.accounts.users_newest_first().map(|row| row.no).collect();
     let markets = view.catalogue.markets_created().len();
@@ -216,7 +216,7 @@ fn census(view: &ReadModel) -> String {
     )
 }
 
-/// Memory of this process by its name in the system's account of it.
+/// A memory figure of this process by its name in `/proc/self/status`.
 fn memory_mib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,5 +1,5 @@
-//! A journal of any length made of real flow: the same flow over and over, each time by new users
-//! in new markets.
+//! A journal of any length made of real flow: the same flow repeated, each time with new users in
+//! new markets.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,10 +15,10 @@ use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::replay::{self, Replayer};
 use openoutcry::journal::sled::SledJournal;
 
-/// Records in a block: a busy venue's group commit.
+/// Records per block: a busy venue's group commit.
 const BLOCK_RECORDS: usize = 200;
 
-/// What one pass over the flow moves on.
+/// Offsets that one pass over the flow adds.
 struct Pass {
     users: u32,
     markets: u32,
@@ -54,7 +54,7 @@ impl Pass {
     }
 }
 
-/// Fills the data directory's journal up to that many records at least, unless it is so already.
+/// Extends the data directory's journal to at least this many records.
 pub fn make(data: &Path, records_min: u64) {
     let mut writer = Writer::open(data, BLOCK_RECORDS);
     let head = writer.journal.head().sequence;
@@ -72,7 +72,7 @@ pub fn make(data: &Path, records_min: u64) {
     let pass = Pass {
         users: count(flow.accounts().len()),
         markets: count(flow.markets().len()),
-        // The first record opens the venue, once.
+        // Only the first pass opens the venue.
         records: u64::from(count(records.len())) - 1,
         span_ms: time(records.last()),
     };
@@ -89,7 +89,7 @@ pub fn make(data: &Path, records_min: u64) {
     println!("made    {:>6} ms, {head} records", began.elapsed().as_millis());
 }
 
-/// Journals records in blocks that record what the ones before came to.
+/// Journals records in blocks that store the results of the blocks before them.
 pub struct Writer {
     pub journal: SledJournal,
     replayer: Replayer,
@@ -98,13 +98,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes to a journal in which nothing is yet.
+    /// Opens an empty journal for writing.
     pub fn open(data: &Path, block_records: usize) -> Writer {
         let (journal, _) = SledJournal::open(data).expect("a journal");
         Writer { journal, replayer: Replayer::new(), block: Vec::new(), block_records }
     }
 
-    /// Writes what is left; gives the last record's number.
+    /// Writes the remaining records; returns the last record's number.
     pub fn finish(mut self) -> Sequence {
         self.seal();
         self.journal.head().sequence

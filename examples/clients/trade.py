@@ -34,7 +34,7 @@ Answer = typing.TypeVar("Answer")
 
 
 def expect(kind: type[Answer], answer: object) -> Answer:
-    """The answer, if it is what was asked for; any problem ends the program."""
+    """The answer, if it has the expected type; a problem ends the program."""
     if not isinstance(answer, kind):
         sys.exit(f"expected {kind.__name__}, got {answer}")
     return answer
@@ -46,7 +46,7 @@ def check(what: str, found: object, expected: object) -> None:
 
 
 def quiet_market(client: AuthenticatedClient) -> Market:
-    """A market that has nothing in its book."""
+    """A market with an empty book."""
     page = expect(MarketPage, list_markets.sync(client=client, limit=100))
     for market in page.markets:
         if market.status != MarketStatus.ACTIVE:

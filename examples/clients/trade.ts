@@ -1,11 +1,11 @@
-// Two people trade, through openapi-fetch and the types that openapi-typescript makes of the
-// description.
+// Two users trade, through openapi-fetch and the types that openapi-typescript generates from the
+// API description.
 //
 //     npx openapi-typescript http://127.0.0.1:8080/api/v1/openapi.json -o schema.ts
 //     npx tsc && node trade.js http://127.0.0.1:8080 ANAS_KEY BENS_KEY
 //
-// One order rests, another trades with it, the rest of the first is cancelled. Every answer is
-// checked, and a refusal is told by its code. Needs a market whose book is empty.
+// One order rests, another trades with it, the remainder of the first is cancelled. Every answer is
+// checked, and refusals are recognised by their codes. Needs a market whose book is empty.
 
 import createClient, { type Client } from "openapi-fetch";
 import type { components, paths } from "./schema.js";
@@ -17,7 +17,7 @@ function fail(why: string): never {
   throw new Error(why);
 }
 
-/** The answer, if it is a success; any problem ends the program. */
+/** The answer of a success; a problem ends the program. */
 function expect<T>({ data, error }: { data?: T; error?: Schemas["Problem"] }): T {
   return data ?? fail(`${error?.code}: ${error?.detail}`);
 }
@@ -26,7 +26,7 @@ function check<T>(what: string, found: T, expected: T): void {
   if (found !== expected) fail(`${what} is ${found}, not ${expected}`);
 }
 
-/** A market that has nothing in its book. */
+/** A market with an empty book. */
 async function quietMarket(venue: Venue): Promise<Schemas["Market"]> {
   const query = { limit: 100 };
   const page = expect(await venue.GET("/api/v1/markets/public/list", { params: { query } }));

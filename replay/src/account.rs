@@ -1,7 +1,7 @@
 //! `account`: a user's money, positions and open orders at a moment.
 //!
-//! Of all that happened only what concerns this user is remembered: the names of users and
-//! markets, the user's own holdings, and which of the user's orders stand.
+//! Keeps only what concerns this user: the names of users and markets, the user's positions, and
+//! the user's open orders. Nothing grows with history.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,13 +26,13 @@ use crate::reference::Reference;
 use crate::register::spoken;
 use crate::source::Source;
 
-/// The projections of a server that say how a user stands.
+/// The server's projections that show a user's account.
 #[derive(Default)]
 struct Views {
     accounts: Accounts,
     catalogue: Catalogue,
     positions: Positions,
-    /// The last record taken in, and its time.
+    /// The last record folded, and its time.
     sequence: Sequence,
     time: TimeMs,
 }
@@ -47,16 +47,16 @@ impl Views {
     }
 }
 
-/// What a server showed at the moment, as far as it concerns one user.
+/// What a server showed one user at the moment.
 struct Reader {
     named: Reference,
     user: Option<UserNo>,
     views: Views,
-    /// The user's orders that stand, with the time at which each was placed.
+    /// The user's open orders, with the time each was placed.
     open: BTreeMap<OrderNo, TimeMs>,
-    /// What the user's fills have cost besides.
+    /// Sum of the fees of the user's fills.
     fees: MoneySum,
-    /// The effects of the record at hand that concern the user.
+    /// The effects of the current record that concern the user.
     kept: Vec<Effect>,
 }
 
@@ -66,8 +66,8 @@ impl Reader {
         Reader { named, user: None, views, open, fees: MoneySum::ZERO, kept }
     }
 
-    /// Whether an effect is the user's own, or names somebody or something that the user's
-    /// effects refer to. Nothing that grows with history passes.
+    /// Whether an effect is the user's own, or defines a user or market that the user's effects
+    /// refer to. Effects that grow with history are left out.
     fn concerns(&self, effect: &Effect) -> bool {
         match effect {
             Effect::VenueOpened(_)
@@ -85,7 +85,7 @@ impl Reader {
         }
     }
 
-    /// Keeps the list of the user's open orders, and the sum of the fees.
+    /// Updates the user's open orders and the sum of fees.
     fn follow_orders(&mut self, record: &Record, effect: &Effect) -> Result<(), Overflow> {
         match effect {
             Effect::UserCreated { user, .. }
@@ -135,14 +135,14 @@ impl Listener for Reader {
     }
 }
 
-/// An order that stands.
-struct Standing {
+/// An open order.
+struct OpenOrder {
     id: OrderId,
     order: Order,
     placed: TimeMs,
 }
 
-/// Says how a user stood at a moment.
+/// Shows a user's account at a moment.
 pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut reader = Reader::of(user);
@@ -153,11 +153,11 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
     let positions = views.positions.of(row.no).collect::<Result<Vec<_>, _>>();
     let positions = positions.map_err(Failure::failed)?;
     let newest_first = reader.open.iter().rev();
-    let standing = newest_first.filter_map(|(no, placed)| {
+    let open_orders = newest_first.filter_map(|(no, placed)| {
         let order = exchange.order(*no)?;
-        Some(Standing { id: no.id(*placed), order, placed: *placed })
+        Some(OpenOrder { id: no.id(*placed), order, placed: *placed })
     });
-    let orders: Vec<Standing> = standing.collect();
+    let orders: Vec<OpenOrder> = open_orders.collect();
     let text = text(&views, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
@@ -172,7 +172,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         "positions": positions.iter().map(|row| position(&views, row)).collect::<Vec<_>>(),
         "open_orders": orders.iter().map(|row| order(&views, row)).collect::<Vec<_>>(),
     });
-    Ok(Answer::Told { value, text, sound: true })
+    Ok(Answer::Text { value, text, sound: true })
 }
 
 fn position(views: &Views, row: &PositionRow) -> Value {
@@ -187,8 +187,8 @@ fn position(views: &Views, row: &PositionRow) -> Value {
     })
 }
 
-fn order(views: &Views, row: &Standing) -> Value {
-    let Standing { id, order, placed } = row;
+fn order(views: &Views, row: &OpenOrder) -> Value {
+    let OpenOrder { id, order, placed } = row;
     json!({
         "order_id": id.to_string(),
         "sequence": order.no.0.get(),
@@ -208,7 +208,7 @@ fn text(
     user: &UserRow,
     fees: MoneySum,
     positions: &[PositionRow],
-    orders: &[Standing],
+    orders: &[OpenOrder],
 ) -> String {
     let question = |market: MarketNo| {
         let row = views.catalogue.market(market);
@@ -239,7 +239,7 @@ fn text(
         )]);
     }
     text.extend([format!("\nopen orders: {}\n", orders.len())]);
-    for Standing { id, order, placed } in orders {
+    for OpenOrder { id, order, placed } in orders {
         text.extend([format!(
             "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}\n",
             spoken(order.wording),

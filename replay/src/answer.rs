@@ -1,8 +1,8 @@
-//! What the tool answers, on which channel and with which exit code.
+//! The tool's answers: their channels and exit codes.
 //!
-//! Answers go to stdout, and so do the faults of a journal, which are answers too. With `--json`
-//! everything on stdout is JSON, errors included; without it, errors that say nothing about the
-//! journal go to stderr. Where stdout is a stream of rows, what ended it goes to stderr.
+//! Answers go to stdout, including faults of a journal. With `--json` everything on stdout is JSON,
+//! errors included; without it, errors that say nothing about the journal go to stderr. If stdout
+//! is a stream of rows, the error that ended it goes to stderr.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,39 +16,39 @@ use serde_json::{Value, json};
 
 use crate::moment::rfc3339;
 
-/// Exit code of an answer that is as it should be.
+/// Exit code of a good answer.
 const SOUND: u8 = 0;
 /// Exit code of a failure that says nothing about the journal.
 const FAILED: u8 = 1;
-/// Exit code of a command line that makes no sense.
+/// Exit code of an invalid command line.
 const MISUSED: u8 = 2;
-/// Exit code of a journal at fault, and of two journals that are not the same.
+/// Exit code for a faulty journal, and for two journals that differ.
 const AT_FAULT: u8 = 3;
 
-/// What a question came to.
+/// The answer to a command.
 pub enum Answer {
-    /// Fields, printed one a line unless JSON is asked for.
+    /// Fields, printed one per line unless JSON is requested.
     Fields(Value),
-    /// A text for people and the same for programs.
-    Told {
-        /// For programs.
+    /// The same answer as text and as JSON.
+    Text {
+        /// The JSON form.
         value: Value,
-        /// For people; ends with a line's end.
+        /// The text form; ends with a line break.
         text: String,
-        /// Whether all is as it should be.
+        /// Whether the journal is good; decides the exit code.
         sound: bool,
     },
-    /// Everything was printed on the way.
+    /// Everything was printed already.
     Streamed,
 }
 
-/// Why there is no answer: the journal itself is at fault, or the way to it.
+/// Why there is no answer: the journal is faulty, or it could not be read.
 pub enum Failure {
-    /// The journal is damaged or leads to a state that cannot be; the fields say where.
+    /// The journal is damaged or leads to an invalid state; the fields say where.
     Damaged(Value),
     /// Something else.
     Failed(String),
-    /// Whoever read the answer has gone; nobody is left to be told.
+    /// The reader of stdout closed it; there is nobody to report to.
     ReaderLeft,
 }
 
@@ -58,7 +58,7 @@ impl Failure {
         Failure::Failed(error.to_string())
     }
 
-    /// What was asked for is not in the journal, or not yet.
+    /// The requested item is not in the journal, or not yet at that moment.
     pub fn not_found(what: impl fmt::Display) -> Failure {
         Failure::Failed(format!("NOT_FOUND: {what}"))
     }
@@ -68,7 +68,7 @@ impl Failure {
         Failure::Failed(format!("CANNOT_READ: {}: {error}", path.display()))
     }
 
-    /// A file would have been written over.
+    /// The output file exists already.
     pub fn taken(path: &Path) -> Failure {
         Failure::writing(path, "it is there already and is left alone")
     }
@@ -100,8 +100,8 @@ impl From<Broken> for Failure {
     }
 }
 
-/// The code of an error, as in `OPEN_LOCKED: ...`, or after where it is, as in `journal damaged in
-/// the block of record 8: BLOCK_CHECKSUM: ...`.
+/// The code of an error: at its start, as in `OPEN_LOCKED: ...`, or after the position, as in
+/// `journal damaged in the block of record 8: BLOCK_CHECKSUM: ...`.
 fn code_of(error: &str) -> &str {
     let shouted = |code: &&str| {
         let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -110,7 +110,7 @@ fn code_of(error: &str) -> &str {
     error.split(':').map(str::trim_start).find(shouted).unwrap_or("FAILED")
 }
 
-/// Gives an error's fields its code.
+/// Adds the code to an error's fields.
 fn with_code(mut value: Value) -> Value {
     let error = value.get("error").and_then(Value::as_str).unwrap_or_default();
     let code = code_of(error).to_owned();
@@ -120,12 +120,12 @@ fn with_code(mut value: Value) -> Value {
     value
 }
 
-/// Prints what a question came to.
+/// Prints the answer or failure; returns the exit code.
 pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> ExitCode {
     let (printed, code) = match result {
         Ok(Answer::Streamed) | Err(Failure::ReaderLeft) => (Ok(()), SOUND),
         Ok(Answer::Fields(value)) => (fields(&mut io::stdout().lock(), &value, json), SOUND),
-        Ok(Answer::Told { value, text, sound }) => {
+        Ok(Answer::Text { value, text, sound }) => {
             let mut out = io::stdout().lock();
             let printed =
                 if json { writeln!(out, "{value}") } else { out.write_all(text.as_bytes()) };
@@ -148,15 +148,15 @@ pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> Exit
     }
 }
 
-/// Says what is wrong with a command line.
+/// Reports an invalid command line.
 pub fn misuse(error: &str) -> ExitCode {
     let value = json!({ "ok": false, "error": error.trim_end(), "code": "USAGE" });
-    // Nobody is left to be told that nobody is left.
+    // A closed stdout leaves no way to report the failure.
     drop(writeln!(io::stdout().lock(), "{value}"));
     ExitCode::from(MISUSED)
 }
 
-/// Says why there is no answer.
+/// Prints why there is no answer.
 fn complain(error: &str, json: bool, streams: bool) -> io::Result<()> {
     let value = with_code(json!({ "ok": false, "error": error }));
     match (json, streams) {
@@ -166,7 +166,7 @@ fn complain(error: &str, json: bool, streams: bool) -> io::Result<()> {
     }
 }
 
-/// A line of JSON, or a line a field.
+/// Prints one line of JSON, or one line per field.
 fn fields(out: &mut impl Write, value: &Value, json: bool) -> io::Result<()> {
     if json { writeln!(out, "{value}") } else { field_lines(out, "", value) }
 }
@@ -183,7 +183,7 @@ fn field_lines(out: &mut impl Write, name: &str, value: &Value) -> io::Result<()
     }
 }
 
-/// Where a journal, or a part of it, ends.
+/// The head of a journal or of a part of it.
 pub fn head_fields(head: &Head) -> Value {
     let begun = head.sequence > Sequence::ZERO;
     json!({

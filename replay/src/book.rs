@@ -1,4 +1,4 @@
-//! `book`: what stood in a market at a moment, as traders of yes and of no saw it.
+//! `book`: a market's order book at a moment, as traders of yes and of no saw it.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::reference::Reference;
 use crate::register::Register;
 use crate::source::Source;
 
-/// Who is who, and each market's last trade.
+/// Names of users and markets, and each market's last trade.
 #[derive(Default)]
 struct Watcher {
     register: Register,
@@ -41,7 +41,7 @@ impl Listener for Watcher {
     }
 }
 
-/// One price level, in prices of the outcome seen.
+/// One price level, in prices of the outcome of its view.
 struct Level {
     price: Tick,
     quantity: Lots,
@@ -69,7 +69,7 @@ impl View {
             };
             book.into_iter().flatten().map(level).take(levels).collect()
         };
-        // Who bids for yes asks for no: the same bet.
+        // A bid for yes is an ask for no.
         let (bids, asks) = match outcome {
             Outcome::Yes => (side(Direction::Up), side(Direction::Down)),
             Outcome::No => (side(Direction::Down), side(Direction::Up)),
@@ -115,7 +115,7 @@ impl View {
     }
 }
 
-/// Says what stood in a market's book at a moment.
+/// Shows a market's order book at a moment.
 pub fn book(
     path: &Path,
     market: Reference,
@@ -152,5 +152,5 @@ pub fn book(
         "yes": yes.fields(),
         "no": no.fields(),
     });
-    Ok(Answer::Told { value, text, sound: true })
+    Ok(Answer::Text { value, text, sound: true })
 }

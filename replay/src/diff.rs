@@ -1,4 +1,4 @@
-//! `diff`: where two journals part.
+//! `diff`: the first record in which two journals differ.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::pass::{journal_failure, replay_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// A journal's records one by one and what each did, a block in memory at a time. Each block is
-/// held to the results that it records before its records are given.
+/// A journal's records one by one with their effects, one block in memory at a time. Each block is
+/// checked against its recorded results before its records are returned.
 struct Records<'a> {
     blocks: Blocks<'a>,
     replayer: Replayer,
@@ -29,11 +29,11 @@ struct Records<'a> {
     ends: Ends,
     next: usize,
     head: Head,
-    /// Bytes of the blocks read before the one that is read next.
+    /// Bytes of the blocks before the next one.
     bytes: u64,
 }
 
-/// Where each record's effects end.
+/// The end of each record's effects in [`Records::effects`].
 #[derive(Default)]
 struct Ends(Vec<usize>);
 
@@ -52,10 +52,10 @@ impl replay::Listener for Ends {
     }
 }
 
-/// What is wrong with a journal.
+/// A journal is faulty.
 enum Unsound {
     Journal(JournalError),
-    /// Found in the block of that first sequence.
+    /// A fault in the block with this first sequence number.
     Fault(ReplayFault, Sequence),
 }
 
@@ -90,7 +90,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What the record given last did.
+    /// The effects of the record returned last.
     fn effects(&self) -> &[Effect] {
         let end = |count: usize| self.ends.0.get(count).copied();
         let last = self.next.saturating_sub(1);
@@ -99,7 +99,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// What the two journals have in common, and the first record of each that they have not.
+/// The number of records that the two journals share, and the first record of each after those.
 struct Parting {
     shared: u64,
     scribe: Scribe,
@@ -107,8 +107,7 @@ struct Parting {
     second: Option<Record>,
 }
 
-/// Says where two journals part, or that one is the beginning of the other, or that they say the
-/// same.
+/// Shows where two journals differ, or that one is a prefix of the other, or that they are equal.
 pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
     let (mut one, mut other) = (Source::open(first)?, Source::open(second)?);
     let progress = Progress::over(one.extent(), false);
@@ -130,7 +129,7 @@ pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
     Ok(tell(&parting, [first, second], &heads))
 }
 
-/// Says which of the two journals is damaged.
+/// Adds which of the two journals is damaged.
 fn name_journal(failure: Failure, path: &Path) -> Failure {
     match failure {
         Failure::Damaged(mut value) => {
@@ -143,7 +142,7 @@ fn name_journal(failure: Failure, path: &Path) -> Failure {
     }
 }
 
-/// The first record that they do not share; or what is wrong, and whether with the second.
+/// Finds the first record that they do not share. An error says whether it is in the second.
 fn walk(
     ours: &mut Records<'_>,
     theirs: &mut Records<'_>,
@@ -218,5 +217,5 @@ fn tell(parting: &Parting, paths: [&Path; 2], heads: &[Head; 2]) -> Answer {
         "second": shown(second),
         "heads": heads.each_ref().map(head_fields),
     });
-    Answer::Told { value, text, sound: equal }
+    Answer::Text { value, text, sound: equal }
 }

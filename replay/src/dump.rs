@@ -1,4 +1,4 @@
-//! `dump`: records and what came of them in the text form.
+//! `dump`: records and their effects in the text form.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -17,8 +17,8 @@ use crate::moment::{Moment, rfc3339};
 use crate::pass::{Listener, pass};
 use crate::source::Source;
 
-/// Puts records in words, one after the other. Orders go by their record's number: names for them
-/// would grow with history.
+/// Prints records in the text form, in order. Orders are named by their record number: names of
+/// their own would grow with history.
 pub struct Scribe(Names);
 
 impl Scribe {
@@ -34,7 +34,7 @@ impl Scribe {
 
     /// Moves on past a record that had these effects.
     pub fn follow(&mut self, record: &Record, effects: &[Effect]) {
-        // An order that counts as refused gets no name.
+        // An order counted as refused gets no name.
         let verdict = match record.command {
             Command::PlaceOrder(_) => Verdict::Refused,
             _ => Verdict::of(effects),
@@ -42,13 +42,13 @@ impl Scribe {
         self.0.follow(&self.0.christen(record.clone()), verdict);
     }
 
-    /// What the record just followed did.
+    /// The effects of the record last passed to `follow`, as text.
     pub fn phrases(&self, record: &Record, effects: &[Effect]) -> Vec<String> {
         effects.iter().map(|effect| phrase(effect, record.time, &self.0)).collect()
     }
 }
 
-/// Writes records as they come.
+/// Prints records as they are read.
 struct Printer<W> {
     out: W,
     json: bool,
@@ -89,7 +89,7 @@ impl<W: Write> Listener for Printer<W> {
     }
 }
 
-/// Prints records with their effects: a script whose remarks say what came of each line.
+/// Prints records with their effects: a script whose comments show the effects of each line.
 pub fn dump(
     path: &Path,
     from: Option<Moment>,

@@ -12,8 +12,8 @@ use crate::pass::{journal_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// Writes all blocks, byte for byte as they were journaled, to a new file: compressed if that is
-/// asked for, or if the file's name ends in `.gz`.
+/// Writes all blocks, byte for byte as journaled, to a new file. Compresses it if `compress` is set
+/// or the file's name ends in `.gz`.
 pub fn export(journal: &Path, out: &Path, compress: bool) -> Result<Answer, Failure> {
     let named = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     let form = if compress || named { Form::Compressed } else { Form::Plain };

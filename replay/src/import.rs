@@ -11,7 +11,7 @@ use crate::pass::{journal_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// Makes a data directory whose journal holds exactly the blocks of another form of it.
+/// Makes a data directory whose journal has exactly the blocks of the given source.
 pub fn import(journal: &Path, new: &Path) -> Result<Answer, Failure> {
     let mut source = Source::open(journal)?;
     let progress = Progress::over(source.extent(), false);

@@ -1,6 +1,6 @@
 //! The auditor's tool: proves, copies, rebuilds and explains a journal without the server.
 //!
-//! Must not know: the engine, HTTP, clocks, threads.
+//! Must not know: the engine, HTTP, clocks.
 
 mod account;
 mod answer;
@@ -37,31 +37,32 @@ use reference::Reference;
 use report::Wish;
 
 const AFTER_HELP: &str = "\
-A JOURNAL is a data directory of a stopped server, a copy of one, a file made by `export`, or the
-folder of an archive (`openoutcry serve --archive`), which can be asked while it is written. A
-running server holds a lock on its directory and opening it fails: stop the server, copy the
-directory while it is stopped, or export once and ask the file. Opening a directory does what a
-server's start does: a block that was refused, and so never acknowledged, is removed from it. To
-leave a directory untouched ask a copy or an exported file, which is only ever read.
+A JOURNAL is the data directory of a stopped server, a copy of one, a file made by `export`, or the
+folder of an archive (`openoutcry serve --archive`), which can be read while it is being written. A
+running server locks its directory, so that opening it fails: stop the server, copy the directory
+while it is stopped, or export it once and use the file. Opening a directory does what a server's
+start does: it removes a block that was refused and so never acknowledged. To leave a directory
+untouched, use a copy or an exported file; files are only read.
 
-An exported file is plain, or compressed as gzip members that any gunzip unpacks to the plain one;
-each is recognised by its first bytes, and every byte of either is verified.
+An exported file is plain, or a sequence of gzip members that any gunzip unpacks to the plain form.
+The tool tells them apart by their first bytes and verifies every byte of either.
 
-A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), and means the state
-after the last record not later than it. A time after the last record means the end; a state at a
-record that is not there yet is an error, AT_BEYOND_END. As an end of a span any moment will do.
-Users, markets and orders go by their id as clients saw it, or by the sequence number of the record
-that made them.
+A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z). It selects the state
+after the last record that is not later. A time after the last record selects the end; a sequence
+number after the last record is an error, AT_BEYOND_END, except as the end of a range. Users,
+markets and orders are given by the id that clients saw, or by the sequence number of the record
+that created them.
 
 With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
-error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal;
-other errors go to stderr unless --json is given, and what ends a stream of rows always does. Long
-work shows a bar where stderr is a terminal. Memory grows with users, markets and open orders, never
-with the length of an exported file. Files are made whole or not at all and never overwrite.
+error has `ok` false, `code` and `error`. Answers and faults of the journal go to stdout. Other
+errors go to stderr unless --json is given; an error that ends a stream of rows always goes to
+stderr. Long work shows a progress bar if stderr is a terminal. Memory grows with users, markets and
+open orders, not with the length of an exported file. Output files are written whole or not at all,
+and existing files are never overwritten.
 
-Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
-2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
-journals are not the same, or acknowledged records could not be salvaged.
+Exit codes: 0 success; 1 the journal could not be read, or does not contain what was asked for;
+2 wrong usage; 3 the journal is damaged or contradicts itself (the answer says where), or two
+journals differ, or acknowledged records could not be salvaged.
 
 Examples:
   openoutcry-replay export ./data journal.blocks.gz
@@ -82,14 +83,14 @@ Examples:
 #[derive(Parser)]
 #[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Answers as JSON: one line, or a line a row; errors too.
+    /// Print answers and errors as JSON: one line, or one line a row.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     question: Question,
 }
 
-/// The journal asked.
+/// The journal to read.
 #[derive(Args)]
 struct Asked {
     /// Data directory of a stopped server, a copy of one, an exported file, or an archive.
@@ -98,105 +99,104 @@ struct Asked {
 
 #[derive(Subcommand)]
 enum Question {
-    /// Is it whole? Every block, the results that it records, and after every block everything that
-    /// is always true.
+    /// Verify a journal: every block, the results it records, and all invariants after each block.
     Verify {
         #[command(flatten)]
         asked: Asked,
-        /// Checks the bytes alone: checksums, chain, density, every field.
+        /// Check only the bytes: checksums, hash chain, gaps, every field.
         #[arg(long)]
         no_state: bool,
     },
-    /// Writes a journal's blocks to a file, byte for byte as journaled.
+    /// Write a journal's blocks to a file, byte for byte as journaled.
     Export {
         #[command(flatten)]
         asked: Asked,
-        /// The file to make, compressed if its name ends in .gz; an existing one is left alone.
+        /// The file to write, compressed if its name ends in .gz; must not exist.
         out: PathBuf,
-        /// Compresses it whatever its name.
+        /// Compress it whatever its name.
         #[arg(long)]
         compress: bool,
     },
-    /// Makes a new data directory that a server starts from, with exactly these blocks.
+    /// Make a data directory with exactly these blocks, from which a server can start.
     Import {
         #[command(flatten)]
         asked: Asked,
-        /// The directory to make; one that holds anything is left alone.
+        /// The directory to make; must not exist or be empty.
         data: PathBuf,
     },
-    /// Rebuilds a journal from a damaged directory and an archive; says what is covered.
+    /// Rebuild a journal from a damaged directory and an archive, and report what was recovered.
     ///
-    /// The damaged directory is only read; sled is asked on a copy, for which there must be room
-    /// beside the new directory. The result is the longest chain from record 1 that verifies.
+    /// The damaged directory is only read; sled is opened on a copy, which needs room next to the
+    /// new directory. The result is the longest chain from record 1 that verifies.
     Salvage {
         /// The damaged data directory.
         data: PathBuf,
         /// An archive's folder, or an exported file.
         #[arg(long, value_name = "DIR")]
         archive: Option<PathBuf>,
-        /// The data directory to make; one that holds anything is left alone.
+        /// The data directory to make; must not exist or be empty.
         #[arg(long, value_name = "NEWDIR")]
         out: PathBuf,
     },
-    /// What was the state? Digest, head, counts, and that money in is money out.
+    /// Rebuild the state: digest, head, counts, and the check that money in equals money out.
     Rebuild {
         #[command(flatten)]
         asked: Asked,
-        /// At a moment; without it, at the end.
+        /// At a moment; at the end by default.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
     },
-    /// Who traded with whom? Every fill, in both parties' own words.
+    /// List every fill, with both parties' orders as they placed them.
     #[command(after_help = fills::COLUMNS_HELP)]
     Fills {
         #[command(flatten)]
         asked: Asked,
         #[command(flatten)]
         which: Which,
-        /// How rows are written; with --json, ndjson. The default is a table.
+        /// Format of the rows; a table by default, ndjson with --json.
         #[arg(long, value_enum)]
         format: Option<Format>,
-        /// A file to make; an existing one is left alone. Without it, to stdout.
+        /// The file to write; must not exist. stdout by default.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// What stood in a market's book? For traders of yes and of no, best price first.
+    /// Show a market's order book, for traders of yes and of no, best price first.
     Book {
         #[command(flatten)]
         asked: Asked,
         /// The market.
         #[arg(value_parser = Reference::parse)]
         market: Reference,
-        /// At a moment; without it, at the end.
+        /// At a moment; at the end by default.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
-        /// At most so many price levels a side; without it, all.
+        /// The most price levels a side; all by default.
         #[arg(long)]
         levels: Option<usize>,
     },
-    /// What did a user have? Money, positions, open orders.
+    /// Show a user's money, positions and open orders.
     Account {
         #[command(flatten)]
         asked: Asked,
         /// The user.
         #[arg(value_parser = Reference::parse)]
         user: Reference,
-        /// At a moment; without it, at the end.
+        /// At a moment; at the end by default.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
     },
-    /// Why did this happen to an order? Its whole life, with reasons.
+    /// Explain what happened to an order and why, from placement to end.
     Explain {
         #[command(flatten)]
         asked: Asked,
-        /// The order; a refused one goes by its record.
+        /// The order; a refused order by the sequence number of its record.
         #[arg(value_parser = Reference::parse)]
         order: Reference,
-        /// Up to a moment; without it, to the end.
+        /// Up to a moment; to the end by default.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
     },
-    /// What happened in a market? A page for the file: prices, depth, fills, and the proof.
+    /// Write a page about a market: prices, depth, fills, and the proof.
     #[command(after_help = report::REPORT_HELP)]
     Report {
         #[command(flatten)]
@@ -204,24 +204,24 @@ enum Question {
         /// The market.
         #[arg(long, value_parser = Reference::parse, value_name = "ID")]
         market: Reference,
-        /// Shows the book at this moment; may be given more than once.
+        /// Show the book at this moment; may be given more than once.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         depth_at: Vec<Moment>,
-        /// Lists every fill, not only the first and the last.
+        /// List every fill, not only the first and the last.
         #[arg(long)]
         all_fills: bool,
-        /// The page to make; an existing file is left alone.
+        /// The file to write; must not exist.
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Where do two journals part? The first record that they do not share.
+    /// Compare two journals, and show the first record in which they differ.
     Diff {
         /// One journal.
         first: PathBuf,
         /// The other.
         second: PathBuf,
     },
-    /// What was asked, and what came of it? Records and effects in the text form.
+    /// Print records and their effects as text.
     Dump {
         #[command(flatten)]
         asked: Asked,
@@ -260,7 +260,7 @@ struct Which {
 fn main() -> ExitCode {
     let Arguments { json, question } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        // Help is for people, whoever asks.
+        // Help is printed as text even with `--json`.
         Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
             return answer::misuse(&error.to_string());
         }
@@ -269,7 +269,7 @@ fn main() -> ExitCode {
     answer_question(question, json)
 }
 
-/// Asks the question and prints what it came to.
+/// Runs the command and prints its answer.
 fn answer_question(question: Question, json: bool) -> ExitCode {
     let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
@@ -283,7 +283,10 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
         Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {
                 (Some(Format::Parquet), _) if output.is_none() => {
-                    return usage("a Parquet file needs a place: give it with -o FILE", json);
+                    return usage(
+                        "a Parquet file is not written to stdout: name a file with -o FILE",
+                        json,
+                    );
                 }
                 (None, false) => Format::Table,
                 (None, true) => Format::Ndjson,
@@ -315,7 +318,7 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
     answer::print(result, json, streams)
 }
 
-/// Says what is wrong with the command line.
+/// Reports an invalid command line.
 fn usage(error: &str, json: bool) -> ExitCode {
     if json {
         return answer::misuse(error);

@@ -9,15 +9,15 @@ use crate::answer::Failure;
 /// A moment of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A record's place.
+    /// At a record.
     Sequence(Sequence),
     /// A time.
     Time(TimeMs),
 }
 
 impl Moment {
-    /// Reads a sequence number or an RFC 3339 time. What a time says below a millisecond is cut:
-    /// no record can tell the difference.
+    /// Reads a sequence number or an RFC 3339 time. A time is cut to milliseconds, the resolution
+    /// of records.
     pub fn parse(text: &str) -> Result<Moment, String> {
         if let Ok(sequence) = text.parse() {
             return Ok(Moment::Sequence(Sequence::new(sequence)));
@@ -29,8 +29,8 @@ impl Moment {
         time.map(Moment::Time).ok_or_else(|| "is not between the years 1970 and 9999".to_owned())
     }
 
-    /// Whether a journal that ends there has this moment. Every time is one of its moments: after
-    /// the last record nothing changes. A record that it does not have yet is none.
+    /// Whether a journal that ends at this record has this moment. It has every time, since nothing
+    /// changes after the last record, but only the records up to its end.
     pub fn within(self, end: Sequence) -> Result<(), Failure> {
         match self {
             Moment::Sequence(asked) if asked > end => Err(Failure::Failed(format!(
@@ -48,7 +48,7 @@ impl Moment {
         }
     }
 
-    /// Whether a record comes later than this moment. A record at the very moment does not.
+    /// Whether a record is later than this moment. A record exactly at it is not.
     pub fn is_before(self, record: &Record) -> bool {
         match self {
             Moment::Sequence(sequence) => record.sequence > sequence,
@@ -59,7 +59,7 @@ impl Moment {
 
 /// A time as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 pub fn rfc3339(time: TimeMs) -> String {
-    // Every `TimeMs` is inside the calendar; the bare number would still say when.
+    // Every `TimeMs` is in the calendar's range; the raw number is a fallback.
     DateTime::from_timestamp_millis(time.get()).map_or_else(
         || format!("{} ms", time.get()),
         |moment| moment.to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -71,7 +71,7 @@ pub fn when(time: TimeMs) -> String {
     rfc3339(time).replacen('T', " ", 1).trim_end_matches('Z').to_owned()
 }
 
-/// How long it was from one time to another: `0.104 seconds`, `2 hours 5 minutes`.
+/// The duration between two times: `0.104 seconds`, `2 hours 5 minutes`.
 pub fn elapsed(from: TimeMs, to: TimeMs) -> String {
     let ms = to.get().saturating_sub(from.get());
     let (seconds, millis) = (ms.div_euclid(1_000), ms.rem_euclid(1_000));

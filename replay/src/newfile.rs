@@ -1,4 +1,4 @@
-//! Files that the tool makes: whole or not at all, and never over an existing one.
+//! Output files of the tool: written completely or not at all, and never over an existing file.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -9,8 +9,8 @@ use openoutcry::journal::portable;
 
 use crate::answer::Failure;
 
-/// A file in the making, beside the place where it will be. If it is dropped before it is
-/// finished nothing is left of it.
+/// An output file being written, next to its final path. Removed if dropped before
+/// [`finish`](NewFile::finish).
 pub struct NewFile {
     path: PathBuf,
     partial: PathBuf,
@@ -36,7 +36,7 @@ impl NewFile {
         Ok(NewFile { path: path.to_owned(), partial, out, finished: false })
     }
 
-    /// Puts the whole file in its place, on disk.
+    /// Moves the complete file to its final path and syncs it to disk.
     pub fn finish(mut self) -> Result<(), Failure> {
         let written = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         let placed = written.and_then(|()| fs::rename(&self.partial, &self.path));
@@ -49,7 +49,7 @@ impl NewFile {
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes).map_err(|error| {
-            // Which file it was, whoever writes to it does not know.
+            // The caller does not know which file failed.
             io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
         })
     }
@@ -62,7 +62,7 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if !self.finished {
-            // A remainder that cannot be removed is called partial and harms nobody.
+            // A file that cannot be removed is recognisable by its `.partial` name.
             drop(fs::remove_file(&self.partial));
         }
     }

@@ -1,4 +1,5 @@
-//! One pass over a journal: blocks, records, an exchange of its own, effects, and whoever listens.
+//! One pass over a journal: reads blocks, applies their records to an exchange, and passes the
+//! effects to a listener.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
@@ -17,7 +18,7 @@ use crate::moment::Moment;
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// Who is told of every record, in order.
+/// Is called for every record, in order.
 pub trait Listener {
     /// The state before a record.
     fn before(&mut self, _exchange: &Exchange, _record: &Record) -> Result<(), Failure> {
@@ -32,38 +33,38 @@ pub trait Listener {
         effects: &[Effect],
     ) -> Result<(), Failure>;
 
-    /// All records of a block are done.
+    /// After the last record of a block.
     fn block_done(&mut self, _exchange: &Exchange, _block: &Block) -> Result<(), Fault> {
         Ok(())
     }
 }
 
-/// A state that cannot be, found in a listener's own way.
+/// An invalid state that a listener found.
 pub struct Fault {
-    /// The first record after which the state was wrong, as far as it is known.
+    /// The first record after which the state was invalid, as far as known.
     pub record: Sequence,
     /// What is wrong.
     pub broken: Broken,
 }
 
-/// How far a pass came.
+/// The end of a pass.
 pub struct Reached {
     /// The state there.
     pub exchange: Exchange,
-    /// What all records up to there came to.
+    /// The results of all records up to there.
     pub results: Results,
-    /// The last record whose results a block records.
+    /// The last record covered by the results stored in a block.
     pub confirmed: Sequence,
-    /// The end of the last block of which a record was taken.
+    /// The end of the last block of which a record was applied.
     pub head: Head,
-    /// Blocks of which a record was taken.
+    /// Number of blocks of which a record was applied.
     pub blocks: u64,
 }
 
-/// What ended a pass before its end.
+/// Why a pass stopped early.
 enum Stop {
     Journal(JournalError),
-    /// Found in the block of that first sequence, which begins at that byte.
+    /// With the first sequence number of its block and the byte offset of that block.
     Fault(ReplayFault, Sequence, u64),
     State(Fault, Sequence, u64),
     Listener(Failure),
@@ -75,7 +76,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Applies every record that does not come later than `until` and tells of each.
+/// Applies every record not later than `until` and calls the listener for each.
 pub fn pass(
     source: &mut Source,
     until: Option<Moment>,
@@ -103,7 +104,7 @@ pub fn pass(
     Ok(Reached { exchange: replayer.into_exchange(), results, confirmed, head, blocks })
 }
 
-/// The state at a moment, or at the journal's end; tells of each record up to there.
+/// The state at a moment, or at the journal's end; calls the listener for each record up to there.
 pub fn pass_to(
     source: &mut Source,
     at: Option<Moment>,
@@ -114,25 +115,25 @@ pub fn pass_to(
     Ok(reached)
 }
 
-/// A pass on its way.
+/// The state of a running pass.
 struct Walk {
     replayer: Replayer,
     head: Head,
     blocks: u64,
 }
 
-/// Why the replay of a block ended before its end.
+/// Why the replay of a block stopped early.
 enum End {
-    /// The moment has come.
+    /// The moment was reached.
     Reached,
     Failed(Failure),
 }
 
-/// A listener up to a moment.
+/// Forwards records up to a moment to a listener.
 struct Until<'a, L> {
     moment: Option<Moment>,
     listener: &'a mut L,
-    /// Whether a record was taken.
+    /// Whether any record was applied.
     taken: bool,
 }
 
@@ -206,7 +207,7 @@ impl Walk {
     }
 }
 
-/// What a replay found wrong: in which block, and in which of its or of earlier records.
+/// A replay fault: the block it was found in, and the records that may have it.
 pub fn replay_failure(fault: &ReplayFault, block: Sequence, offset: Option<u64>) -> Failure {
     let error = fault.to_string();
     match *fault {
@@ -224,7 +225,7 @@ fn before(record: Sequence) -> u64 {
     record.get().saturating_sub(1)
 }
 
-/// A fault in one of some records, shown by a block.
+/// A fault in one of a range of records, found in a block.
 fn damaged(
     error: &str,
     block: Sequence,
@@ -243,13 +244,13 @@ fn damaged(
     }))
 }
 
-/// A length in the units of sequence numbers and offsets.
+/// A length as a `u64`, like sequence numbers and offsets.
 pub fn size(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// Damage says the block it is in and the record if it is known; in a file also the byte at which
-/// that block begins.
+/// A journal error. Damage is reported with its block and, if known, its record; in a file also
+/// with the byte offset of the block.
 pub fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Head) -> Failure {
     let JournalError::Damaged(damage) = error else { return Failure::failed(error) };
     let record = match damage.fault {

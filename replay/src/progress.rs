@@ -1,4 +1,4 @@
-//! A bar on stderr for work that takes long, where somebody watches.
+//! A progress bar on stderr for long work.
 
 use std::io::{self, IsTerminal};
 
@@ -6,9 +6,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::source::Extent;
 
-/// Journals of fewer bytes are read before anybody wonders.
+/// Shorter journals get no bar.
 const LONG_BYTES: u64 = 8 << 20;
-/// Journals of fewer records are read before anybody wonders.
+/// Shorter journals get no bar.
 const LONG_RECORDS: u64 = 100_000;
 
 /// How far a pass has come.
@@ -18,8 +18,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar over a journal of this extent; none for a short one, none where stderr is no
-    /// terminal, and none where rows scroll over the same terminal.
+    /// A bar for a journal of this extent. None for a short journal, none if stderr is no terminal,
+    /// and none if rows scroll over the same terminal.
     pub fn over(extent: Extent, streams: bool) -> Progress {
         let (whole, long) = match extent {
             Extent::Bytes(bytes) => (bytes, bytes >= LONG_BYTES),
@@ -28,14 +28,14 @@ impl Progress {
         let seen = long && !(streams && io::stdout().is_terminal());
         let target = if seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(whole), target);
-        // The template is a constant; a mistake in it would leave the plain bar.
+        // The template is a constant; an error in it would leave the default bar.
         if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} % {eta}") {
             bar.set_style(style);
         }
         Progress { bar, extent }
     }
 
-    /// A block of this size was passed.
+    /// Advances by a block of this size.
     pub fn passed(&self, bytes: u64, records: u64) {
         match self.extent {
             Extent::Bytes(_) => self.bar.inc(bytes),

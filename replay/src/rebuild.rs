@@ -1,4 +1,4 @@
-//! `rebuild`: the state at a moment, and the proof that all the money is there.
+//! `rebuild`: the state at a moment, and the proof that no money is missing.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::pass::{Reached, pass_to};
 use crate::source::Source;
 use crate::tally::{Proof, Tally};
 
-/// Applies every record up to a moment to an empty exchange and says what came of it.
+/// Applies every record up to a moment to an empty exchange and summarises the state.
 pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut tally = Tally::default();
@@ -62,10 +62,10 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
         },
     });
     let text = text(&reached, &tally, &proof)?;
-    Ok(Answer::Told { value, text, sound: true })
+    Ok(Answer::Text { value, text, sound: true })
 }
 
-/// The same for people.
+/// The text form.
 fn text(reached: &Reached, tally: &Tally, proof: &Proof) -> Result<String, Failure> {
     let exchange = &reached.exchange;
     let mut text = String::new();

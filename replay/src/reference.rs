@@ -1,5 +1,5 @@
-//! How a user, market or order is named on the command line: by its id as clients saw it, or by
-//! the record that made it.
+//! How a user, market or order is named on the command line: by its public id, or by the record
+//! that created it.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use openoutcry::exchange::ids::{MarketId, OrderId, UserId};
 use openoutcry::exchange::units::Sequence;
 use uuid::Uuid;
 
-/// Length of an id in the only form that the interface writes.
+/// Length of an id in the form that the interface writes.
 const ID_CHARS: usize = 36;
 
-/// A thing, named.
+/// A reference to a user, market or order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// By its id.
     Id(Uuid),
-    /// By the sequence number of the record that made it.
+    /// By the sequence number of the record that created it.
     Record(Sequence),
 }
 
@@ -30,7 +30,7 @@ impl Reference {
             .ok_or_else(|| "is neither an id nor the number of a record".to_owned())
     }
 
-    /// The record that made the thing, if there is such a thing.
+    /// The record that created the referenced item, if the item exists.
     pub fn record(self) -> Sequence {
         match self {
             Reference::Id(id) => OrderId::from_uuid(id).sequence(),
@@ -48,7 +48,7 @@ impl Reference {
         self.names(id.uuid(), id.sequence())
     }
 
-    /// Whether it names this order. Of an id all must be right, not only the record in it.
+    /// Whether it names this order. An id must match completely, not only in its record number.
     pub fn names_order(self, id: OrderId) -> bool {
         self.names(id.uuid(), id.sequence())
     }

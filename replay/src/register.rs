@@ -1,5 +1,5 @@
-//! Who is who: users, markets and standing orders as clients saw them, kept from effects. Grows
-//! with users, markets and open orders, not with history.
+//! Users, markets and open orders as clients saw them, collected from effects. Grows with users,
+//! markets and open orders, not with history.
 
 use std::collections::BTreeMap;
 
@@ -33,31 +33,30 @@ pub struct Listing {
     pub status: MarketStatus,
 }
 
-/// An order that stands, or came in with the record at hand.
+/// An order that is open, or was placed by the current record.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct OpenOrder {
     /// Id.
     pub id: OrderId,
-    /// Outcome and side as the owner wrote them.
+    /// Outcome and side as the owner stated them.
     pub wording: Wording,
-    /// Limit, as a price of yes.
+    /// Limit price, of yes.
     pub limit: Tick,
-    /// Since when it stands where it does.
+    /// Since when it has its place in the queue: record and time.
     pub since: (Sequence, TimeMs),
 }
 
-/// Everybody and everything that has a name outside.
+/// All users, markets and open orders by number.
 #[derive(Debug, Default)]
 pub struct Register {
     people: Vec<Person>,
     names: BTreeMap<String, u32>,
     listings: Vec<Listing>,
-    orders: BTreeMap<OrderNo, Standing>,
+    orders: BTreeMap<OrderNo, OpenOrder>,
 }
 
 impl Register {
-    /// Takes in one effect of a record. Orders that it ends are forgotten, so whoever wants to
-    /// name them asks first.
+    /// Applies one effect of a record. Removes orders that it ends, so look them up before.
     pub fn follow(&mut self, record: &Record, effect: &Effect) {
         let (at, time) = (record.sequence, record.time);
         match effect {
@@ -84,13 +83,13 @@ impl Register {
             }
             Effect::OrderAccepted { order, terms } => self.enter(*order, terms, record),
             Effect::OrderAmended { order, price, .. } => {
-                if let Some(standing) = self.orders.get_mut(order) {
-                    standing.limit = *price;
+                if let Some(open_order) = self.orders.get_mut(order) {
+                    open_order.limit = *price;
                 }
             }
             Effect::OrderRested { order, .. } => {
-                if let Some(standing) = self.orders.get_mut(order) {
-                    standing.since = (at, time);
+                if let Some(open_order) = self.orders.get_mut(order) {
+                    open_order.since = (at, time);
                 }
             }
             Effect::OrderCancelled { order, .. } => drop(self.orders.remove(order)),
@@ -103,13 +102,13 @@ impl Register {
     }
 
     fn enter(&mut self, order: OrderNo, terms: &PlaceOrder, record: &Record) {
-        let standing = Standing {
+        let open_order = OpenOrder {
             id: order.id(record.time),
             wording: terms.wording,
             limit: terms.wording.yes_price(terms.price),
             since: (record.sequence, record.time),
         };
-        self.orders.insert(order, standing);
+        self.orders.insert(order, open_order);
     }
 
     fn leave_if_filled(&mut self, party: Party) {
@@ -118,17 +117,17 @@ impl Register {
         }
     }
 
-    /// A user.
+    /// The user with this number.
     ///
     /// # Errors
-    /// No such user: effects that name one are not this journal's.
+    /// No such user: the effect does not belong to this journal.
     pub fn person(&self, user: UserNo) -> Result<&Person, Failure> {
         let unknown =
             || Failure::Failed(format!("CONTRADICTION: user {} was never created", user.0));
         self.people.get(user.index()).ok_or_else(unknown)
     }
 
-    /// A market.
+    /// The market with this number.
     ///
     /// # Errors
     /// No such market.
@@ -138,37 +137,37 @@ impl Register {
         self.listings.get(market.index()).ok_or_else(unknown)
     }
 
-    /// An order that stands, or has just come in.
+    /// The order with this number, if it is open or was just placed.
     ///
     /// # Errors
     /// No such order.
-    pub fn standing(&self, order: OrderNo) -> Result<&Standing, Failure> {
+    pub fn open_order(&self, order: OrderNo) -> Result<&OpenOrder, Failure> {
         let unknown =
             || Failure::Failed(format!("CONTRADICTION: order {} does not stand", order.0));
         self.orders.get(&order).ok_or_else(unknown)
     }
 
-    /// The user named.
+    /// The number of the user that is named.
     ///
     /// # Errors
-    /// Nobody is named so.
+    /// No such user.
     pub fn find_user(&self, named: Reference) -> Result<UserNo, Failure> {
         let index = self.people.iter().position(|person| named.names_user(person.id));
         let user = index.and_then(UserNo::next);
         user.ok_or_else(|| Failure::not_found(format!("{named} made no user by then")))
     }
 
-    /// The market named.
+    /// The number of the market that is named.
     ///
     /// # Errors
-    /// Nothing is named so.
+    /// No such market.
     pub fn find_market(&self, named: Reference) -> Result<MarketNo, Failure> {
         let index = self.listings.iter().position(|listing| named.names_market(listing.id));
         let market = index.and_then(MarketNo::next);
         market.ok_or_else(|| Failure::not_found(format!("{named} made no market by then")))
     }
 
-    /// A user's name, with the record that created the user if the name is not the user's alone.
+    /// A user's name; if it is not unique, with the record that created the user.
     pub fn name(&self, user: UserNo) -> String {
         let Some(person) = self.people.get(user.index()) else { return format!("user {}", user.0) };
         match self.names.get(&person.name) {
@@ -178,7 +177,7 @@ impl Register {
     }
 }
 
-/// A wording as people say it: `buy yes`.
+/// A wording as text: `buy yes`.
 pub const fn spoken(wording: Wording) -> &'static str {
     match (wording.side, wording.outcome) {
         (Side::Buy, Outcome::Yes) => "buy yes",

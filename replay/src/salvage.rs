@@ -1,4 +1,4 @@
-//! `salvage`: a new data directory from what a damaged one and an archive still give.
+//! `salvage`: a new data directory from the readable parts of a damaged one and an archive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
 
-/// What the copy of the damaged store is called, after the new directory.
+/// Suffix of the copy of the damaged store, after the new directory's name.
 const SCRATCH_SUFFIX: &str = ".scratch";
 
-/// A directory that is gone when this is dropped.
+/// A directory that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Beside the new directory, where there is room for a journal.
+    /// Next to the new directory, on the same file system as it.
     fn beside(new: &Path) -> Result<Scratch, Failure> {
-        // Without a slash at the end, after which it would be inside.
+        // Without a trailing slash, which would put the suffix inside the directory.
         let mut path = new.components().as_path().as_os_str().to_owned();
         path.push(SCRATCH_SUFFIX);
         let path = PathBuf::from(path);
@@ -32,12 +32,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in nobody's way but the next salvage's, which will say so.
+        // A directory that cannot be removed only blocks the next salvage, which reports it.
         drop(fs::remove_dir_all(&self.0));
     }
 }
 
-/// Makes a data directory of the longest chain from record 1, and says what it covers.
+/// Makes a data directory of the longest chain from record 1, and reports its coverage.
 pub fn salvage(damaged: &Path, archive: Option<&Path>, new: &Path) -> Result<Answer, Failure> {
     if !damaged.is_dir() {
         let error = "no directory is there; of an archive alone `import` makes a journal";
@@ -52,14 +52,14 @@ pub fn salvage(damaged: &Path, archive: Option<&Path>, new: &Path) -> Result<Ans
     };
     let salvaged = chain.finish();
     let (value, text) = (value(&salvaged, made), text(&salvaged, made));
-    Ok(Answer::Told { value, text, sound: salvaged.complete })
+    Ok(Answer::Text { value, text, sound: salvaged.complete })
 }
 
 fn span(span: &Span) -> Value {
     json!({ "first": span.first.get(), "last": span.last.get(), "from": span.origin.name() })
 }
 
-/// The first record that is wanted and not covered.
+/// The first record that should be covered and is not.
 fn missing(salvaged: &Salvaged) -> Option<Sequence> {
     let known = salvaged.acknowledged.unwrap_or_default();
     let beyond = salvaged.beyond.iter().map(|span| span.last).max().unwrap_or_default();
@@ -115,7 +115,7 @@ fn value(salvaged: &Salvaged, made: bool) -> Value {
     })
 }
 
-/// The same for people.
+/// The text form.
 fn text(salvaged: &Salvaged, made: bool) -> String {
     let mut text = String::new();
     let rows = |text: &mut String, name: &str, spans: &[Span]| {

@@ -1,4 +1,4 @@
-//! Where a journal is read from: a data directory, an exported file, or an archive.
+//! The sources of a journal: a data directory, an exported file, or an archive.
 
 use std::fs;
 use std::io;
@@ -19,12 +19,12 @@ pub enum Source {
     Directory {
         /// Its journal; holds the directory's lock.
         journal: Box<SledJournal>,
-        /// The refused block that opening removed.
+        /// First sequence of the refused block that opening removed.
         cut: Option<Sequence>,
     },
-    /// An exported file, or an archive's folder.
+    /// An exported file, or an archive's directory.
     File {
-        /// What is left to be read of it.
+        /// The file, at the next block.
         file: Box<PortableFile>,
         /// Where it is.
         path: PathBuf,
@@ -33,24 +33,25 @@ pub enum Source {
     },
 }
 
-/// How much there is to read.
+/// The size of a journal.
 #[derive(Debug, Clone, Copy)]
 pub enum Extent {
-    /// In an exported file.
+    /// Of an exported file or an archive.
     Bytes(u64),
-    /// In a data directory.
+    /// Of a data directory.
     Records(u64),
 }
 
 impl Source {
-    /// Opens a directory's journal, which nobody else may have open, a file, or an archive.
+    /// Opens the journal of a directory, which no other process may have open, a file, or an
+    /// archive.
     pub fn open(path: &Path) -> Result<Source, Failure> {
         let failed = |error: io::Error| Failure::reading(path, &error);
         let archive = path.is_dir() && portable::segments(path).map_err(failed)?.is_some();
         if archive || !path.is_dir() {
             let file = Box::new(PortableFile::open(path).map_err(failed)?);
             let bytes = portable::extent(path).map_err(failed)?;
-            // Also what a crash or a full disk leaves of a copy.
+            // A crash or a full disk during a copy also leaves an empty file.
             if bytes == 0
                 && !archive
                 && path.is_file()
@@ -84,7 +85,7 @@ impl Source {
         }
     }
 
-    /// How much there is to read.
+    /// The size of the journal.
     pub fn extent(&self) -> Extent {
         match self {
             Source::Directory { journal, .. } => Extent::Records(journal.head().sequence.get()),
@@ -92,7 +93,7 @@ impl Source {
         }
     }
 
-    /// In a file, the byte at which the block begins that was to be read last.
+    /// In a file, the byte offset of the block read last.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Source::Directory { .. } => None,
@@ -100,7 +101,7 @@ impl Source {
         }
     }
 
-    /// Says of damage also the file of an archive and the gzip member that it is in.
+    /// Adds the archive file and the gzip member to a damage report.
     pub fn placed(&self, failure: Failure) -> Failure {
         let Source::File { file, .. } = self else { return failure };
         let Failure::Damaged(mut value) = failure else { return failure };
@@ -122,7 +123,7 @@ impl Source {
     }
 }
 
-/// Whether the journal itself is at fault, and not the way to it.
+/// Whether the journal itself is faulty, and not the access to it.
 fn damaged(error: &OpenError) -> bool {
     match error {
         OpenError::Locked(_)

@@ -1,5 +1,5 @@
-//! Counts and sums of a venue, folded from effects alone: a second opinion on the exchange's own
-//! state. Grows with users, holdings and markets, not with history.
+//! Counts and sums of a venue, folded from effects alone: an independent check of the exchange's
+//! state. Grows with users, positions and markets, not with history.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ struct Held {
     no: Lots,
 }
 
-/// What the effects add up to.
+/// Sums over all effects.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Each user's available and reserved money.
@@ -28,11 +28,11 @@ pub struct Tally {
     /// Contracts held that are not yet paid out.
     holdings: BTreeMap<(MarketNo, UserNo), Held>,
     markets: BTreeMap<MarketNo, MarketStatus>,
-    /// The events of the markets that have one.
+    /// The event of each market that has one.
     events: BTreeMap<MarketNo, EventNo>,
-    /// What a yes contract of each final market was paid.
+    /// The payout of a yes contract of each final market.
     paid: BTreeMap<MarketNo, SettlementPrice>,
-    /// Sets of no contracts that were converted, while a market of their event is not final.
+    /// Converted sets of no contracts, while any market of their event is not final.
     sets: BTreeMap<EventNo, Lots>,
     net_deposits: MoneySum,
     fees: MoneySum,
@@ -42,13 +42,13 @@ pub struct Tally {
     pub trades: u64,
     /// Contracts traded, each counted once.
     pub volume: Lots,
-    /// Effects in all.
+    /// Volume in lots, each trade counted once.
     pub effects: u64,
-    /// Commands refused.
+    /// Number of effects.
     pub refused: u64,
 }
 
-/// Money that came in, and where it is.
+/// The proof that money in equals money out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proof {
     /// Deposits less withdrawals.
@@ -57,20 +57,20 @@ pub struct Proof {
     pub available: MoneySum,
     /// On all accounts, backing orders.
     pub reserved: MoneySum,
-    /// Pairs of a yes and a no contract that users hold, in all markets, at 1.00 each.
+    /// Pairs of a yes and a no contract held by users, in all markets, at 1.00 each.
     pub pairs: MoneySum,
-    /// What is left of the 1.00 of each converted set.
+    /// The remaining value of the converted sets.
     pub sets: MoneySum,
-    /// Fees of all trades, and what sets have left, the operator's, as far as it was not taken.
+    /// Fees of trades and leftovers of sets that the operator has not taken.
     pub fees: MoneySum,
-    /// Accounts, pairs, sets and fees together: what must be equal to the net deposits.
+    /// Accounts, pairs, sets and fees together; must equal the net deposits.
     pub accounted: MoneySum,
-    /// Whether every market has as many yes as no contracts, those of the sets counted in.
+    /// Whether every market has as many yes as no contracts, counting those of converted sets.
     pub paired: bool,
 }
 
 impl Proof {
-    /// Whether money in is money out.
+    /// Whether money in equals money out.
     pub fn holds(&self) -> bool {
         self.net_deposits == self.accounted && self.paired
     }
@@ -129,18 +129,18 @@ impl Tally {
         Ok(())
     }
 
-    /// How many markets have each status, in the order of a market's life; statuses that no market
-    /// has are left out.
+    /// Number of markets per status, in the order of a market's life, without statuses that no
+    /// market has.
     pub fn markets_by_status(&self) -> Vec<(MarketStatus, usize)> {
         let count = |status| self.markets.values().filter(|one| **one == status).count();
         let counted = MarketStatus::ALL.into_iter().map(|status| (status, count(status)));
         counted.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Adds up where the money is.
+    /// Sums up the money.
     ///
     /// # Errors
-    /// A sum left its range.
+    /// A sum leaves its range.
     pub fn proof(&self) -> Result<Proof, Overflow> {
         let (mut available, mut reserved) = (MoneySum::ZERO, MoneySum::ZERO);
         for (free, set_aside) in self.accounts.values() {
@@ -174,7 +174,7 @@ impl Tally {
         event.and_then(|event| self.sets.get(event)).copied().unwrap_or_default()
     }
 
-    /// Of 1.00 a set, what the final markets of its event have not paid.
+    /// The value of 1.00 per set, less what the final markets of its event have paid.
     fn left_of_sets(&self) -> Result<MoneySum, Overflow> {
         let mut left = MoneySum::ZERO;
         for (event, sets) in &self.sets {

@@ -1,4 +1,4 @@
-//! `verify`: every block, and after every block everything that is always true.
+//! `verify`: checks every block, and all invariants after every block.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use crate::pass::{Fault, Listener, Reached, journal_failure, pass, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// What an exchange is held to.
-type Truths = fn(&Exchange) -> Result<(), Broken>;
+/// An invariant check of the exchange's state.
+type Invariants = fn(&Exchange) -> Result<(), Broken>;
 
-/// Holds the state to its truths after every block, or after every record from one on.
+/// Checks the state after every block, or after every record from `each_from` on.
 struct Checker {
-    truths: Truths,
+    invariants: Invariants,
     each_from: Option<Sequence>,
     fault: Option<Fault>,
 }
@@ -33,7 +33,7 @@ impl Listener for Checker {
         _effects: &[Effect],
     ) -> Result<(), Failure> {
         if self.fault.is_none() && self.each_from.is_some_and(|from| record.sequence >= from) {
-            let fault = (self.truths)(exchange).err();
+            let fault = (self.invariants)(exchange).err();
             self.fault = fault.map(|broken| Fault { record: record.sequence, broken });
         }
         Ok(())
@@ -44,11 +44,11 @@ impl Listener for Checker {
             return Err(fault);
         }
         let fault = |broken| Fault { record: block.last(), broken };
-        (self.truths)(exchange).map_err(fault)
+        (self.invariants)(exchange).map_err(fault)
     }
 }
 
-/// Checks a journal: its bytes, and unless only they are asked for, the states it leads to.
+/// Checks a journal: its bytes, and if `state` is set the states it leads to.
 pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let (head, blocks, reached) = if state {
@@ -71,10 +71,9 @@ pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
     })))
 }
 
-/// Holds the state to its truths after every block. Where a block breaks one, a second pass finds
-/// the record.
-fn hold(source: &mut Source, truths: Truths) -> Result<Reached, Failure> {
-    let mut checker = Checker { truths, each_from: None, fault: None };
+/// Checks the state after every block. If a check fails, a second pass finds the record.
+fn hold(source: &mut Source, invariants: Invariants) -> Result<Reached, Failure> {
+    let mut checker = Checker { invariants, each_from: None, fault: None };
     match pass(source, None, false, &mut checker) {
         Err(Failure::Damaged(found)) => {
             let block = found.get("block").and_then(serde_json::Value::as_u64);
@@ -82,9 +81,9 @@ fn hold(source: &mut Source, truths: Truths) -> Result<Reached, Failure> {
             let state = broken.is_some_and(|error| error.starts_with("STATE_BROKEN"));
             let Some(first) = block.filter(|_| state) else { return Err(Failure::Damaged(found)) };
             let mut checker =
-                Checker { truths, each_from: Some(Sequence::new(first)), fault: None };
+                Checker { invariants, each_from: Some(Sequence::new(first)), fault: None };
             let again = pass(source, None, false, &mut checker);
-            // The same journal leads to the same fault; if not, the first finding stands.
+            // The same journal leads to the same fault; otherwise the first finding stands.
             match again {
                 Err(failure @ Failure::Damaged(_)) => Err(failure),
                 _ => Err(Failure::Damaged(found)),
@@ -94,7 +93,7 @@ fn hold(source: &mut Source, truths: Truths) -> Result<Reached, Failure> {
     }
 }
 
-/// Checks the bytes alone: checksums, chain, density, every field.
+/// Checks the bytes alone: checksums, hash chain, consecutive sequence numbers, every field.
 fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
     let progress = Progress::over(source.extent(), false);
     let (mut head, mut count) = (Head::START, 0_u64);
@@ -129,13 +128,13 @@ mod tests {
     use openoutcry::journal::memory::MemoryJournal;
     use openoutcry::journal::portable;
 
-    /// A truth that the fourth record breaks.
+    /// An invariant that the fourth record breaks.
     fn three_at_most(exchange: &Exchange) -> Result<(), Broken> {
         if exchange.sequence() > Sequence::new(3) { Err(Broken::CrossedBook) } else { Ok(()) }
     }
 
     #[test]
-    fn a_broken_truth_is_traced_to_its_record() {
+    fn a_broken_invariant_is_traced_to_its_record() {
         let mut journal = MemoryJournal::new();
         for block in [1..=2_u64, 3..=6, 7..=7] {
             let mut builder = BlockBuilder::new(journal.head());

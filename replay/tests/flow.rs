@@ -1,7 +1,7 @@
-//! Recorded flow, journaled and asked for its fills: they must be those that the recording's
-//! authors worked out on their own, row for row. The committed sample is always asked; the large
-//! set only where it is at hand, in `../shared/data/flow` beside the project's root, or in the
-//! folder that `OPENOUTCRY_FLOW_DIR` names.
+//! Recorded flow, journaled and asked for its fills: they must match, row for row, the fills that
+//! the authors of the recording computed on their own. The committed sample is always checked; the
+//! large set only if it exists, in `../shared/data/flow` beside the project's root or in the folder
+//! that `OPENOUTCRY_FLOW_DIR` names.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
 
@@ -14,27 +14,27 @@ use std::path::Path;
 
 use openoutcry::exchange::ids::{OrderId, OrderNo};
 use openoutcry::exchange::units::Lots;
-use recording::{BLOCK_RECORDS, Told, large, rows, sample};
+use recording::{BLOCK_RECORDS, RecordedFlow, large, rows, sample};
 use serde_json::Value;
 use uuid::Uuid;
-use venue::{as_written, ask, export, told};
+use venue::{as_written, ask, export, run_on};
 
-/// Journals a flow and holds what `fills` prints against its file of fills.
+/// Journals a flow and compares the output of `fills` with its file of fills.
 fn compare(flow: &Path, fills: &Path) {
-    let told = Told::of(flow);
-    let by_record: BTreeMap<u64, u64> = told.references.iter().map(|(r, s)| (*s, *r)).collect();
+    let recorded = RecordedFlow::of(flow);
+    let by_record: BTreeMap<u64, u64> = recorded.references.iter().map(|(r, s)| (*s, *r)).collect();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("flow.blocks");
-    export(told.records.iter().cloned(), BLOCK_RECORDS, &file);
+    export(recorded.records.iter().cloned(), BLOCK_RECORDS, &file);
     let output = ask(&["fills", file.to_str().unwrap(), "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let mut printed =
         output.stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    // All of an id must be right, so that clients know it again.
+    // The whole id must match, since clients know orders by it.
     let order = |id: &Value| {
         let id = OrderId::from_uuid(Uuid::try_parse(id.as_str().unwrap()).unwrap());
         let sequence = id.sequence();
-        let record = &told.records[usize::try_from(sequence.get()).unwrap() - 1];
+        let record = &recorded.records[usize::try_from(sequence.get()).unwrap() - 1];
         assert_eq!(OrderNo(sequence).id(record.time), id, "an id of another time");
         by_record[&sequence.get()]
     };
@@ -55,7 +55,7 @@ fn compare(flow: &Path, fills: &Path) {
         count += 1;
     }
     assert!(printed.next().is_none(), "more fills than expected");
-    println!("{} records, {count} fills", told.records.len());
+    println!("{} records, {count} fills", recorded.records.len());
     assert!(count > 0);
 }
 
@@ -64,17 +64,17 @@ fn the_sample_has_the_fills_it_was_recorded_with() {
     compare(&sample("flow"), &sample("fills"));
 }
 
-/// Two orders of the sample, each filled in part by others that came in, then cancelled by its
-/// owner: one that bought no, and one that joined a queue.
+/// Two orders of the sample, each partly filled as maker and then cancelled by its owner: one that
+/// bought no, and one that joined a queue.
 #[test]
 fn lives_of_the_sample_read_right() {
-    let flow = Told::of(&sample("flow"));
+    let flow = RecordedFlow::of(&sample("flow"));
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("sample.blocks");
     export(flow.records.iter().cloned(), BLOCK_RECORDS, &file);
     for reference in [70_u64, 3473] {
         let record = flow.references[&reference].to_string();
-        let (code, text) = told("explain", &file, &record);
+        let (code, text) = run_on("explain", &file, &record);
         assert_eq!(code, 0);
         as_written(&format!("explain-sample-{reference}.txt"), &text);
     }

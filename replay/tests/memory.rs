@@ -1,9 +1,9 @@
-//! What the tool remembers does not grow with the journal: its peak memory on a recorded flow and
-//! on the same flow said several times over, for every question.
+//! The tool's memory must not grow with the journal: compares the peak memory of every command on a
+//! recorded flow and on the same flow repeated several times.
 //!
-//! `OPENOUTCRY_MEMORY_ROUNDS` says how many times over. With `OPENOUTCRY_MEMORY_DIR` the large set
-//! is asked instead of the committed sample, if it is at hand (see `flow.rs`), and the two journals
-//! are kept in that folder. The peaks are printed.
+//! `OPENOUTCRY_MEMORY_ROUNDS` sets the number of repetitions. With `OPENOUTCRY_MEMORY_DIR` the
+//! large set is used instead of the committed sample, if it exists (see `flow.rs`), and the two
+//! journals are kept in that folder. Prints the peaks.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
@@ -20,15 +20,15 @@ use std::thread;
 use std::time::Duration;
 
 use openoutcry::exchange::catalogue::Outcome;
-use recording::{BLOCK_RECORDS, Told, large, sample};
+use recording::{BLOCK_RECORDS, RecordedFlow, large, sample};
 use serde_json::Value;
 use venue::export;
 
-/// How much more a journal that is several times as long may take, in KiB: the allocator's and
-/// the sampling's noise.
+/// Additional peak memory allowed for the longer journal, in KiB: noise of the allocator and of
+/// sampling.
 const NOISE_KIB: u64 = 3 * 1024;
 
-/// Asks the tool and watches its high-water mark of resident memory, in KiB.
+/// Runs the tool and returns its peak resident memory in KiB.
 fn peak(arguments: &[String]) -> u64 {
     let tool = env!("CARGO_BIN_EXE_openoutcry-replay");
     let mut asked = Process::new(tool).args(arguments).stdout(Stdio::null()).spawn().unwrap();
@@ -47,7 +47,7 @@ fn peak(arguments: &[String]) -> u64 {
     }
 }
 
-/// Where and with what result the markets of the large set ended.
+/// Time and result of each market's end in the large set.
 fn endings() -> BTreeMap<String, (i64, Outcome)> {
     let file = large("markets").with_extension("").with_extension("jsonl");
     let text = fs::read_to_string(file).unwrap_or_default();
@@ -61,11 +61,16 @@ fn endings() -> BTreeMap<String, (i64, Outcome)> {
     text.lines().map(ending).collect()
 }
 
-/// Every question about a journal; the market, user and order are of its first records.
-fn questions(journal: &Path, other: &Path, told: &Told, folder: &Path) -> Vec<Vec<String>> {
+/// Every command for a journal; the market, user and order are from its first records.
+fn questions(
+    journal: &Path,
+    other: &Path,
+    recorded: &RecordedFlow,
+    folder: &Path,
+) -> Vec<Vec<String>> {
     let journal = journal.display().to_string();
-    let order = told.references.values().min().unwrap().to_string();
-    let market = told.first_market().to_string();
+    let order = recorded.references.values().min().unwrap().to_string();
+    let market = recorded.first_market().to_string();
     let made = |name: &str| folder.join(name).display().to_string();
     let (parquet, page) = (made("fills.parquet"), made("report.html"));
     for made in [&parquet, &page] {
@@ -100,17 +105,17 @@ fn memory_does_not_grow_with_the_journal() {
     let mut peaks: Vec<Vec<u64>> = Vec::new();
     let mut names = Vec::new();
     for (name, times) in [("once", 1), ("often", rounds)] {
-        let told = Told::over_and_over(&flow, times, |market| endings.get(market).copied());
+        let recorded = RecordedFlow::repeated(&flow, times, |market| endings.get(market).copied());
         let file = folder.join(format!("{name}.blocks"));
         let again = folder.join(format!("{name}-again.blocks"));
         for file in [&file, &again] {
             drop(fs::remove_file(file));
-            export(told.records.iter().cloned(), BLOCK_RECORDS, file);
+            export(recorded.records.iter().cloned(), BLOCK_RECORDS, file);
         }
-        println!("{name}: {} records", told.records.len());
-        let questions = questions(&file, &again, &told, folder);
+        println!("{name}: {} records", recorded.records.len());
+        let questions = questions(&file, &again, &recorded, folder);
         names = questions.iter().map(|words| words[0].clone()).collect();
-        drop(told.records);
+        drop(recorded.records);
         peaks.push(questions.iter().map(|words| peak(words)).collect());
         fs::remove_file(&again).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Every question, asked of one small journal; the answers are in `tests/answers`.
+//! Every command, run on one small journal; expected answers are in `tests/answers`.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
 
@@ -14,9 +14,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
 use uuid::Uuid;
-use venue::{as_written, ask, journal, told};
+use venue::{as_written, ask, journal, run_on};
 
-/// A day at the venue: every way in which an order can come, change, trade and go.
+/// A day at the venue: every way in which an order can be placed, changed, traded and ended.
 const DAY: &str = r#"venue USD
 user ann
 user bob
@@ -65,10 +65,10 @@ fn day(folder: &Path) -> std::path::PathBuf {
     journal(folder, "day", DAY)
 }
 
-/// Asks a question of the day and holds the answer against its file.
+/// Runs a command on the day's journal and compares the answer with its file.
 fn holds(name: &str, question: &str, rest: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let (code, text) = told(question, &day(dir.path()), rest);
+    let (code, text) = run_on(question, &day(dir.path()), rest);
     as_written(name, &format!("{text}exit code {code}\n"));
 }
 
@@ -82,13 +82,13 @@ fn verify_counts_what_is_whole() {
 fn rebuild_stands_at_any_moment() {
     holds("rebuild.txt", "rebuild", "");
     holds("rebuild-15.txt", "rebuild", "--at 15");
-    // Contracts are out in both markets.
+    // Both markets have open positions.
     holds("rebuild-38.txt", "rebuild", "--at 38");
     holds("rebuild-0.txt", "rebuild", "--at 0");
     holds("rebuild.json", "rebuild", "--json --at 2023-11-14T22:13:24.999Z");
 }
 
-/// What an operator took of the fees is on the account, and not counted a second time.
+/// Fees that an operator took are on the account and must not be counted twice.
 #[test]
 fn fees_are_counted_until_they_are_taken_and_then_on_the_account() {
     let dir = tempfile::tempdir().unwrap();
@@ -106,34 +106,34 @@ take-fees bob 0.20
 ";
     let file = journal(dir.path(), "fees", script);
     let money = |moment: &str| {
-        let (code, text) = told("rebuild", &file, &format!("--json {moment}"));
+        let (code, text) = run_on("rebuild", &file, &format!("--json {moment}"));
         assert_eq!(code, 0, "{text}");
         let value: Value = serde_json::from_str(&text).unwrap();
         ["fees", "available", "accounted"].map(|name| value["money"][name].clone())
     };
     assert_eq!(money("--at 9"), ["0.216", "189.784", "200.00"]);
     assert_eq!(money(""), ["0.016", "189.984", "200.00"]);
-    let (_, account) = told("account", &file, "3 --json");
+    let (_, account) = run_on("account", &file, "3 --json");
     let account: Value = serde_json::from_str(&account).unwrap();
     assert_eq!((&account["available"], &account["fees_paid"]), (&"96.032".into(), &"0.168".into()));
-    let (_, dump) = told("dump", &file, "--from 10");
+    let (_, dump) = run_on("dump", &file, "--from 10");
     assert!(dump.contains("take-fees bob 0.20"), "{dump}");
 }
 
-/// A record that is not there yet is no moment; any time after the last record is the end.
+/// A record past the end is no valid moment; any time after the last record means the end.
 #[test]
 fn a_state_is_asked_for_at_a_record_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let file = day(dir.path());
     let report = |moment: &str| {
         let page = dir.path().join("page.html");
-        let told = told("report", &file, &format!("--market 9 {moment} -o {}", page.display()));
+        let answer = run_on("report", &file, &format!("--market 9 {moment} -o {}", page.display()));
         drop(fs::remove_file(page));
-        told
+        answer
     };
     let asked = [("rebuild", ""), ("book", "9 "), ("account", "2 "), ("explain", "11 ")];
     for (question, about) in asked {
-        let at = |moment: &str| told(question, &file, &format!("{about}{moment} --json"));
+        let at = |moment: &str| run_on(question, &file, &format!("{about}{moment} --json"));
         let (code, text) = at("--at 43");
         assert_eq!(code, 1, "{question}: {text}");
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -146,10 +146,10 @@ fn a_state_is_asked_for_at_a_record_that_is_there() {
     }
     assert_eq!(report("--depth-at 43").0, 1);
     assert_eq!(report("--depth-at 42 --depth-at 9999-01-01T00:00:00Z").0, 0);
-    // The end of a span lies wherever one likes.
+    // A range may end after the journal.
     for question in ["fills", "dump"] {
-        let whole = told(question, &file, "");
-        assert_eq!(told(question, &file, "--to 43"), whole);
+        let whole = run_on(question, &file, "");
+        assert_eq!(run_on(question, &file, "--to 43"), whole);
     }
 }
 
@@ -165,7 +165,7 @@ fn fills_are_listed_in_every_format() {
     holds("fills-market.csv", "fills", "--format csv --market 35");
 }
 
-/// A cell as the comma-separated form writes it.
+/// A cell in the CSV form.
 fn cell(field: &Field) -> String {
     match field {
         Field::Long(number) => number.to_string(),
@@ -189,12 +189,12 @@ fn cell(field: &Field) -> String {
     }
 }
 
-/// Holds the typed columns of a journal's fills against its comma-separated ones.
+/// Compares the Parquet columns of a journal's fills with the CSV ones.
 fn columns_hold(path: &Path) {
     let file = path.with_extension("parquet");
-    let csv = told("fills", path, "--format csv").1;
+    let csv = run_on("fills", path, "--format csv").1;
     let rest = format!("--format parquet -o {} --json", file.display());
-    let (code, answer) = told("fills", path, &rest);
+    let (code, answer) = run_on("fills", path, &rest);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!((code, &answer["fills"]), (0, &(csv.lines().count() - 1).into()));
     let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
@@ -214,7 +214,7 @@ fn columns_hold(path: &Path) {
 fn typed_columns_say_what_the_text_says() {
     let dir = tempfile::tempdir().unwrap();
     columns_hold(&day(dir.path()));
-    // Here somebody who wanted no was the maker.
+    // In this journal a buyer of no is the maker.
     columns_hold(&journal(dir.path(), "pairs", PAIRS));
 }
 
@@ -223,12 +223,12 @@ fn files_are_made_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (day(dir.path()), dir.path().join("fills.csv"));
     let written = format!("--format csv -o {}", out.display());
-    assert_eq!(told("fills", &path, &format!("{written} --user 99")).0, 1);
-    assert_eq!(told("fills", &path, "--format parquet").0, 2);
+    assert_eq!(run_on("fills", &path, &format!("{written} --user 99")).0, 1);
+    assert_eq!(run_on("fills", &path, "--format parquet").0, 2);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert_eq!(told("fills", &path, &written).0, 0);
-    assert_eq!(fs::read_to_string(&out).unwrap(), told("fills", &path, "--format csv").1);
-    assert_eq!(told("fills", &path, &written).0, 1, "an existing file is left alone");
+    assert_eq!(run_on("fills", &path, &written).0, 0);
+    assert_eq!(fs::read_to_string(&out).unwrap(), run_on("fills", &path, "--format csv").1);
+    assert_eq!(run_on("fills", &path, &written).0, 1, "an existing file is left alone");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 
@@ -255,7 +255,8 @@ fn an_order_is_explained() {
     holds("explain.json", "explain", "12 --json");
 }
 
-/// Ann bets both ways with cash; what she gets of one outcome meets what she has of the other.
+/// Ann bets both ways with cash; contracts she receives of one outcome pair with those she holds of
+/// the other.
 const PAIRS: &str = "venue USD
 user ann
 user bob
@@ -277,14 +278,14 @@ fn pairs_that_merge_are_explained() {
     let dir = tempfile::tempdir().unwrap();
     let file = journal(dir.path(), "pairs", PAIRS);
     for order in ["8", "9", "12"] {
-        let (code, text) = told("explain", &file, order);
+        let (code, text) = run_on("explain", &file, order);
         assert_eq!(code, 0);
         as_written(&format!("explain-pairs-{order}.txt"), &text);
     }
 }
 
-/// Three at one price, cancelled by one record, and an order that is filled whole or not at all,
-/// with its owner's own in the way.
+/// Three orders at one price cancelled by one record, and a fill-or-kill order blocked by an order
+/// of its own owner.
 const TOGETHER: &str = "venue USD
 user ann
 user bob
@@ -312,14 +313,14 @@ close rain
 fn orders_that_end_together_had_each_other_ahead() {
     let dir = tempfile::tempdir().unwrap();
     let file = journal(dir.path(), "together", TOGETHER);
-    // The lines of the text are broken anywhere.
-    let says = |order: &str| told("explain", &file, order).1.replace("\n    ", " ");
+    // Line breaks of the text may be anywhere.
+    let says = |order: &str| run_on("explain", &file, order).1.replace("\n    ", " ");
     let (first, last, whole) = (says("8"), says("10"), says("14"));
     assert!(first.contains("It was then first in the queue at its price."), "{first}");
     assert!(last.contains("2 orders with 3 contracts were still ahead of it."), "{last}");
-    // Whoever was ahead had been cancelled before.
+    // The orders ahead were cancelled before.
     assert!(says("16").contains("It was then first in the queue at its price."));
-    // And one that was met when those ahead of it were gone was the first.
+    // An order matched after those ahead of it were gone was first.
     let met = says("19");
     assert!(met.contains("It was then first in the queue at its price."), "{met}");
     let stopped = "it could have traded 3 contracts, up to its owner's own order of record 12, at \
@@ -333,9 +334,9 @@ fn a_repeated_request_is_no_order() {
     let script = "venue USD\nuser ann\ndeposit ann 100.00\nmarket rain\npublish rain\n\
                   ann buy yes 0.60 x5 client \"mm-1\"\nann buy yes 0.60 x5 client \"mm-1\"\n";
     let file = journal(dir.path(), "repeated", script);
-    let (code, text) = told("explain", &file, "6");
+    let (code, text) = run_on("explain", &file, "6");
     assert!(code == 0 && text.contains("OPEN"), "{text}");
-    let (code, text) = told("explain", &file, "7 --json");
+    let (code, text) = run_on("explain", &file, "7 --json");
     assert_eq!(code, 1);
     assert!(text.contains("record 6 did it"), "{text}");
 }
@@ -346,16 +347,16 @@ fn a_dump_reads_back() {
     holds("dump-part.txt", "dump", "--from 15 --to 16");
     holds("dump.ndjson", "dump", "--from 21 --to 22 --json");
     let dir = tempfile::tempdir().unwrap();
-    let (_, text) = told("dump", &day(dir.path()), "");
+    let (_, text) = run_on("dump", &day(dir.path()), "");
     assert_eq!(script::parse(&text).unwrap(), script::parse(DAY).unwrap());
 }
 
-/// Asks where two journals part.
+/// Runs `diff` on two journals.
 fn parted(first: &str, second: &str, rest: &str) -> (i32, String) {
     let dir = tempfile::tempdir().unwrap();
     let one = journal(dir.path(), "one", first);
     let other = journal(dir.path(), "other", second);
-    told("diff", &one, &format!("{} {rest}", other.display()))
+    run_on("diff", &one, &format!("{} {rest}", other.display()))
 }
 
 #[test]
@@ -399,13 +400,13 @@ fn who_was_never_there_is_an_error_and_not_silence() {
         } else {
             words.join(" ")
         };
-        assert_eq!(told(question, &file, &rest).0, 1, "{question} {rest}");
+        assert_eq!(run_on(question, &file, &rest).0, 1, "{question} {rest}");
     }
     for rest in ["--at yesterday", "--at 1969-12-31T23:59:59Z", "--at -1"] {
-        assert_eq!(told("rebuild", &file, rest).0, 2, "{rest}");
+        assert_eq!(run_on("rebuild", &file, rest).0, 2, "{rest}");
     }
-    assert_eq!(told("fills", &file, "--json --format csv").0, 2);
-    assert_eq!(told("explain", &file, "ann").0, 2);
+    assert_eq!(run_on("fills", &file, "--json --format csv").0, 2);
+    assert_eq!(run_on("explain", &file, "ann").0, 2);
 }
 
 #[test]

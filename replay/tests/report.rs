@@ -1,4 +1,4 @@
-//! The page that `report` makes: whole, harmless, and saying what the other questions say.
+//! The page of `report`: complete, safe, and consistent with the other commands.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
 
@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use venue::{journal, told};
+use venue::{journal, run_on};
 
-/// A market whose writer means no good, and a user of the same kind.
+/// A market and a user with hostile texts.
 const HOSTILE: &str = r#"venue USD
 user ann "</td><img src=x onerror=alert(1)>"
 user bob
@@ -36,12 +36,12 @@ fn page(folder: &Path, rest: &str) -> (Value, String) {
     let out = folder.join("report.html");
     drop(fs::remove_file(&out));
     let rest = format!("--market {RAIN} -o {} --json {rest}", out.display());
-    let (code, answer) = told("report", &file, &rest);
+    let (code, answer) = run_on("report", &file, &rest);
     assert_eq!(code, 0, "{answer}");
     (serde_json::from_str(&answer).unwrap(), fs::read_to_string(out).unwrap())
 }
 
-/// Holds that every element that is opened is closed, in order.
+/// Checks that every opened element is closed, in order.
 fn well_formed(page: &str) {
     const EMPTY: [&str; 3] = ["meta", "!DOCTYPE", "br"];
     let mut open = Vec::new();
@@ -78,12 +78,12 @@ fn a_page_says_what_other_questions_say() {
     let dir = tempfile::tempdir().unwrap();
     let (answer, page) = page(dir.path(), "--depth-at 12 --depth-at 2023-11-14T22:13:22Z");
     let file = dir.path().join("hostile");
-    let verified: Value = serde_json::from_str(&told("verify", &file, "--json").1).unwrap();
+    let verified: Value = serde_json::from_str(&run_on("verify", &file, "--json").1).unwrap();
     assert_eq!(
         (&answer["hash"], &answer["state"]),
         (&verified["head"]["hash"], &verified["state"])
     );
-    let fills = told("fills", &file, &format!("--market {RAIN} --format csv")).1.lines().count();
+    let fills = run_on("fills", &file, &format!("--market {RAIN} --format csv")).1.lines().count();
     assert_eq!(answer["fills"], fills - 1);
     for said in [
         verified["head"]["hash"].as_str().unwrap(),
@@ -122,7 +122,7 @@ fn of_what_is_wrong_there_is_no_page() {
     let (file, out) = (dir.path().join("hostile"), dir.path().join("report.html"));
     let ask = |market: &str| {
         let (code, answer) =
-            told("report", &file, &format!("--market {market} --json -o {}", out.display()));
+            run_on("report", &file, &format!("--market {market} --json -o {}", out.display()));
         (code, serde_json::from_str::<Value>(&answer).unwrap()["code"].clone())
     };
     assert_eq!(ask(RAIN), (1, "CANNOT_WRITE".into()));

@@ -1,4 +1,4 @@
-//! The tool as its users meet it: answers and exit codes.
+//! The tool's command line: answers and exit codes.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -19,8 +19,8 @@ use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
 use serde_json::Value;
 
-/// A process started by one test holds, until it has become another program, what another test
-/// has open: also a directory's lock. So these tests take turns.
+/// A child process started by one test inherits, until it executes its program, the files that
+/// another test has open, including a directory's lock. So these tests run one at a time.
 fn my_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -100,7 +100,7 @@ fn damage_is_code_3_and_says_where() {
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
 }
 
-/// A journal with the records of another, which records no results.
+/// A copy of a journal's records in blocks that store no results.
 fn same_records(data: &Path, other: &Path) {
     let (journal, _) = SledJournal::open(data).unwrap();
     let (mut copy, _) = SledJournal::open(other).unwrap();
@@ -113,7 +113,7 @@ fn same_records(data: &Path, other: &Path) {
     }
 }
 
-/// As if the tool, or the server, matched by other rules than whoever wrote the journal.
+/// As if the journal had been written under other matching rules than those of this version.
 #[test]
 fn other_results_are_code_3_and_say_which_block_and_records() {
     let _turn = my_turn();
@@ -136,7 +136,7 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
         let said = ["block", "record", "last_record", "sound_until"].map(|field| &answer[field]);
         assert_eq!(said, [&7, &1, &5, &0].map(|number: &i32| Value::from(*number)).each_ref());
     }
-    // Asked where it parts from one with the same records, whichever is named first.
+    // `diff` with a journal of the same records, in both orders of arguments.
     let other = dir.path().join("other");
     same_records(&data, &other);
     for pair in [[&data, &other], [&other, &data]] {
@@ -183,7 +183,7 @@ fn an_export_of_either_form_is_imported_to_the_same_journal() {
     let (_, rebuilt) = ask(&[OsStr::new("rebuild"), path("venue").as_os_str()]);
     assert_eq!(run("export", "venue", "a.gz", &[]).0, 0);
     assert_eq!(run("export", "venue", "a.blocks", &[]).0, 0);
-    // A file can be exported again, and the option says the same as the name.
+    // An exported file can be exported again; `--compress` is the same as a `.gz` name.
     assert_eq!(run("export", "a.blocks", "b", &["--compress"]).0, 0);
     let bytes = |name: &str| fs::read(path(name)).unwrap();
     assert_eq!(bytes("a.gz"), bytes("b"));
@@ -246,21 +246,21 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
         }
         ask(&arguments)
     };
-    let (code, told) = salvage(None, "nothing");
-    assert_eq!((code, &told["missing_from"]), (3, &1.into()), "{told}");
-    assert_eq!((&told["acknowledged"], &told["made"]), (&6.into(), &false.into()));
+    let (code, answer) = salvage(None, "nothing");
+    assert_eq!((code, &answer["missing_from"]), (3, &1.into()), "{answer}");
+    assert_eq!((&answer["acknowledged"], &answer["made"]), (&6.into(), &false.into()));
     let opened = SledJournal::open(&path("nothing"));
     assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
-    let (code, told) = salvage(Some("mistyped"), "without");
-    assert_eq!((code, &told["code"]), (1, &"SALVAGE_FAILED".into()), "{told}");
-    assert!(told["error"].as_str().unwrap().contains("mistyped"), "{told}");
+    let (code, answer) = salvage(Some("mistyped"), "without");
+    assert_eq!((code, &answer["code"]), (1, &"SALVAGE_FAILED".into()), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("mistyped"), "{answer}");
     assert!(!path("without").exists());
-    // As a shell completes the name of a directory.
+    // A directory name with a trailing slash, as a shell completes it.
     fs::create_dir(path("whole")).unwrap();
-    let (code, told) = salvage(Some("a.gz"), "whole/");
-    assert_eq!((code, &told["ok"], &told["made"]), (0, &true.into(), &true.into()), "{told}");
-    assert_eq!(told["covered"][0]["from"], "archive");
-    assert_eq!(told["head"], rebuilt["head"]);
+    let (code, answer) = salvage(Some("a.gz"), "whole/");
+    assert_eq!((code, &answer["ok"], &answer["made"]), (0, &true.into(), &true.into()), "{answer}");
+    assert_eq!(answer["covered"][0]["from"], "archive");
+    assert_eq!(answer["head"], rebuilt["head"]);
     let again = ask(&[OsStr::new("rebuild"), path("whole").as_os_str()]);
     assert_eq!(again, (0, rebuilt));
     let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());

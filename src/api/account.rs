@@ -39,24 +39,24 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let page = EitherPage::read(&mut form, FILLS_PAGE);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
-    let (sequence, (list, within, sought)) = call.look(|view| {
+    let (sequence, (list, within, order_fills)) = call.look(|view| {
         let market = market.map(|id| view.catalogue.market_no(id));
         let orders = &view.orders;
-        let sought = order.map(|id| (id, orders.fills_of_order(user, number(id))));
+        let order_fills = order.map(|id| (id, orders.fills_of_order(user, number(id))));
         let list = orders.fills_of(user);
-        // A market that nobody has heard of has no fills.
+        // An unknown market has no fills.
         let list = if market == Some(None) { list.none() } else { list };
         let within = market.flatten().map(|market| orders.fills_in(user, market));
-        Ok((list, within, sought.map(|(id, fills)| (id, fills, market))))
+        Ok((list, within, order_fills.map(|(id, fills)| (id, fills, market))))
     })?;
-    let list = match sought {
+    let list = match order_fills {
         None => within.map_or(Ok(list), FillsIn::list)?,
         Some((id, fills, market)) => {
             let its = fills.list()?.filter(|(row, _)| row.id() == id);
             let (row, list) = found(its, sequence)?;
-            // An order trades in one market: in another it has no fills.
-            let there = market.is_none_or(|market| market == Some(row.market));
-            if there { list } else { list.none() }
+            // An order trades in one market only: it has no fills in another.
+            let in_market = market.is_none_or(|market| market == Some(row.market));
+            if in_market { list } else { list.none() }
         }
     };
     let total = list.len();
@@ -82,8 +82,8 @@ pub fn limits(call: &Call) -> Result<Reply, Problem> {
         let [mode, venue_mode] = modes.map(TradingMode::name);
         Ok((ExposureJson { open: Text(open), limit }, mode, venue_mode))
     })?;
-    let of = |lane| {
-        let left = call.shared.keyring.look(&call.caller, lane);
+    let of = |class| {
+        let left = call.shared.keyring.look(&call.caller, class);
         left.map(|(per_second, left)| LimitJson::new(per_second, left))
     };
     let (reads, writes, cancels) =

@@ -1,5 +1,5 @@
-//! The caller's own API keys. A key never gives, takes or replaces one that may do more than it may
-//! itself, so that a stolen key opens nothing that it did not open before.
+//! The caller's own API keys. A key cannot create, revoke or replace a key with more rights than
+//! itself, so a stolen key gives no access that it did not have before.
 
 use super::admin_keys::{key_label, shown_keys};
 use super::call::Call;
@@ -12,21 +12,21 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
-use crate::engine::clock;
 use crate::exchange::command::{Command, Role};
-use crate::exchange::ids::{KeyId, KeyNo, UserNo};
+use crate::exchange::ids::{KeyId, KeyNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::TimeMs;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
 use crate::projection::responses::StoredResponse;
 
-/// Keys of one user in force at once, so that limits per key are limits of somebody. An operator
-/// gives as many as an operator wants.
+/// Most keys in force of one user: without it, limits per key would not limit a user. Operators may
+/// create any number of keys for a user.
 const KEYS_MAX: usize = 32;
-/// Keys that a user may make in a day, others' places included: each is remembered for good.
+/// Keys that a user may create within 24 hours, rotations included: the venue remembers every key
+/// for ever.
 const KEYS_MADE_MAX: usize = 100;
-/// That day.
+/// 24 hours.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// `GET /account/keys`
@@ -34,8 +34,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let told = |row: &KeyRow| OwnKeyJson::new(row, call.shared.keyring.last_used(row.no));
-        Ok(KeysJson { keys: keys.into_iter().map(told).collect() })
+        let to_json = |row: &KeyRow| OwnKeyJson::new(row, call.shared.keyring.last_used(row.no));
+        Ok(KeysJson { keys: keys.into_iter().map(to_json).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
 }
@@ -52,7 +52,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &key)
 }
 
-/// `POST /account/keys`. The key is in this answer and nowhere else.
+/// `POST /account/keys`. Only this answer shows the key.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let scope = form.field("scope", text(parse::scope));
@@ -62,20 +62,20 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, refusal) = call.look(|view| {
         let in_force = view.accounts.keys_in_force(user).count();
-        Ok(if in_force >= KEYS_MAX { Err(too_many(view)) } else { refuse_many_a_day(view, user) })
+        Ok(if in_force >= KEYS_MAX { Err(too_many(view)) } else { refuse_many_a_day(&call, view) })
     })?;
-    // What was done is told again whatever has come since.
+    // A repetition of an executed request is answered even if the limit is reached by now.
     if let Err(refusal) = refusal
-        && !trials::asked_before(&call).await?
+        && !trials::executed_before(&call).await?
     {
         return Err(refusal);
     }
-    let Given { reply, made, in_force } = give(&call, role, label).await?;
+    let CreatedKey { reply, made, in_force } = create_key(&call, role, label).await?;
     if reply.replayed {
         return Ok(reply);
     }
     if in_force > KEYS_MAX {
-        // Several were asked for at one moment. Nobody was told this one.
+        // Concurrent requests exceeded the limit. This key was not shown to anybody.
         call.submit(Command::RevokeKey { user, key: made }).await?;
         return Err(call.look(|view| Ok(too_many(view)))?.1);
     }
@@ -89,11 +89,11 @@ fn too_many(view: &ReadModel) -> Problem {
     Problem { sequence: Some(view.watermark()), ..problem }
 }
 
-/// Refuses another key to whoever has made very many within a day.
-fn refuse_many_a_day(view: &ReadModel, user: UserNo) -> Result<(), Problem> {
-    let now = clock::now().max(view.time()).get();
+/// Refuses another key to a user who has created too many within 24 hours.
+fn refuse_many_a_day(call: &Call, view: &ReadModel) -> Result<(), Problem> {
+    let now = call.engine.now().max(view.time()).get();
     let yesterday = TimeMs::new(now.saturating_sub(DAY_MS)).unwrap_or_default();
-    if view.accounts.keys_given_since(user, yesterday) < KEYS_MADE_MAX {
+    if view.accounts.keys_given_since(call.caller.user, yesterday) < KEYS_MADE_MAX {
         return Ok(());
     }
     let detail = format!("a user may make {KEYS_MADE_MAX} keys in 24 hours");
@@ -113,10 +113,10 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::no_content(answer.sequence()))
 }
 
-/// `POST /account/keys/{keyId}/rotate`: a new key in the place of this one, which is journaled
-/// first: whoever goes away before the answer has the old one still, and the list shows both. If
-/// somebody else took the old one away meanwhile, the new one goes too, as nobody was told it. It
-/// takes no `Idempotency-Key`: asked twice, it finds no key to replace.
+/// `POST /account/keys/{keyId}/rotate`: replaces this key by a new one. The new key is journaled
+/// first: if the connection is lost before the answer, the old key still works and the list shows
+/// both. If the old key was revoked by another request meanwhile, the new one, which nobody has
+/// seen, is revoked too. It takes no `Idempotency-Key`: a repetition finds no key to replace.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let mut form = call.form();
@@ -129,31 +129,31 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
         return Err(Problem::new(Kind::Forbidden, detail));
     }
     let user = call.caller.user;
-    call.look(|view| refuse_many_a_day(view, user))?;
-    let Given { reply, made, .. } = give(&call, old.role, old.label.to_string()).await?;
+    call.look(|view| refuse_many_a_day(&call, view))?;
+    let CreatedKey { reply, made, .. } = create_key(&call, old.role, old.label.to_string()).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
-        Ok(taken) => {
+        Ok(revoked) => {
             call.shared.keyring.inherit(old.no, made);
-            Ok(Reply { sequence: taken.sequence(), ..reply })
+            Ok(Reply { sequence: revoked.sequence(), ..reply })
         }
         Err(problem) => {
-            // Where that fails too, the list shows both.
+            // If this fails too, the list shows both keys.
             drop(call.submit(Command::RevokeKey { user, key: made }).await);
             Err(problem)
         }
     }
 }
 
-/// A key that was given.
-struct Given {
+/// A created key.
+struct CreatedKey {
     reply: Reply,
     made: KeyNo,
-    /// The user's keys in force with it.
+    /// The user's keys in force, this one included.
     in_force: usize,
 }
 
-/// Gives a key; it is in this answer and nowhere else, not in the answer to a repetition either.
-async fn give(call: &Call, role: Role, label: String) -> Result<Given, Problem> {
+/// Creates a key. Only this answer shows it; the answer to a repetition does not.
+async fn create_key(call: &Call, role: Role, label: String) -> Result<CreatedKey, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
     let show = move |view: &ReadModel, kept: &StoredResponse| {
@@ -167,7 +167,7 @@ async fn give(call: &Call, role: Role, label: String) -> Result<Given, Problem> 
     let location = format!("{BASE}/account/keys/{id}");
     let key = (!written.replayed).then(|| key.reveal());
     let reply = written.created(location, &NewKeyJson { key, row })?;
-    Ok(Given { reply, made: *made, in_force: *in_force })
+    Ok(CreatedKey { reply, made: *made, in_force: *in_force })
 }
 
 fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {
@@ -178,13 +178,13 @@ fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {
     Err(Problem::new(Kind::Forbidden, detail))
 }
 
-/// A key of the caller's, also one that was taken away.
+/// A key of the caller, revoked ones included.
 fn any_key<'a>(call: &Call, view: &'a ReadModel, id: KeyId) -> Result<&'a KeyRow, Problem> {
     let row = view.accounts.key_no(id).and_then(|key| view.accounts.key(key));
     row.filter(|row| row.user == call.caller.user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
 }
 
-/// A key of the caller's that is in force.
+/// A key of the caller that is in force.
 fn own_key<'a>(call: &Call, view: &'a ReadModel, id: KeyId) -> Result<&'a KeyRow, Problem> {
     let own = Some(any_key(call, view, id)?).filter(|row| row.revoked_at.is_none());
     own.ok_or_else(|| Problem::of(Reject::KeyNotFound))

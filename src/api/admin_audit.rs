@@ -1,5 +1,5 @@
-//! What auditors ask the operator's side: where the journal ends and what vouches for it, and its
-//! records (semantics 8).
+//! The operator's audit endpoints: the journal's head with its hashes, and its records (semantics
+//! 8).
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::engine::past::Moment;
 use crate::exchange::command::Record;
 use crate::exchange::units::Sequence;
 
-/// Records of a page where none are asked.
+/// Records of a page if no limit is given.
 const RECORDS_STANDARD: u64 = 100;
-/// Most records of a page: one reader holds as many in memory until they are sent.
+/// Most records of a page: a reader holds all of them in memory until they are sent.
 const RECORDS_MAX: u64 = 1000;
-/// Most bytes of the journal's blocks behind one page, so that a page of the largest texts is not
-/// much larger than one of orders.
+/// Most bytes of journal blocks read for one page, so that a page of the largest texts is not much
+/// larger than one of orders.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// `GET /admin/audit/head`. Everything in it is of one moment: the end of one block.
+/// `GET /admin/audit/head`. All figures are those at the end of one block.
 pub async fn head(call: Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let seen = call.engine.past().ask(Moment::Head, |past| {
@@ -43,7 +43,8 @@ pub async fn head(call: Call) -> Result<Reply, Problem> {
     Reply::ok(head.sequence, &content)
 }
 
-/// Largest record to begin with: what the description's `int64` holds, and so every client.
+/// Largest `from`: the largest `int64`, which the `OpenAPI` document declares and every client can
+/// hold.
 const FROM_MAX: u64 = i64::MAX.unsigned_abs();
 
 /// `GET /admin/journal`
@@ -63,7 +64,7 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let asked = call.engine.past().records(Sequence::new(from), count, PAGE_BYTES_MAX);
     let mut records = asked.await?;
-    // What is on disk and not applied yet has no ids yet.
+    // Records on disk that are not applied yet have no ids.
     let (applied, ()) = call.look(|_| Ok(()))?;
     records.retain(|record| record.sequence <= applied);
     let last = records.last().map(|record| record.sequence);
@@ -77,8 +78,8 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     Reply::list(applied, page, "records", |all| &mut all.records)
 }
 
-/// A record that is printed with the ids of what it names. An id never changes: it is looked up
-/// when the record is printed.
+/// A record serialised with the ids of what it names. Ids never change, so they are looked up when
+/// the record is serialised.
 struct Named {
     record: Record,
     orders: Arc<OrdersNamed>,

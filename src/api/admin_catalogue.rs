@@ -1,4 +1,4 @@
-//! The operator makes and revises categories, events and markets (semantics 8).
+//! The operator creates and revises categories, events and markets (semantics 8).
 
 use super::admin_form::{
     OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
@@ -19,6 +19,7 @@ use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
+use crate::exchange::units::TimeMs;
 use crate::projection::ReadModel;
 use crate::projection::responses::StoredResponse;
 
@@ -72,13 +73,13 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
     let command = Command::ReviseEvent { event, revision: Box::new(revision) };
     let look = move |view: &ReadModel, _: &Applied<'_>| shown_event(view, event);
     let written = call.submit_and_look(command, look, never).await?;
-    written.saying(&written.shown.1)
+    written.reply(&written.shown.1)
 }
 
 /// `POST /admin/markets`
 pub async fn create_market(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
-    let draft = market_draft(&mut form);
+    let draft = market_draft(&mut form, call.engine.now());
     let (mut draft, event, categories) = form.finish(draft)?;
     let (_, ()) = call.look(|view| {
         draft.categories = category_nos(view, &categories)?;
@@ -95,7 +96,7 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
 pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("marketId", parse::market_id);
-    let revision = market_revision(&mut form);
+    let revision = market_revision(&mut form, call.engine.now());
     if revision.as_ref().is_some_and(|(r, c)| *r == MarketRevision::default() && c.is_none()) {
         form.note_nothing("at least one field is needed");
     }
@@ -108,15 +109,15 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
     let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
     let written = call.submit_and_look(command, look, never).await?;
-    written.saying(&written.shown.1)
+    written.reply(&written.shown.1)
 }
 
-/// A market as the operator sees it, with its id.
+/// A market's id and its details for the operator.
 pub fn shown_market(view: &ReadModel, market: MarketNo) -> Option<(MarketId, MarketDetailJson)> {
     view.catalogue.market(market).map(|row| (row.id, MarketDetailJson::of(view, row)))
 }
 
-/// A market as it stood when it was created or moved.
+/// A market as stored with an earlier response, when it was created or changed status.
 pub fn market_before(
     view: &ReadModel,
     kept: &StoredResponse,
@@ -169,13 +170,16 @@ fn event_revision(form: &mut Form<'_>) -> Option<(EventRevision, Option<Vec<Cate
     Some((revision, category_ids?))
 }
 
-fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Vec<CategoryId>)> {
+fn market_draft(
+    form: &mut Form<'_>,
+    now: TimeMs,
+) -> Option<(MarketDraft, Option<EventId>, Vec<CategoryId>)> {
     let questions = form.field("questions", titles);
     let descriptions = form.field("descriptions", descriptions);
     let outcomes = form.field("outcomes", outcomes);
     let logo = form.field("logo", text(parse::url));
     let deadline = form.field("deadline", text(parse::moment));
-    note_passed(form, deadline);
+    note_passed(form, deadline, now);
     let category_ids = form.field_optional("categoryIds", categories);
     let event = form.field_optional("eventId", text(parse::event_id));
     let highlighted = form.field_optional("highlighted", boolean);
@@ -200,13 +204,16 @@ fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Ve
     Some((draft, event?, category_ids?.unwrap_or_default()))
 }
 
-fn market_revision(form: &mut Form<'_>) -> Option<(MarketRevision, Option<Vec<CategoryId>>)> {
+fn market_revision(
+    form: &mut Form<'_>,
+    now: TimeMs,
+) -> Option<(MarketRevision, Option<Vec<CategoryId>>)> {
     let questions = form.field_optional("questions", titles);
     let descriptions = form.field_optional("descriptions", descriptions);
     let outcomes = form.field_optional("outcomes", outcomes);
     let logo = form.field_optional("logo", text(parse::url));
     let deadline = form.field_optional("deadline", text(parse::moment));
-    note_passed(form, deadline.flatten());
+    note_passed(form, deadline.flatten(), now);
     let category_ids = form.field_optional("categoryIds", categories);
     let highlighted = form.field_optional("highlighted", boolean);
     let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));

@@ -1,4 +1,4 @@
-//! What the operator's bodies for events and markets have in common: their fields.
+//! Readers for the fields that the operator's event and market bodies share.
 
 use super::bounds::{
     CATEGORIES_MAX, DESCRIPTION_BYTES_MAX, IMAGES_MAX, OUTCOME_BYTES_MAX, TITLE_BYTES_MAX,
@@ -7,7 +7,6 @@ use super::form::{Faults, Fields, Form, array, localized, text, texts};
 use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, NOT_IN_FUTURE};
 use super::wire::json::Json;
-use crate::engine::clock;
 use crate::exchange::catalogue::{Localized, Outcome};
 use crate::exchange::ids::CategoryId;
 use crate::exchange::units::TimeMs;
@@ -17,7 +16,7 @@ pub fn titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Locali
     localized(|text| parse::words(text, TITLE_BYTES_MAX))(faults, field, json)
 }
 
-/// Reads second lines, which may be empty.
+/// Reads subtitles, which may be empty.
 pub fn sub_titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
     localized(|text| parse::prose(text, TITLE_BYTES_MAX))(faults, field, json)
 }
@@ -37,10 +36,10 @@ pub fn categories(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Ve
     texts(parse::category_id, CATEGORIES_MAX)(faults, field, json)
 }
 
-/// Notes a deadline that has passed, for whoever has other faults to mend: alone it is refused by
-/// the exchange, in the order of its records and not again where the request is repeated.
-pub fn note_passed(form: &mut Form<'_>, deadline: Option<TimeMs>) {
-    if deadline.is_some_and(|deadline| deadline <= clock::now()) {
+/// Records a past deadline together with other faults. Alone it is left to the exchange, which
+/// refuses it in the order of its records, and not again for a repetition.
+pub fn note_passed(form: &mut Form<'_>, deadline: Option<TimeMs>, now: TimeMs) {
+    if deadline.is_some_and(|deadline| deadline <= now) {
         form.note_beside("deadline", Fault::new(FieldCode::NotInFuture, NOT_IN_FUTURE));
     }
 }
@@ -48,9 +47,9 @@ pub fn note_passed(form: &mut Form<'_>, deadline: Option<TimeMs>) {
 /// The texts of a market's two outcomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutcomeTexts {
-    /// Of yes.
+    /// Text of yes.
     pub yes: Localized,
-    /// Of no.
+    /// Text of no.
     pub no: Localized,
 }
 
@@ -58,21 +57,21 @@ pub struct OutcomeTexts {
 pub fn outcomes(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<OutcomeTexts> {
     let elements = array(faults, field, json, 2)?;
     let count = elements.len();
-    // Whether they are there, and their texts as far as those are right.
+    // `Some` if the outcome was present, with its text if that is valid.
     let (mut yes, mut no) = (None, None);
     for (index, element) in elements.into_iter().enumerate() {
-        let place = format!("{field}[{index}]");
-        let (id, words) = outcome(faults, &place, element);
-        let there = match id {
+        let path = format!("{field}[{index}]");
+        let (id, words) = outcome(faults, &path, element);
+        let slot = match id {
             Some(Outcome::Yes) => &mut yes,
             Some(Outcome::No) => &mut no,
             None => continue,
         };
-        if there.is_some() {
+        if slot.is_some() {
             let fault = Fault::new(FieldCode::Repeated, "is there already");
-            faults.note(&format!("{place}.id"), fault);
+            faults.note(&format!("{path}.id"), fault);
         } else {
-            *there = Some(words);
+            *slot = Some(words);
         }
     }
     if count < 2 {
@@ -81,13 +80,13 @@ pub fn outcomes(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Outc
     Some(OutcomeTexts { yes: yes??, no: no?? })
 }
 
-/// What can be read of an outcome: one part may be wrong and the other right.
+/// Reads an outcome's id and text; each may be bad while the other is good.
 fn outcome(
     faults: &mut Faults,
-    place: &str,
+    path: &str,
     json: Json<'_>,
 ) -> (Option<Outcome>, Option<Localized>) {
-    let Some(mut fields) = Fields::open(faults, place, json) else { return (None, None) };
+    let Some(mut fields) = Fields::open(faults, path, json) else { return (None, None) };
     let id = fields.required(faults, "id", text(parse::outcome));
     let words = fields.required(faults, "text", localized(outcome_text));
     fields.close(faults);
@@ -135,7 +134,7 @@ mod tests {
         let body = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}},{"id":"no"}]}"#;
         let errors = read(body).unwrap_err();
         assert_eq!(errors, ["outcomes[0].text.es REQUIRED", "outcomes[1].text REQUIRED"]);
-        // And hides nothing else.
+        // Other faults are still reported.
         let half = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}}]}"#;
         let named = ["outcomes[0].text.es REQUIRED", "outcomes OUT_OF_BOUNDS"];
         assert_eq!(read(half).unwrap_err(), named);

@@ -1,4 +1,4 @@
-//! The operator gives and takes API keys (semantics 8).
+//! The operator creates and revokes users' API keys (semantics 8).
 
 use super::bounds::{NAME_BYTES_MAX, REVOKED_KEYS_SHOWN};
 use super::call::{Call, user_no};
@@ -33,8 +33,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
 }
 
-/// The keys of a user that a list shows, in the order in which they were given: all in force, and
-/// the newest of the others.
+/// The keys of a user that a list shows, in order of creation: all in force, and the newest revoked
+/// ones, at most [`REVOKED_KEYS_SHOWN`].
 pub fn shown_keys(view: &ReadModel, user: UserNo) -> Vec<&KeyRow> {
     let revoked = view.accounts.revoked_keys(user).rev().take(REVOKED_KEYS_SHOWN);
     let mut shown: Vec<&KeyRow> = view.accounts.keys_in_force(user).chain(revoked).collect();
@@ -54,8 +54,8 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &key)
 }
 
-/// `POST /admin/users/{userId}/keys`. The key is in this answer and nowhere else, not in the
-/// answer to a repetition either.
+/// `POST /admin/users/{userId}/keys`. Only this answer shows the key; the answer to a repetition
+/// does not.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("userId", parse::user_id);
@@ -72,12 +72,13 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let written = call.submit_and_show(command, again).await?;
     let (key_id, row) = &written.shown;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
-    // The key that was drawn now is none: the first one is, and only its hash is known here.
+    // For a repetition, the key drawn now is unused: the first one is in force, and only its hash
+    // is known.
     let key = (!written.replayed).then(|| key.reveal());
     written.created(location, &NewKeyJson { key, row })
 }
 
-/// A key's label; the one by which the command line knows its own key is taken.
+/// A key's label. The label of the key set at start is reserved.
 pub fn key_label(text: &str) -> Read<String> {
     if text == START_KEY_LABEL {
         return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));

@@ -1,4 +1,4 @@
-//! The operator leads markets through their lives, and sees all of them (semantics 3, 8).
+//! The operator lists all markets and changes their status (semantics 3, 8).
 
 use super::admin_catalogue::market_before;
 use super::call::{Call, market_no};
@@ -78,14 +78,14 @@ pub async fn void(call: Call) -> Result<Reply, Problem> {
     carry_out(&call, market, Command::VoidMarket { market, price }).await
 }
 
-/// Carries out a command that needs nothing but its market.
+/// Executes a command that needs only its market.
 async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, Problem> {
     let form = call.form_with_optional_body();
     let (market, ()) = market_and(&call, form, Some(()))?;
     carry_out(&call, market, command(market)).await
 }
 
-/// Finishes a form with the market of its path.
+/// Finishes a form and looks up the market of its path.
 fn market_and<T>(
     call: &Call,
     mut form: Form<'_>,
@@ -101,10 +101,10 @@ async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Re
     let reopens = matches!(command, Command::ReopenMarket { .. });
     let written = call.submit_and_show(command, market_before).await;
     let written = written.map_err(|problem| naming_status(call, market, reopens, problem))?;
-    written.saying(&written.shown.1)
+    written.reply(&written.shown.1)
 }
 
-/// A refusal for the market's status says which it is: whoever moves markets by hand needs it next.
+/// Adds the market's current status to a refused transition, since the operator needs it next.
 fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem) -> Problem {
     if problem.kind != Kind::Refused(Reject::InvalidTransition) {
         return problem;
@@ -114,7 +114,8 @@ fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem)
     let detail = if reopens && status == MarketStatus::Closed {
         "a closed market is reopened with a deadline that is to come, and later than it had".into()
     } else {
-        // What was due and not journaled yet counted as done, and others may move it as well.
+        // The transition may have been refused because of a due one that is not journaled yet, or
+        // the status may have changed since.
         let (status, sequence) = (status.name(), sequence.get());
         format!("the market's status does not allow this; after record {sequence} it is {status}")
             .into()

@@ -1,4 +1,5 @@
-//! The operator makes users, moves their money in and out, and takes fees (semantics 8).
+//! The operator creates users, deposits and withdraws their money, and withdraws fees (semantics
+//! 8).
 
 use super::bounds::NAME_BYTES_MAX;
 use super::call::{Call, user_no};
@@ -98,7 +99,7 @@ pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
     moved(call, Command::TakeFees { user, amount }).await
 }
 
-/// Answers the balance of the account to or from which a command moves money.
+/// Executes a command that moves money and answers the account's new balance.
 async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
     let shown = |view: &ReadModel, balance: Balance| {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
@@ -108,5 +109,5 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }

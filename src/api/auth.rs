@@ -1,4 +1,4 @@
-//! Who calls: from the key in `X-API-Key` to a user and a role (interface 5).
+//! Authentication: from the key in `X-API-Key` to a user and a role (interface 5).
 
 use hyper::header::{HeaderMap, HeaderName};
 
@@ -13,7 +13,7 @@ use crate::exchange::units::Sequence;
 /// The header that carries the key.
 pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Who asks.
+/// The authenticated caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     /// The user for whom the key acts.
@@ -22,10 +22,10 @@ pub struct Caller {
     pub key: KeyNo,
     /// What the key may do.
     pub role: Role,
-    /// The last record known when the key was checked: an answer that looks at nothing else
-    /// reflects at least this.
+    /// The last published record when the key was checked: an answer that reads nothing else
+    /// reflects at least this one.
     pub as_of: Sequence,
-    /// The record that had given or taken away a key last by then.
+    /// The last record by then that added or revoked any key.
     pub keys_as_of: Sequence,
 }
 
@@ -36,7 +36,7 @@ impl Caller {
     }
 }
 
-/// Finds out who calls. Says nothing but that the key is missing, repeated or not known.
+/// Authenticates a request. An error only says that the key is missing, repeated or unknown.
 pub fn identify(
     headers: &HeaderMap,
     engine: &Engine,
@@ -60,8 +60,8 @@ pub fn identify(
     }
     let hash = keys::hash(key);
     let (as_of, keys_as_of) = engine.watermark_and_keys();
-    // Look-ups go by hash, which tells a guesser nothing of a key; comparing in constant time keeps
-    // it so whatever the table does.
+    // Lookup is by hash, so its timing reveals nothing about a key; the comparison is in constant
+    // time, so that this holds whatever the table does.
     let look = || {
         let view = engine.read();
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
@@ -71,8 +71,9 @@ pub fn identify(
     Ok(Caller { user, key, role, as_of, keys_as_of })
 }
 
-/// The same caller a while later: a key that was taken away meanwhile opens nothing.
-pub fn still(
+/// Checks the key again if any key has changed since: a key that was revoked while the body was
+/// read is refused.
+pub fn recheck(
     caller: Caller,
     headers: &HeaderMap,
     engine: &Engine,

@@ -1,4 +1,5 @@
-//! Several places and cancels in one request, each done or refused on its own (semantics 8).
+//! `POST /trading/orders/batch`: several placements and cancels in one request, each executed or
+//! refused on its own (semantics 8).
 
 use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
@@ -6,7 +7,8 @@ use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
 use super::orders::{
-    Placed, changed_order, named_order, own_open_order, own_order, placed, placed_before, untold,
+    Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
+    placed_before,
 };
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, FieldError, Kind, Problem};
@@ -29,24 +31,24 @@ use crate::projection::ReadModel;
 use crate::projection::history::HistoryError;
 use crate::projection::responses::StoredResponse;
 
-/// Most operations of one request: they share a block of the journal.
+/// Most operations of one request: they share a journal block.
 const OPERATIONS_MAX: usize = 100;
 
-/// One operation, of the right form.
+/// A parsed operation.
 enum Operation {
     Place(OrderForm),
     Cancel(OrderId),
     CancelNamed(Token),
 }
 
-/// An operation on its way.
+/// An operation in progress.
 enum Slot {
     Refused(Box<Problem>),
     Placing,
     Writing(Box<Writing<Shown>>),
 }
 
-/// What is to be said of an operation.
+/// What the answer shows of an operation.
 pub enum Shown {
     /// It placed an order.
     Placed(Placed),
@@ -55,7 +57,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// As it is said.
+    /// Its JSON.
     ///
     /// # Errors
     /// History cannot be read.
@@ -70,7 +72,7 @@ impl Shown {
 /// `POST /trading/orders/batch`
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let (read, dry_run) = read(&call)?;
-    let drew = draw(&call, &read)?;
+    let drew = take_tokens(&call, &read)?;
     let resolved = resolved(&call, read);
     if dry_run.unwrap_or(false) {
         return trials::batch(&call, resolved).await.map(|reply| Reply { drew, ..reply });
@@ -78,30 +80,30 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let count = resolved.len();
     let mut batch = Batch::new(&call, count);
     for (part, operation) in (0_u8..).zip(resolved) {
-        if batch.waits(&operation) {
+        if batch.must_settle_first(&operation) {
             batch.settle().await?;
         }
-        batch.hand_in(part, operation);
+        batch.submit(part, operation);
     }
     batch.settle().await?;
     batch.reply().map(|reply| Reply { drew, ..reply })
 }
 
-/// The operations of a request, those handed in and those settled.
+/// The operations of one request, submitted and settled in order.
 struct Batch<'a> {
     call: &'a Call,
-    /// Operations in their order that are not settled.
+    /// Operations that are not settled, in order.
     slots: Vec<Slot>,
-    /// What orders placed here are called, and not settled yet.
+    /// Client order ids of orders placed here and not settled yet.
     names: Vec<Token>,
-    /// Plain placements, in the order of their slots: those handed in, and those to be.
+    /// Plain placements in the order of their slots: `placing` are submitted, `next` are not.
     placing: BatchReplies,
     next: Vec<KeyedCommand>,
-    /// What is settled.
+    /// The serialised results of settled operations.
     results: PrintedResults,
-    /// Whether every one of those was done by an earlier request.
+    /// Whether all settled operations were executed by an earlier request.
     replayed: bool,
-    /// That the request's key belongs to another request, which holds for all operations alike.
+    /// Set if the request's key was used for another request; this holds for all operations.
     reused: Option<Problem>,
     /// The last record that the results reflect.
     last: Sequence,
@@ -116,16 +118,16 @@ impl<'a> Batch<'a> {
         Batch { call, slots, names, placing, next, results, replayed, reused, last }
     }
 
-    /// Whether what was handed in must be settled before this operation: what is named here is
-    /// known once it is placed, and not before.
-    fn waits(&self, operation: &Result<Resolved, Problem>) -> bool {
+    /// Whether the operations submitted so far must be settled before this one: a client order id
+    /// of an order placed in this batch can be looked up only after its placement.
+    fn must_settle_first(&self, operation: &Result<Resolved, Problem>) -> bool {
         matches!(operation, Ok(Resolved::CancelNamed(id)) if self.names.contains(id))
     }
 
-    /// Hands one operation in: as its own command, and under its own part of the request's key.
-    /// Plain placements wait for those that follow them.
+    /// Submits one operation as its own command, under its own part of the request's key. Plain
+    /// placements are collected and submitted together.
     #[inline]
-    fn hand_in(&mut self, part: u8, operation: Result<Resolved, Problem>) {
+    fn submit(&mut self, part: u8, operation: Result<Resolved, Problem>) {
         let slot = match operation {
             Err(problem) => Err(problem),
             Ok(Resolved::Place(terms)) => {
@@ -134,28 +136,28 @@ impl<'a> Batch<'a> {
                     self.next.push(Command::PlaceOrder(terms).into());
                     Ok(Slot::Placing)
                 } else {
-                    self.hand_in_placements();
+                    self.submit_placements();
                     self.place(part, terms)
                 }
             }
             Ok(Resolved::Cancel(order)) => {
-                self.hand_in_placements();
+                self.submit_placements();
                 self.cancel(part, Ok(order))
             }
             Ok(Resolved::CancelEnded(id)) => {
-                self.hand_in_placements();
+                self.submit_placements();
                 self.cancel(part, own_order(self.call, id))
             }
             Ok(Resolved::CancelNamed(id)) => {
-                self.hand_in_placements();
+                self.submit_placements();
                 self.cancel(part, named_order(self.call, id))
             }
         };
         self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
     }
 
-    /// Hands in the plain placements that wait, so that what follows them is behind them.
-    fn hand_in_placements(&mut self) {
+    /// Submits the collected placements, before anything that follows them.
+    fn submit_placements(&mut self) {
         if !self.next.is_empty() {
             let next = std::mem::take(&mut self.next);
             self.call.engine.ask_several(&mut self.placing, next);
@@ -190,9 +192,9 @@ impl<'a> Batch<'a> {
         KeyedCommand { once, command }
     }
 
-    /// Waits for everything that was handed in, and prints what came of it.
+    /// Waits for all submitted operations and serialises their results.
     async fn settle(&mut self) -> Result<(), Problem> {
-        self.hand_in_placements();
+        self.submit_placements();
         let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
         let placed = placing.came().await;
         let mut placings = placed.each();
@@ -208,7 +210,7 @@ impl<'a> Batch<'a> {
                     came => Err(unplaced(came)),
                 },
                 Slot::Writing(writing) => {
-                    writing.came().await.and_then(|written| written.told(Shown::json))
+                    writing.came().await.and_then(|written| written.try_map(Shown::json))
                 }
             };
             self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);
@@ -234,8 +236,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether an operation was refused because the request's key belongs to another request. Then so
-/// was every other, and none was done.
+/// Whether an operation was refused because the request's key was used for another request. Then
+/// all operations were refused.
 pub fn key_reused(problem: &Problem) -> bool {
     problem.kind == Kind::Refused(Reject::IdempotencyKeyReused)
 }
@@ -247,12 +249,12 @@ fn unplaced(came: Option<Result<Applied<'_>, Refusal>>) -> Problem {
         Some(Ok(Applied { effects: [Effect::Refused(reject)], sequence, .. })) => {
             Problem::refused(*reject, sequence)
         }
-        Some(Ok(_)) | None => untold(),
+        Some(Ok(_)) | None => incomplete_effects(),
     }
 }
 
 impl Call {
-    /// What is said of one operation, and the record that it reflects.
+    /// The result of one operation, and the record that it reflects.
     fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> (Sequence, ResultJson) {
         match came {
             Ok(Written { sequence, replayed, shown }) => {
@@ -267,28 +269,28 @@ impl Call {
     }
 }
 
-/// One operation in the exchange's terms, as far as they do not depend on those before it.
+/// An operation in the exchange's terms, as far as it does not depend on earlier ones.
 pub enum Resolved {
     /// Places an order.
     Place(PlaceOrder),
     /// Cancels this order.
     Cancel(OrderNo),
-    /// Cancels the order with this id, which does not stand any more or never did.
+    /// Cancels the order with this id, which is not open or does not exist.
     CancelEnded(OrderId),
-    /// Cancels the newest order of this name.
+    /// Cancels the newest order with this client order id.
     CancelNamed(Token),
 }
 
-/// Resolves all: placements in markets that the door knows without a look at the read model, and
-/// what has to be looked up at one moment.
+/// Resolves all operations: placements in markets that the directory has cached need no read model;
+/// everything else is looked up in one state.
 fn resolved(
     call: &Call,
     operations: Vec<Result<Operation, Problem>>,
 ) -> Vec<Result<Resolved, Problem>> {
-    let (glance, mut likely) = (LazyView::of(call), None);
+    let (lazy_view, mut likely) = (LazyView::of(call), None);
     let mut resolve = |operation| match operation {
-        Operation::Place(order) => order.resolve_like(&mut likely, &glance).map(Resolved::Place),
-        Operation::Cancel(id) => Ok(match own_open_order(&glance, id) {
+        Operation::Place(order) => order.resolve_like(&mut likely, &lazy_view).map(Resolved::Place),
+        Operation::Cancel(id) => Ok(match own_open_order(&lazy_view, id) {
             Some(order) => Resolved::Cancel(order),
             None => Resolved::CancelEnded(id),
         }),
@@ -297,9 +299,9 @@ fn resolved(
     operations.into_iter().map(|read| read.and_then(&mut resolve)).collect()
 }
 
-/// Takes what the operations cost, each as much as if it came alone: all or none of them are looked
-/// at. One that cannot be read costs a write. Gives the lane that was drawn on, if not writes.
-fn draw(
+/// Takes the tokens for the operations, each as if it came alone, all or none. An operation that
+/// cannot be parsed costs a write. Returns the class that was charged if it is not writes.
+fn take_tokens(
     call: &Call,
     operations: &[Result<Operation, Problem>],
 ) -> Result<Option<RequestClass>, Problem> {
@@ -310,36 +312,35 @@ fn draw(
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
     let (keyring, caller) = (&call.shared.keyring, &call.caller);
-    let drawn = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
-    drawn.map(|()| (writes == 0).then_some(RequestClass::Cancels)).map_err(|(lane, left)| {
-        let asked = if lane == RequestClass::Cancels { cancels } else { writes };
+    let taken = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
+    taken.map(|()| (writes == 0).then_some(RequestClass::Cancels)).map_err(|(class, left)| {
+        let asked = if class == RequestClass::Cancels { cancels } else { writes };
         if count(asked) > left.limit {
-            // Waiting does not help: this is no 429.
-            let (limit, lane) = (left.limit, lane.name());
+            // More than the bucket can ever hold: waiting does not help, so this is not a 429.
+            let (limit, name) = (left.limit, class.name());
             let detail = format!(
-                "has {asked} {lane}, and this key never has more than {limit} at once: send parts"
+                "has {asked} {name}, and this key never has more than {limit} at once: send parts"
             );
             let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
-            let bad = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
+            let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
             let left = Allowance { wait_seconds: None, ..left };
-            Problem { allowance: Some(Box::new(left)), ..bad }
+            Problem { allowance: Some(Box::new(left)), ..invalid }
         } else {
-            Problem::beyond(lane.name(), left)
+            Problem::beyond(class.name(), left)
         }
     })
 }
 
-/// Operations in their order, each as it was read.
+/// Operations in order, each parsed or refused.
 type Operations = Vec<Result<Operation, Problem>>;
 
-/// Reads the operations, of which each may be wrong in its own way, and whether they are only to
-/// be tried.
+/// Parses the operations, each of which may be bad on its own, and whether this is a dry run.
 fn read(call: &Call) -> Result<(Operations, Option<bool>), Problem> {
     if call.query.is_none()
         && let Some(read) =
             members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {
                 "place" => OrderForm::read_from(plain).map(|order| Ok(Operation::Place(order))),
-                "cancel" => names(plain).and_then(cancel).map(Ok),
+                "cancel" => names(plain).and_then(cancel_by).map(Ok),
                 _ => None,
             })
     {
@@ -352,7 +353,7 @@ fn read(call: &Call) -> Result<(Operations, Option<bool>), Problem> {
     Ok((operations.into_iter().map(Operation::read).collect(), dry_run))
 }
 
-/// Reads the array; what stands in it is each operation's own.
+/// Reads the array; its elements are parsed one by one later.
 fn operations<'a>(faults: &mut Faults, field: &str, json: Json<'a>) -> Option<Vec<Json<'a>>> {
     let elements = array(faults, field, json, OPERATIONS_MAX)?;
     if elements.is_empty() {
@@ -375,7 +376,7 @@ impl Operation {
             let mut fields = Fields::open(faults, field, json)?;
             let names = names(&mut Noting { faults, fields: &mut fields });
             fields.close(faults);
-            let cancel = cancel(names?);
+            let cancel = cancel_by(names?);
             if cancel.is_none() {
                 let detail = "must have either orderId or clientOrderId";
                 faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
@@ -395,7 +396,7 @@ impl Operation {
     }
 }
 
-/// By what an order to be cancelled is named.
+/// The ids by which an order to cancel is named.
 type Names = (Option<OrderId>, Option<Token>);
 
 fn names(members: &mut impl Members) -> Option<Names> {
@@ -404,8 +405,8 @@ fn names(members: &mut impl Members) -> Option<Names> {
     order.zip(name)
 }
 
-/// Named by one of them.
-fn cancel(names: Names) -> Option<Operation> {
+/// A cancel by exactly one of them.
+fn cancel_by(names: Names) -> Option<Operation> {
     match names {
         (Some(order), None) => Some(Operation::Cancel(order)),
         (None, Some(name)) => Some(Operation::CancelNamed(name)),

@@ -1,4 +1,4 @@
-//! The body of a request, read under the bounds of its size and time.
+//! Reads request bodies within limits of size and time.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -15,18 +15,18 @@ use super::media;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::routes::BodyRule;
 
-/// How long a body that nobody reads is waited for. Clients that send it do so right behind the
-/// head; a stranger who does not must not hold his connection for long.
+/// How long to wait for a body that no endpoint reads. Clients send it right after the head; one
+/// that does not must not hold its connection for long.
 const UNREAD_WAIT: Duration = Duration::from_secs(1);
 
-/// What reading a body may fail with.
+/// Error of reading a body.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads a body as its rule says.
+/// Reads a body according to its rule.
 ///
 /// # Errors
-/// It is missing or there is one where there must be none, it is no JSON by its head, or it is too
-/// large, too slow or cut off.
+/// The body is missing, or present where none is allowed; its headers do not announce JSON; or it
+/// is too large, too slow or incomplete.
 pub async fn take_body<B>(
     headers: &HeaderMap,
     rule: BodyRule,
@@ -70,8 +70,8 @@ where
     }
 }
 
-/// A body on its way, and how far it was read: hyper's own says of one that came in pieces neither
-/// that it has ended nor that it broke off.
+/// An incoming body that tracks how much of it was read: hyper's body, if it came in several
+/// frames, reports neither its end nor that it broke off.
 pub struct IncomingBody<'a, B> {
     body: Pin<&'a mut B>,
     read: Read,
@@ -86,37 +86,37 @@ enum Read {
 }
 
 impl<'a, B: Body<Data = Bytes>> IncomingBody<'a, B> {
-    /// A body of which nothing was read.
+    /// Wraps a body that was not read yet.
     pub fn new(body: Pin<&'a mut B>) -> IncomingBody<'a, B> {
         let read = if body.is_end_stream() { Read::Whole } else { Read::Nothing };
         IncomingBody { body, read }
     }
 
-    /// Whether nothing of it is left.
+    /// Whether it was read to its end.
     pub fn is_whole(&self) -> bool {
         self.read == Read::Whole
     }
 
-    /// Reads what nobody took and forgets it, so that the connection can go on: an answer may be
-    /// ready before the body has come, and whoever closes then loses the client's next request too.
-    /// False where that would be too much, or takes too long; then the connection must be closed.
+    /// Reads and discards the rest, so that the connection can be kept: the answer may be ready
+    /// before the body has arrived, and closing then would lose the client's next request too.
+    /// False if the rest is too large or too slow; then the connection must be closed.
     pub async fn drain(&mut self, headers: &HeaderMap, limits: &Limits) -> bool {
         let max = limits.body_bytes_max;
         match self.read {
             Read::Whole => return true,
             Read::Broken => return false,
-            // Whoever asks first whether to send it has sent nothing, and need not.
+            // A client that sent `Expect` has sent no body yet, and need not.
             Read::Nothing if headers.contains_key(header::EXPECT) => return false,
             Read::Nothing | Read::Some => {}
         }
         if self.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
             return false;
         }
-        let mut forgetting = pin!(forgotten(self, max));
-        let came = poll_fn(|cx| Poll::Ready(forgetting.as_mut().poll(cx))).await;
+        let mut discarding = pin!(discard(self, max));
+        let came = poll_fn(|cx| Poll::Ready(discarding.as_mut().poll(cx))).await;
         match came {
             Poll::Ready(whole) => whole,
-            Poll::Pending => tokio::time::timeout(UNREAD_WAIT, forgetting).await.unwrap_or(false),
+            Poll::Pending => tokio::time::timeout(UNREAD_WAIT, discarding).await.unwrap_or(false),
         }
     }
 }
@@ -148,8 +148,8 @@ impl<B: Body<Data = Bytes>> Body for IncomingBody<'_, B> {
     }
 }
 
-/// Reads a body to its end; false where it has more bytes than that, or breaks off.
-async fn forgotten<B: Body<Data = Bytes> + Unpin>(body: &mut B, max: usize) -> bool {
+/// Discards a body to its end; false if it has more than `max` bytes or breaks off.
+async fn discard<B: Body<Data = Bytes> + Unpin>(body: &mut B, max: usize) -> bool {
     let mut left = max;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else { return false };
@@ -166,15 +166,15 @@ fn bad_body(code: FieldCode, detail: &'static str) -> Problem {
     Problem::invalid(vec![FieldError { field: "body".to_owned(), code, detail: detail.into() }])
 }
 
-/// A whole body, or `None` when its time is over.
+/// The whole body, or `None` after the timeout.
 async fn whole<B>(body: Limited<B>, wait: Duration) -> Option<Result<Bytes, BodyError>>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BodyError>,
 {
     let mut body = pin!(body);
-    // Mostly it has come with its head, in one piece and with its length announced: then no clock
-    // is needed, nor any other room.
+    // Usually the body arrived with its head, in one frame of announced length: then neither a
+    // timer nor another buffer is needed.
     let first = match poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await {
         Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
         Poll::Ready(Some(Err(error))) => return Some(Err(error)),
@@ -202,8 +202,8 @@ mod tests {
 
     use super::*;
 
-    /// A body that comes in pieces, before some of which it has to be waited for; an error where
-    /// it breaks off. As hyper's, it is over after that, and not all say that they have ended.
+    /// A body of several frames, some of them delayed, with an error where it breaks off. Like
+    /// hyper's, it is over after that, and may not report its end.
     struct Script {
         pieces: VecDeque<(bool, Result<Frame<Bytes>, &'static str>)>,
         says_so: bool,
@@ -248,8 +248,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Whatever the pieces, however long they are in coming: all of them in their order, or why
-        /// not, and never a part of them.
+        /// Whatever the frames and delays: the result is all of them in order, or the error, never
+        /// a part.
         #[test]
         fn a_body_is_taken_whole_or_not_at_all(
             pieces in proptest::collection::vec((any::<bool>(), 0_usize..20), 0..5),

@@ -1,4 +1,4 @@
-//! The depth of an outcome's book, now and at any earlier moment (interface 4.4, semantics 8).
+//! The depth of an outcome's order book, now and at any past moment (interface 4.4, semantics 8).
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use super::reply::Reply;
 use super::response_cache::DepthKey;
 use super::wire::depth::{BookLevels, DepthJson, dated};
 use super::wire::print::printed;
-use crate::engine::clock;
 use crate::engine::past::Moment;
 use crate::exchange::Exchange;
 use crate::exchange::catalogue::Outcome;
@@ -18,14 +17,14 @@ use crate::exchange::ids::{MarketId, MarketNo};
 use crate::exchange::reject::Reject;
 use crate::projection::depth::Level;
 
-/// Levels of each side where none are asked (interface 4.4).
+/// Levels per side if none are given (interface 4.4).
 const LEVELS_STANDARD: usize = 10;
-/// Most levels of each side (interface 4.4).
+/// Most levels per side (interface 4.4).
 const LEVELS_MAX: usize = 50;
-/// Bytes that the levels asked for mostly take: room for them is taken at once.
+/// Initial buffer capacity for a book.
 const BOOK_BYTES_USUAL: usize = 2048;
 
-/// Which book, and how much of it.
+/// The requested book.
 struct Asked {
     market: MarketId,
     outcome: Outcome,
@@ -61,8 +60,8 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
         let kept = call.shared.caches.books.find(book, changed);
         let found = kept.ok_or_else(|| (book, changed, levels()));
-        // The snapshot is taken now, and never before the last thing it shows.
-        Ok((found, clock::now().max(view.time())))
+        // The timestamp is now, but never before the last record shown.
+        Ok((found, call.engine.now().max(view.time())))
     })?;
     let text = match book {
         Ok(text) => text,
@@ -75,13 +74,13 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
     Ok(Reply::json(sequence, dated(&text, time).into()))
 }
 
-/// The best levels of a book, in print but for the moment.
+/// The best levels of a book as JSON, without the timestamp.
 fn printed_book(asked: &Asked, levels: &BookLevels) -> Result<Vec<u8>, Problem> {
     let book = DepthJson::of(asked.market, asked.outcome, levels);
     Ok(printed(&book, BOOK_BYTES_USUAL)?)
 }
 
-/// The snapshot of a past moment is that of the record it shows, whenever it is taken.
+/// A past book has the timestamp of the record it shows.
 async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Problem> {
     let (_, market) = call.look(|view| Ok(public_market(view, asked.market)?.no))?;
     let levels = asked.levels;
@@ -95,7 +94,7 @@ async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Proble
     Ok(Reply::json(sequence, dated(&printed_book(&asked, &book)?, time).into()))
 }
 
-/// The best levels of a market; nothing if the public could not see it then.
+/// The best levels of a market; `None` if it was not public then.
 fn book_of(exchange: &Exchange, market: MarketNo, levels: usize) -> Option<BookLevels> {
     let market = exchange.market(market).filter(|market| market.status.public())?;
     let side = |direction| {

@@ -1,6 +1,6 @@
-//! How large the texts of the catalogue may be, so that every record that carries them fits the
-//! journal with room to spare, and how long lists are. These bounds shape no outcome: the journal
-//! does not hold them.
+//! Bounds on the texts of the catalogue, so that every record with such texts fits the journal with
+//! room to spare, and on the lengths of lists. They do not affect results: the journal does not
+//! store them.
 
 use super::parse::URL_BYTES_MAX;
 
@@ -19,17 +19,19 @@ pub const CATEGORIES_MAX: usize = 16;
 /// Longest dispute window: a year.
 pub const DISPUTE_WINDOW_SECONDS_MAX: u32 = 365 * 24 * 60 * 60;
 
-/// Revoked keys that a list shows, the newest of them: keys come and go without end, those in force
-/// are few (a user makes 32 at most, and who gives more is an operator).
+/// Revoked keys that a list shows, newest first to be kept: the number of revoked keys is
+/// unbounded, while those in force are few (at most 32 created by the user, more only by an
+/// operator).
 ///
-/// What bounds the other lists: a page has its `limit`; orders without pages, and what a mass
-/// cancel cancelled, the orders that a user may have open; candles their range; a batch its
-/// operations. Categories and the markets of one event are made by operators, one request each.
+/// The other lists are bounded as follows: a page by its `limit`; orders without pages, and the
+/// result of a mass cancel, by the open orders a user may have; candles by their range; a batch by
+/// its operations. Categories and the markets of an event are created by operators, one per
+/// request.
 pub const REVOKED_KEYS_SHOWN: usize = 1000;
 
-/// Room for a record of texts; `journal/block.rs` sees to it that the journal has it.
+/// Space for a record with texts; `journal/block.rs` guarantees that the journal has it.
 const TEXTS_BYTES_MAX: usize = 48 * 1024;
-/// Room left for numbers, lengths and the record's head.
+/// Space for numbers, lengths and the record's header.
 const OVERHEAD_BYTES: usize = 1024;
 const LANGUAGES: usize = 3;
 

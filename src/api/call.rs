@@ -1,4 +1,5 @@
-//! One request that passed the door: who calls, with what, and how to reach the exchange.
+//! A request that passed the door: its caller, its input, and access to the exchange. Endpoints get
+//! one.
 
 use std::sync::Arc;
 
@@ -29,23 +30,23 @@ use crate::projection::ReadModel;
 use crate::projection::catalogue::MarketRow;
 use crate::projection::responses::StoredResponse;
 
-/// What came of a command, now or when it was carried out before.
+/// The outcome of a command, executed now or by an earlier request.
 #[derive(Debug)]
 pub struct Written<T> {
-    /// The record that carried it out.
+    /// The record of the command.
     pub sequence: Sequence,
-    /// Whether that was an earlier one.
+    /// Whether an earlier request wrote that record.
     pub replayed: bool,
     /// What the answer shows.
     pub shown: T,
 }
 
 impl<T> Written<T> {
-    /// The same with what is to be shown of it.
+    /// Maps what the answer shows.
     ///
     /// # Errors
     /// That of `show`.
-    pub fn told<U, E: Into<Problem>>(
+    pub fn try_map<U, E: Into<Problem>>(
         self,
         show: impl FnOnce(T) -> Result<U, E>,
     ) -> Result<Written<U>, Problem> {
@@ -53,23 +54,23 @@ impl<T> Written<T> {
         Ok(Written { sequence, replayed, shown: show(shown).map_err(Into::into)? })
     }
 
-    /// The answer that says this.
-    pub fn saying(&self, content: &impl Serialize) -> Result<Reply, Problem> {
+    /// The 200 answer with this content.
+    pub fn reply(&self, content: &impl Serialize) -> Result<Reply, Problem> {
         Ok(Reply::ok(self.sequence, content)?.replayed(self.replayed))
     }
 
-    /// The answer to a creation.
+    /// The 201 answer to a creation.
     pub fn created(&self, path: String, content: &impl Serialize) -> Result<Reply, Problem> {
         Ok(Reply::created(self.sequence, path, content)?.replayed(self.replayed))
     }
 }
 
-/// A command that was handed in.
+/// A submitted command.
 #[derive(Debug)]
 pub struct Writing<T>(Asking<Option<T>>);
 
 impl<T> Writing<T> {
-    /// Waits for what comes of it. A refusal is a problem.
+    /// Waits for the outcome. A refusal is a problem.
     pub async fn came(self) -> Result<Written<T>, Problem> {
         let (answer, seen) = self.0.came().await?;
         let (sequence, replayed) = match answer.effects() {
@@ -83,43 +84,43 @@ impl<T> Writing<T> {
     }
 }
 
-/// What is made of a repetition where none can be asked for: nothing.
+/// The `again` of commands that cannot be repeated under a key.
 pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
     None
 }
 
-/// What stands behind the door for all requests.
+/// State shared by all requests.
 #[derive(Debug)]
 pub struct SharedState {
-    /// What is remembered of keys.
+    /// Rate limits and last use of keys.
     pub keyring: Keyring,
-    /// What is kept in print.
+    /// Cached answers.
     pub caches: ResponseCaches,
-    /// What is known of keys and markets.
+    /// Cached lookups of keys and markets.
     pub directory: Directory,
-    /// What waits for readers of long lists.
+    /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
 }
 
 /// A request to an endpoint.
 #[derive(Clone)]
 pub struct Call {
-    /// Where commands go and readers read.
+    /// Takes commands and gives access to the read model.
     pub engine: Engine,
-    /// Who asks.
+    /// The authenticated caller.
     pub caller: Caller,
-    /// What all requests share.
+    /// State shared by all requests.
     pub shared: Arc<SharedState>,
-    /// The parts of the path that its template names.
+    /// The path parameters, by the names in the route's template.
     pub path: Vec<(String, String)>,
-    /// What follows the question mark.
+    /// The query string.
     pub query: Option<String>,
     /// The body; empty where none was sent.
     pub body: Bytes,
-    /// The key under which it is asked.
+    /// The idempotency key, if one was sent.
     pub once: Option<Box<IdempotencyKey>>,
-    /// The lane that the request itself drew on: that of its route, or, where nothing was left
-    /// there for [`Endpoint::Several`](super::routes::Endpoint::Several), the one of cancels.
+    /// The request class whose token the request itself took: that of its route, or cancels if no
+    /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
     pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
@@ -141,25 +142,26 @@ impl Call {
         if self.body.is_empty() { self.form() } else { self.form_with_body() }
     }
 
-    /// The past, as far as the caller may ask for it at once with others.
+    /// Access to past states; queries of non-operators are limited together.
     pub fn past(&self) -> Past {
         let past = self.engine.past();
         if self.caller.is_operator() { past.clone() } else { past.for_the_public() }
     }
 
-    /// A command as this request asks it: under its key, if it has one.
+    /// A command with this request's idempotency key, if it has one.
     pub fn asked(&self, command: Command) -> KeyedCommand {
         KeyedCommand { once: self.once.clone(), command }
     }
 
-    /// Has a command carried out that no repetition can be asked of. A refusal is a problem.
+    /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         accepted(self.engine.submit(command).await?)
     }
 
-    /// Has a command carried out, and looks at what it made before anything else can change it; if
-    /// it was carried out before, `again` makes the same of what was kept of that. Both run while
-    /// everybody waits: they take what the answer needs, and leave the printing.
+    /// Executes a command and calls `look` on its result before the next record is applied. If an
+    /// earlier request executed it, `again` builds the same from the stored response. Both run on
+    /// the matcher's thread under the read model's write lock: they must only copy what the answer
+    /// needs, and leave serialisation for later.
     pub async fn submit_and_look<T: Send + 'static>(
         &self,
         command: Command,
@@ -169,8 +171,8 @@ impl Call {
         self.ask_and_look(self.asked(command), look, again)?.came().await
     }
 
-    /// Has a command carried out and shows what it made: its rows as the record left them, whether
-    /// that was now or, for a repetition, the first time. `show` runs while everybody waits.
+    /// Executes a command and shows the rows that it changed as its record left them, whether that
+    /// was now or, for a repetition, earlier. `show` runs under the read model's write lock.
     pub async fn submit_and_show<T: Send + 'static>(
         &self,
         command: Command,
@@ -186,7 +188,7 @@ impl Call {
         Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
     }
 
-    /// The same without waiting: commands that are handed in together share a block.
+    /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
     pub fn ask_and_look<T: Send + 'static>(
         &self,
         asked: KeyedCommand,
@@ -197,8 +199,9 @@ impl Call {
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }
 
-    /// Reads at one moment: what `look` finds, and the last record it can have seen. `look` must
-    /// leave what is slow, such as printing, for later: writers wait meanwhile.
+    /// Calls `look` on one state of the read model; returns its result and that state's last
+    /// record. Slow work such as serialisation must wait until afterwards: the projector is blocked
+    /// meanwhile.
     pub fn look<T>(
         &self,
         look: impl FnOnce(&ReadModel) -> Result<T, Problem>,
@@ -212,7 +215,7 @@ impl Call {
     }
 }
 
-/// What there is to see of a record.
+/// What a record's result shows.
 fn seen<T>(
     view: &ReadModel,
     applied: &Applied<'_>,
@@ -221,14 +224,14 @@ fn seen<T>(
 ) -> Option<T> {
     match applied.effects {
         [Effect::Repeated { first }] => view.answers.of(*first).and_then(|kept| again(view, kept)),
-        // Nobody is shown more than why; and what was refused may be about an order that ended
-        // long ago, which is read from the disk while everybody waits.
+        // The caller only gets the reason. And a refused command may concern an order that ended
+        // long ago, which would be read from disk under the write lock.
         [Effect::Refused(_)] => None,
         _ => look(view, applied),
     }
 }
 
-/// An answer, if it is no refusal.
+/// Turns a refusal into a problem.
 pub fn accepted(answer: Answer) -> Result<Answer, Problem> {
     match answer.effects() {
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
@@ -236,7 +239,7 @@ pub fn accepted(answer: Answer) -> Result<Answer, Problem> {
     }
 }
 
-/// A market that the public may see.
+/// A public market.
 pub fn public_market(view: &ReadModel, id: MarketId) -> Result<&MarketRow, Problem> {
     let row = view.catalogue.market_no(id).and_then(|market| view.catalogue.market(market));
     row.filter(|row| row.status.public()).ok_or_else(|| Problem::of(Reject::MarketNotFound))
@@ -269,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_refused_is_looked_at_by_nobody() {
+    fn a_refused_command_is_not_looked_at() {
         let view = ReadModel::new();
         let looked = |effects: &[Effect]| {
             let applied = Applied { sequence: Sequence::new(1), time: view.time(), effects };
@@ -277,7 +280,7 @@ mod tests {
         };
         assert!(looked(&[]));
         assert!(!looked(&[Effect::Refused(Reject::OrderNotOpen)]));
-        // Nothing was kept of the first.
+        // No response was stored for the first one.
         assert!(!looked(&[Effect::Repeated { first: Sequence::ZERO }]));
     }
 }

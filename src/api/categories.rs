@@ -1,4 +1,4 @@
-//! Categories as everyone sees them.
+//! Categories, as all callers see them.
 
 use super::call::Call;
 use super::parse;
@@ -7,7 +7,8 @@ use super::reply::Reply;
 use super::wire::catalogue::{CategoriesJson, CategoryJson};
 use crate::exchange::reject::Reject;
 
-/// `GET /categories/public/list`: all of them; operators make them by hand, so they stay few.
+/// `GET /categories/public/list`: all of them, without pages; operators create them one by one, so
+/// they are few.
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, categories) = call.look(|view| {

@@ -1,6 +1,6 @@
-//! Places: how many connections there may be at once, and which of them yield when all are taken.
-//! A connection that has never sent a request with a good key may be anybody's: it gives its place
-//! to the next that comes, the oldest first. One that has keeps its place.
+//! Connection slots: bound the number of open connections. When all are taken, a new connection
+//! evicts the oldest one that has never sent a request with a valid key, since anybody can open
+//! such a connection. An authenticated connection keeps its slot.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,58 +10,63 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// All places.
+/// All slots of the server.
 pub struct ConnectionSlots {
     free: Arc<Semaphore>,
     count: usize,
-    /// Those of whom no good key may have come yet, the oldest first. At most two a place.
-    unheard: VecDeque<Weak<ConnectionSlot>>,
+    /// Connections that may still be unauthenticated, oldest first; at most two per slot.
+    unauthenticated: VecDeque<Weak<ConnectionSlot>>,
 }
 
-/// A place that was taken.
+/// A slot that was granted.
 pub struct Granted {
-    /// The place, which is free again once this is gone.
-    pub place: Arc<ConnectionSlot>,
-    /// Comes when another takes it; fails once a good key came.
-    pub given: Receiver<()>,
+    /// The slot; it is free again when the last clone is dropped.
+    pub slot: Arc<ConnectionSlot>,
+    /// Resolves when the slot is evicted; fails once the connection is authenticated.
+    pub evicted: Receiver<()>,
 }
 
-/// A connection's place.
+/// The slot of one connection.
 pub struct ConnectionSlot {
-    heard: AtomicBool,
+    authenticated: AtomicBool,
     state: Mutex<State>,
 }
 
 enum State {
-    Unheard(OwnedSemaphorePermit, Sender<()>),
-    Heard { _permit: OwnedSemaphorePermit },
-    Given,
+    Unauthenticated(OwnedSemaphorePermit, Sender<()>),
+    Authenticated { _permit: OwnedSemaphorePermit },
+    Evicted,
 }
 
 impl ConnectionSlots {
-    /// So many places, all free.
+    /// `count` slots, all free.
     pub fn new(count: usize) -> ConnectionSlots {
-        ConnectionSlots { free: Arc::new(Semaphore::new(count)), count, unheard: VecDeque::new() }
+        ConnectionSlots {
+            free: Arc::new(Semaphore::new(count)),
+            count,
+            unauthenticated: VecDeque::new(),
+        }
     }
 
-    /// A place for a new connection: a free one, or that of the oldest which never had a good key.
+    /// A slot for a new connection: a free one, or that of the oldest unauthenticated connection.
+    /// `None` if all connections are authenticated.
     pub fn take(&mut self) -> Option<Granted> {
         let free = Arc::clone(&self.free).try_acquire_owned().ok();
-        let permit = free.or_else(|| self.given())?;
-        let (tells, given) = channel();
-        let state = Mutex::new(State::Unheard(permit, tells));
-        let place = Arc::new(ConnectionSlot { heard: AtomicBool::new(false), state });
-        if self.unheard.len() >= self.count.saturating_mul(2) {
-            self.unheard
-                .retain(|place| place.upgrade().is_some_and(|place| !place.is_authenticated()));
+        let permit = free.or_else(|| self.evict_oldest())?;
+        let (evict, evicted) = channel();
+        let state = Mutex::new(State::Unauthenticated(permit, evict));
+        let slot = Arc::new(ConnectionSlot { authenticated: AtomicBool::new(false), state });
+        if self.unauthenticated.len() >= self.count.saturating_mul(2) {
+            self.unauthenticated
+                .retain(|slot| slot.upgrade().is_some_and(|slot| !slot.is_authenticated()));
         }
-        self.unheard.push_back(Arc::downgrade(&place));
-        Some(Granted { place, given })
+        self.unauthenticated.push_back(Arc::downgrade(&slot));
+        Some(Granted { slot, evicted })
     }
 
-    fn given(&mut self) -> Option<OwnedSemaphorePermit> {
-        while let Some(oldest) = self.unheard.pop_front() {
-            if let Some(permit) = oldest.upgrade().and_then(|place| place.evict()) {
+    fn evict_oldest(&mut self) -> Option<OwnedSemaphorePermit> {
+        while let Some(oldest) = self.unauthenticated.pop_front() {
+            if let Some(permit) = oldest.upgrade().and_then(|slot| slot.evict()) {
                 return Some(permit);
             }
         }
@@ -70,38 +75,39 @@ impl ConnectionSlots {
 }
 
 impl ConnectionSlot {
-    /// Whether the place is given away: the connection is about to be closed.
+    /// Whether the slot was evicted: the connection is about to be closed.
     pub fn is_evicted(&self) -> bool {
-        !self.is_authenticated() && matches!(*self.state.lock(), State::Given)
+        !self.is_authenticated() && matches!(*self.state.lock(), State::Evicted)
     }
 
-    /// Notes that a good key came: the connection keeps its place. False if that is given already.
+    /// Marks the connection as authenticated, so that it keeps its slot. False if it was evicted
+    /// already.
     pub fn authenticate(&self) -> bool {
         if self.is_authenticated() {
             return true;
         }
         let mut state = self.state.lock();
-        *state = match std::mem::replace(&mut *state, State::Given) {
-            State::Given => return false,
-            State::Unheard(permit, _) => State::Heard { _permit: permit },
-            heard @ State::Heard { .. } => heard,
+        *state = match std::mem::replace(&mut *state, State::Evicted) {
+            State::Evicted => return false,
+            State::Unauthenticated(permit, _) => State::Authenticated { _permit: permit },
+            authenticated @ State::Authenticated { .. } => authenticated,
         };
-        self.heard.store(true, Ordering::Relaxed);
+        self.authenticated.store(true, Ordering::Relaxed);
         true
     }
 
-    /// Whether a good key has come.
+    /// Whether a valid key was received.
     pub fn is_authenticated(&self) -> bool {
-        self.heard.load(Ordering::Relaxed)
+        self.authenticated.load(Ordering::Relaxed)
     }
 
-    /// Gives the place away, unless a good key came.
+    /// Evicts the connection unless it is authenticated.
     fn evict(&self) -> Option<OwnedSemaphorePermit> {
         let mut state = self.state.lock();
-        match std::mem::replace(&mut *state, State::Given) {
-            State::Unheard(permit, tells) => {
-                // It may be ending by itself.
-                tells.send(()).unwrap_or_default();
+        match std::mem::replace(&mut *state, State::Evicted) {
+            State::Unauthenticated(permit, evict) => {
+                // The receiver is gone if the connection is ending on its own.
+                evict.send(()).unwrap_or_default();
                 Some(permit)
             }
             kept => {
@@ -117,39 +123,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_that_was_never_heard_yields() {
-        let mut places = ConnectionSlots::new(3);
-        let mut first = places.take().unwrap();
-        let mut second = places.take().unwrap();
-        let mut third = places.take().unwrap();
-        assert!(first.place.authenticate() && first.place.authenticate());
-        let fourth = places.take().unwrap();
-        assert!(first.given.try_recv().is_err() && third.given.try_recv().is_err());
-        assert_eq!(second.given.try_recv(), Ok(()));
-        assert!(!second.place.authenticate(), "it has no place any more");
-        assert!(third.place.authenticate() && fourth.place.authenticate());
-        assert!(places.take().is_none(), "all were heard");
+    fn the_oldest_unauthenticated_connection_is_evicted() {
+        let mut slots = ConnectionSlots::new(3);
+        let mut first = slots.take().unwrap();
+        let mut second = slots.take().unwrap();
+        let mut third = slots.take().unwrap();
+        assert!(first.slot.authenticate() && first.slot.authenticate());
+        let fourth = slots.take().unwrap();
+        assert!(first.evicted.try_recv().is_err() && third.evicted.try_recv().is_err());
+        assert_eq!(second.evicted.try_recv(), Ok(()));
+        assert!(!second.slot.authenticate(), "it has no slot any more");
+        assert!(third.slot.authenticate() && fourth.slot.authenticate());
+        assert!(slots.take().is_none(), "all were authenticated");
         drop(second);
-        assert!(places.take().is_none(), "its place was given");
+        assert!(slots.take().is_none(), "its slot was evicted");
         drop(first);
-        assert!(places.take().is_some());
+        assert!(slots.take().is_some());
     }
 
     #[test]
-    fn what_is_remembered_of_connections_is_bounded() {
-        let mut places = ConnectionSlots::new(4);
-        let silent = [places.take().unwrap(), places.take().unwrap()];
+    fn the_list_of_unauthenticated_connections_is_bounded() {
+        let mut slots = ConnectionSlots::new(4);
+        let silent = [slots.take().unwrap(), slots.take().unwrap()];
         for number in 0..1000 {
-            let taken = places.take().unwrap();
-            assert!(number % 2 == 0 || taken.place.authenticate());
-            assert!(places.unheard.len() <= 8);
+            let taken = slots.take().unwrap();
+            assert!(number % 2 == 0 || taken.slot.authenticate());
+            assert!(slots.unauthenticated.len() <= 8);
         }
-        let kept = [places.take().unwrap(), places.take().unwrap()];
-        assert!(kept.iter().all(|taken| taken.place.authenticate()));
+        let kept = [slots.take().unwrap(), slots.take().unwrap()];
+        assert!(kept.iter().all(|taken| taken.slot.authenticate()));
         let mut last = Vec::new();
         for mut silent in silent {
-            last.push(places.take().unwrap());
-            assert_eq!(silent.given.try_recv(), Ok(()));
+            last.push(slots.take().unwrap());
+            assert_eq!(silent.evicted.try_recv(), Ok(()));
         }
     }
 }

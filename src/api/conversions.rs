@@ -1,5 +1,5 @@
-//! Conversion: the caller's no contracts of several markets of an event, exchanged for what they
-//! are worth together.
+//! Conversion: exchanges the caller's no contracts of several markets of an event for their joint
+//! worth.
 
 use super::call::{Call, event_no, public_market};
 use super::events::{Drafts, markets_of};
@@ -26,7 +26,7 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, (event, markets)) = call.look(|view| {
         let event = event_no(view, id)?;
-        // An event that nobody may see is told from none by nothing.
+        // An event without public markets is answered like one that does not exist.
         let row = view.catalogue.event(event);
         row.filter(|row| !markets_of(view, row, Drafts::Hidden).is_empty())
             .ok_or_else(|| Problem::of(Reject::EventNotFound))?;
@@ -41,7 +41,7 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }
 
 /// Reads at least one market id, none twice.

@@ -1,7 +1,7 @@
-//! Cursors: pages of lists that grow at their newest end only. A cursor names the last thing that
-//! was shown, so nothing is shown twice or left out while new things arrive, and a page deep in a
-//! long list costs as much as the first; only in lists of one market or of one order, newer things
-//! are passed over at a few nanoseconds each.
+//! Cursors: pages of lists that grow at their newest end only. A cursor names the last row shown,
+//! so nothing is repeated or skipped while new rows arrive, and a deep page costs as much as the
+//! first. Only in lists of one market or one order are newer rows skipped, at a few nanoseconds
+//! each.
 
 use super::form::Form;
 use super::page::{Page, PageRule};
@@ -9,21 +9,21 @@ use super::parse::{self, Fault};
 use super::problem::FieldCode;
 use super::wire::{CursorEcho, Paging, Text};
 
-/// The part of a list that was asked for: the newest things before one that was shown.
+/// The requested part of a list: the newest rows before the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CursorPage {
-    /// Largest number of things on it; at least 1.
+    /// Most rows on the page; at least 1.
     pub limit: u64,
-    /// What each thing's key must be below; `None` begins with the newest.
+    /// Exclusive upper bound of the rows' keys; `None` starts with the newest.
     before: Option<u64>,
 }
 
 impl CursorPage {
-    /// Reads `cursor` and `limit`. A cursor that is empty or missing begins with the newest.
+    /// Reads `cursor` and `limit`. An empty or missing cursor starts with the newest row.
     pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<CursorPage> {
         let before = form.query("cursor", |text| match text {
             "" => Ok(None),
-            // To clients it is opaque; a number that no list has reached shows the newest.
+            // Opaque to clients; a number beyond the list's end starts with the newest row.
             _ => parse::digits(text)
                 .map(Some)
                 .map_err(|_| Fault::invalid("is no cursor of this list")),
@@ -32,54 +32,54 @@ impl CursorPage {
         Some(CursorPage { limit: limit?.unwrap_or(rule.standard), before: before?.flatten() })
     }
 
-    /// The places of a list of this length that are before the cursor, newest first.
-    pub fn places(self, count: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+    /// The indexes of a list of this length that are before the cursor, newest first.
+    pub fn indexes(self, count: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
         let before = self.before.map(|key| usize::try_from(key).unwrap_or(usize::MAX));
         (0..before.map_or(count, |before| before.min(count))).rev()
     }
 
-    /// Takes this page out of a list, newest first, whose things have their places as keys.
+    /// Cuts this page out of a list, newest first, whose rows have their indexes as keys.
     ///
     /// # Errors
-    /// That of a thing which the page needs.
+    /// The error of a row on the page.
     pub fn cut_stored<T, E>(
         self,
         list: impl ExactSizeIterator<Item = Result<T, E>>,
     ) -> Result<(Vec<T>, CursorEcho), E> {
         let total = list.len();
-        let newer = total.saturating_sub(self.places(total).len());
-        let keys = self.places(total).map(|place| place as u64);
-        let (things, next) = self.cut(keys.zip(list.skip(newer)));
-        Ok((things.into_iter().collect::<Result<_, E>>()?, next))
+        let newer = total.saturating_sub(self.indexes(total).len());
+        let keys = self.indexes(total).map(|index| index as u64);
+        let (rows, next) = self.cut(keys.zip(list.skip(newer)));
+        Ok((rows.into_iter().collect::<Result<_, E>>()?, next))
     }
 
-    /// What a key must be below; the largest number where there is no cursor.
+    /// The exclusive upper bound of keys; the largest number if there is no cursor.
     pub fn before(self) -> u64 {
         self.before.unwrap_or(u64::MAX)
     }
 
-    /// As many things as the page takes, and the one that tells whether there are more.
+    /// The rows of a page, and one more that shows whether there are further ones.
     pub fn one_more(self) -> usize {
         usize::try_from(self.limit).unwrap_or(usize::MAX).saturating_add(1)
     }
 
-    /// Takes this page out of the things before the cursor, each with its key, newest first.
+    /// Cuts this page out of the rows before the cursor, each with its key, newest first.
     pub fn cut<T>(self, list: impl Iterator<Item = (u64, T)>) -> (Vec<T>, CursorEcho) {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let (mut page, mut shown, mut has_more) = (Vec::new(), None, false);
-        for (key, thing) in list {
+        for (key, row) in list {
             if page.len() == limit {
                 has_more = true;
                 break;
             }
             shown = Some(Text(key));
-            page.push(thing);
+            page.push(row);
         }
         (page, CursorEcho { has_more, next_cursor: shown.filter(|_| has_more) })
     }
 }
 
-/// The part of a list that is read by offset or, for those who ask with a cursor, by cursor.
+/// A page by offset or by cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EitherPage {
     /// By offset.
@@ -89,7 +89,7 @@ pub enum EitherPage {
 }
 
 impl EitherPage {
-    /// Reads `cursor` and `limit` where there is a cursor, be it an empty one; else `limit` and
+    /// Reads `cursor` and `limit` if a cursor is given, even an empty one; else `limit` and
     /// `offset`.
     pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<EitherPage> {
         if !form.asks("cursor") {
@@ -102,8 +102,8 @@ impl EitherPage {
         offset.and(page).map(EitherPage::Cursor)
     }
 
-    /// Takes this page out of a list, newest first, whose length is known, without walking the
-    /// rest. By cursor, the echo's offset is how many newer things there are by now.
+    /// Cuts this page out of a list of known length, newest first, without walking the rest. By
+    /// cursor, the echoed offset is the number of newer rows by now.
     pub fn cut_known<T>(
         self,
         list: impl Iterator<Item = T>,
@@ -118,10 +118,10 @@ impl EitherPage {
         };
         let older = usize::try_from(page.before()).unwrap_or(usize::MAX).min(total);
         let newer = total - older;
-        let keys = page.places(total).map(|place| place as u64);
-        let (things, next) = page.cut(keys.zip(list.skip(newer)));
+        let keys = page.indexes(total).map(|index| index as u64);
+        let (rows, next) = page.cut(keys.zip(list.skip(newer)));
         let paging = Paging { total: total as u64, limit: page.limit, offset: newer as u64 };
-        (things, paging, Some(next))
+        (rows, paging, Some(next))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     /// A page of a list of numbers, and the cursor of the next one.
     fn page(query: &str, count: usize) -> (Vec<usize>, Option<u64>) {
         let page = read(query).unwrap();
-        let (shown, echo) = page.cut(page.places(count).map(|place| (place as u64, place)));
+        let (shown, echo) = page.cut(page.indexes(count).map(|index| (index as u64, index)));
         assert_eq!(echo.has_more, echo.next_cursor.is_some());
         (shown, echo.next_cursor.map(|Text(key)| key))
     }
@@ -159,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_thing_that_the_page_needs_can_fail_it() {
+    fn only_a_row_on_the_page_can_fail_it() {
         let cut = |query: &str| {
-            // The third of five cannot be had.
-            let list = (0..5).rev().map(|place| if place == 2 { Err(place) } else { Ok(place) });
+            // The third of five rows fails.
+            let list = (0..5).rev().map(|index| if index == 2 { Err(index) } else { Ok(index) });
             let cut = read(query).unwrap().cut_stored(list);
-            cut.map(|(things, echo)| (things, echo.next_cursor.map(|Text(key)| key)))
+            cut.map(|(rows, echo)| (rows, echo.next_cursor.map(|Text(key)| key)))
         };
         assert_eq!(cut(""), Ok((vec![4, 3], Some(3))));
         assert_eq!(cut("limit=3"), Err(2));
@@ -191,8 +191,8 @@ mod tests {
             form.finish(page).map_err(|p| p.errors.len())
         };
         let cut = |query: &str| {
-            let (things, paging, next) = read(query).unwrap().cut_known((0..5).rev(), 5);
-            (things, paging.offset, next.map(|next| next.next_cursor.map(|Text(key)| key)))
+            let (rows, paging, next) = read(query).unwrap().cut_known((0..5).rev(), 5);
+            (rows, paging.offset, next.map(|next| next.next_cursor.map(|Text(key)| key)))
         };
         assert_eq!(cut("offset=1"), (vec![3, 2], 1, None));
         assert_eq!(cut("cursor="), (vec![4, 3], 0, Some(Some(3))));

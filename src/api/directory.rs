@@ -1,14 +1,14 @@
-//! What every request asks for and hardly ever changes: whose a key is, and which market an id
-//! means. Kept here, so that whoever only hands a command in need not wait for whoever folds.
+//! A cache of lookups that every request needs and that rarely change: the holder of a key, and the
+//! market of an id. With it, a request that only submits commands need not wait for the projector.
 
 use super::response_cache::{CacheKey, VersionedCache};
 use crate::exchange::command::{KeyHash, Role};
 use crate::exchange::ids::{KeyNo, MarketId, MarketNo, UserNo};
 use crate::exchange::units::Sequence;
 
-/// Keys that are kept: with more in use at once, some are looked up at every request.
+/// Slots for keys: with more keys in use, some are looked up for every request.
 const KEYS: usize = 8_192;
-/// Markets that are kept.
+/// Slots for markets.
 const MARKETS: usize = 4_096;
 
 /// Who holds a key.
@@ -22,7 +22,7 @@ pub struct Holder {
     pub role: Role,
 }
 
-/// What is kept: less than a megabyte.
+/// The cached lookups: less than a megabyte.
 #[derive(Debug)]
 pub struct Directory {
     holders: VersionedCache<KeyHash, Holder>,
@@ -36,19 +36,19 @@ impl Default for Directory {
 }
 
 impl Directory {
-    /// Who holds a key; what was kept before `changed`, the record that last gave or took away any
-    /// key, says nothing. `look` finds out.
+    /// The holder of a key. Entries older than `changed`, the last record that added or revoked any
+    /// key, are ignored. `look` reads the holder on a miss.
     pub fn holder<E>(
         &self,
         hash: KeyHash,
         changed: Sequence,
         look: impl FnOnce() -> Result<Holder, E>,
     ) -> Result<Holder, E> {
-        // A key that is not known is never kept: anybody can make up any number of them.
+        // Unknown keys are never cached: anybody can make up any number of them.
         self.holders.find_or(hash, changed, look)
     }
 
-    /// Which market an id means, which never changes. `look` finds out.
+    /// The market of an id, which never changes. `look` reads it on a miss.
     pub fn market<E>(
         &self,
         id: MarketId,
@@ -79,7 +79,7 @@ mod tests {
     const ANN: Holder = Holder { user: UserNo(1), key: KeyNo(1), role: Role::Trader };
     const BOB: Holder = Holder { user: UserNo(2), key: KeyNo(2), role: Role::Trader };
 
-    /// Two hashes of one place.
+    /// Two hashes with the same slot.
     const HASHES: [KeyHash; 2] = [KeyHash([7; 32]), {
         let mut hash = [7; 32];
         hash[31] = 8;

@@ -1,6 +1,6 @@
-//! `GET /docs`: the description of the interface as pages for people, drawn by Swagger UI in the
-//! browser from `/api/v1/openapi.json`. Everything they need is in this binary, and they are told
-//! to load nothing from anywhere else.
+//! `GET /docs`: the interface's documentation, rendered in the browser by Swagger UI from
+//! `/api/v1/openapi.json`. All files are embedded in the binary; the pages must not load anything
+//! from elsewhere.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -17,15 +17,15 @@ use super::reply::Reply;
 const PAGE: &str = include_str!("docs/page.html");
 const START: &str = include_str!("docs/start.js");
 
-static PAGE_PACKED: Kept = LazyLock::new(|| Packed::new(PAGE).ok());
-static START_PACKED: Kept = LazyLock::new(|| Packed::new(START).ok());
-static SCRIPT: Kept = LazyLock::new(|| Packed::new(unpacked("swagger-ui-bundle.js")?).ok());
-static STYLE: Kept = LazyLock::new(|| Packed::new(unpacked("swagger-ui.css")?).ok());
+static PAGE_PACKED: LazyFile = LazyLock::new(|| Packed::new(PAGE).ok());
+static START_PACKED: LazyFile = LazyLock::new(|| Packed::new(START).ok());
+static SCRIPT: LazyFile = LazyLock::new(|| Packed::new(unpacked("swagger-ui-bundle.js")?).ok());
+static STYLE: LazyFile = LazyLock::new(|| Packed::new(unpacked("swagger-ui.css")?).ok());
 
-/// A file as it is sent.
-type Kept = LazyLock<Option<Packed>>;
+/// A file, compressed on first use; `None` if it cannot be read.
+type LazyFile = LazyLock<Option<Packed>>;
 
-/// Largest file that is unpacked: some three times the largest there is.
+/// Largest file to decompress: about three times the largest that exists.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// `GET /docs`
@@ -48,7 +48,7 @@ pub fn style(door: &Door, head: &Parts) -> Result<Reply, Problem> {
     file(door, head, "text/css; charset=utf-8", &STYLE)
 }
 
-fn file(door: &Door, head: &Parts, media: &'static str, file: &Kept) -> Result<Reply, Problem> {
+fn file(door: &Door, head: &Parts, media: &'static str, file: &LazyFile) -> Result<Reply, Problem> {
     let file = file.as_ref().ok_or_else(|| Problem::internal("a page's file is not there"))?;
     Ok(file.reply(door.venue().sequence(), media, &head.headers))
 }
@@ -81,7 +81,7 @@ fn directory(zip: &[u8]) -> Option<&[u8]> {
     zip.get(number(zip.get(end..)?, 16, 4)?..)
 }
 
-/// A little-endian number of so many bytes.
+/// A little-endian number of `len` bytes.
 fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
     let digits = bytes.get(at..at + len)?;
     Some(digits.iter().rev().fold(0, |sum, digit| sum << 8 | usize::from(*digit)))

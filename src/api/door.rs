@@ -1,7 +1,7 @@
-//! The door: what every request passes on its way to an endpoint, in the order in which it may be
-//! turned back, and what every answer carries on its way out.
+//! The door: the checks that every request passes before its endpoint, in order, and the headers
+//! that every answer gets.
 //!
-//! The key comes before anything that would tell a stranger which paths exist (semantics 7).
+//! The key is checked before anything that would reveal which paths exist (semantics 7).
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,14 +51,13 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Headers that an answer usually has, those that hyper adds among them: room for them is taken at
-/// once.
+/// Initial capacity for an answer's headers, including those that hyper adds.
 const HEADERS_USUAL: usize = 10;
-/// Room for headers that is kept from a request to the next: a connection that once sent many must
-/// not hold it for ever.
+/// Largest header capacity reused for the next request: a connection that sent many headers must
+/// not hold the memory for ever.
 const HEADERS_KEPT_MAX: usize = 32;
 
-/// Takes requests in and lets answers out.
+/// Checks requests, calls their endpoints and completes their answers.
 pub struct Door {
     venue: Venue,
     routes: Routes,
@@ -68,7 +67,7 @@ pub struct Door {
     request_ids: RequestIds,
 }
 
-/// What is known of a request by the time it is answered, however far it came.
+/// What was found out about a request, however far it got.
 #[derive(Default)]
 struct Known<'a> {
     route: Option<&'a Route>,
@@ -76,38 +75,33 @@ struct Known<'a> {
 }
 
 impl Door {
-    /// A door to this venue.
+    /// A door for this venue.
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
-        let (keyring, untaken) = (Keyring::new(limits.rates), UnreadRows::new(limits.untaken));
-        let (printed, directory) = (ResponseCaches::default(), Directory::default());
-        let behind = Arc::new(SharedState {
-            keyring,
-            caches: printed,
-            directory,
-            unread: Arc::new(untaken),
-        });
+        let (keyring, unread) = (Keyring::new(limits.rates), UnreadRows::new(limits.untaken));
+        let (caches, directory) = (ResponseCaches::default(), Directory::default());
+        let shared = Arc::new(SharedState { keyring, caches, directory, unread: Arc::new(unread) });
         let request_ids = RequestIds::from_now();
-        Ok(Door { venue, routes, limits, shared: behind, traffic, request_ids })
+        Ok(Door { venue, routes, limits, shared, traffic, request_ids })
     }
 
-    /// What passed.
+    /// Counts of requests and connections.
     pub const fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// What may be asked.
+    /// The table of routes.
     pub const fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The venue behind it.
+    /// The venue.
     pub const fn venue(&self) -> &Venue {
         &self.venue
     }
 
-    /// Answers a request, whatever happens.
+    /// Answers a request, even if its endpoint panics.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<Content>
     where
         B: Body<Data = Bytes>,
@@ -120,22 +114,22 @@ impl Door {
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
-        let attended = {
-            // Pinned here: it is large, and would be copied to wherever it went.
-            let attending = pin!(self.attend(&head, &mut body, &mut known, id, began));
-            caught(attending).await
+        let dispatched = {
+            // Pin it in place: the future is large, and moving it would copy it.
+            let dispatching = pin!(self.dispatch(&head, &mut body, &mut known, id, began));
+            caught(dispatching).await
         };
-        let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
+        let outcome = dispatched.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
-        let (goes_on, waited) = self.go_on(closes, &head.headers, body).await;
-        let (method, headers) = (head.method, emptied(head.headers));
+        let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
+        let (method, headers) = (head.method, reuse_headers(head.headers));
         let mut response = self.respond(outcome, known.allowance, id.as_str(), headers);
-        if !goes_on {
+        if !keeps_open {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
         let response = if takes_gzip { packing::packed(response).await } else { response };
         let status = response.status().as_u16();
-        // How long a client is waited for to no end is not how long an answer takes.
+        // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
         self.traffic.count(known.route, status, began);
         tracing::debug!(
@@ -149,17 +143,18 @@ impl Door {
         response
     }
 
-    /// What a connection is told for which there is no place.
-    pub fn no_place(&self) -> Response<Bytes> {
+    /// The answer to a connection for which no slot is free.
+    pub fn no_slot(&self) -> Response<Bytes> {
         self.traffic.turn_away();
         let detail = "too many connections are open; nothing was accepted";
         let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
         let id = id.as_str();
-        marked(failure(&problem, self.venue.sequence(), id, HeaderMap::new()), None, id)
+        complete(failure(&problem, self.venue.sequence(), id, HeaderMap::new()), None, id)
     }
 
-    /// Sees to what nobody read of a body; whether the connection goes on, and how long that took.
-    async fn go_on<B>(
+    /// Drains the unread part of a body; returns whether the connection is kept, and how long it
+    /// took.
+    async fn drain_body<B>(
         &self,
         closes: bool,
         headers: &HeaderMap,
@@ -172,11 +167,11 @@ impl Door {
             return (true, Duration::ZERO);
         }
         let began = Instant::now();
-        let goes_on = !closes && body.drain(headers, &self.limits).await;
-        (goes_on, began.elapsed())
+        let keeps_open = !closes && body.drain(headers, &self.limits).await;
+        (keeps_open, began.elapsed())
     }
 
-    async fn attend<'a, B>(
+    async fn dispatch<'a, B>(
         &'a self,
         head: &Parts,
         body: &mut IncomingBody<'_, B>,
@@ -218,7 +213,7 @@ impl Door {
             let answered = self.ask(caller, found, head, body, id, drew).await;
             let drew = answered.as_ref().ok().and_then(|reply| reply.drew);
             if drew.is_some() || class == RequestClass::Writes && known.allowance.is_some() {
-                // Several commands in one request draw more than it was admitted for.
+                // The endpoint took more tokens than the request itself did.
                 let left = self.shared.keyring.look(&caller, drew.unwrap_or(class));
                 known.allowance = left.map(|(_, left)| left);
             }
@@ -264,8 +259,8 @@ impl Door {
             BodyRule::Absent if body.is_end_stream() => Bytes::new(),
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
-                // It may have been long in coming.
-                caller = auth::still(caller, &head.headers, &engine, &self.shared.directory)?;
+                // The body may have taken long: check the key again.
+                caller = auth::recheck(caller, &head.headers, &engine, &self.shared.directory)?;
                 body
             }
         };
@@ -276,7 +271,7 @@ impl Door {
         let call = Call { engine, caller, shared, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self, head),
-            // What was done must be told, however long it is.
+            // The result of a write must be sent, however long it is.
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
             }
@@ -284,7 +279,7 @@ impl Door {
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
         if let Some(rows) = reply.body.uncounted() {
-            reply.body.count(UnreadRows::hold(&self.shared.unread, user, rows)?);
+            reply.body.count(UnreadRows::reserve(&self.shared.unread, user, rows)?);
         }
         Ok(reply)
     }
@@ -307,12 +302,12 @@ impl Door {
                 failure(&problem, sequence, request_id, headers).map(Content::Whole)
             }
         };
-        marked(response, allowance, request_id)
+        complete(response, allowance, request_id)
     }
 }
 
-/// The answer with what all answers carry.
-fn marked<B>(
+/// Adds the headers that all answers have.
+fn complete<B>(
     mut response: Response<B>,
     allowance: Option<Allowance>,
     request_id: &str,
@@ -329,7 +324,7 @@ fn marked<B>(
 /// The result of a future, or `None` if it panicked.
 async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     poll_fn(|cx| {
-        // After a panic the future is never polled again, so nothing sees it half changed.
+        // After a panic the future is never polled again, so its broken state is not observed.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(poll) => poll.map(Some),
             Err(_) => Poll::Ready(None),
@@ -338,13 +333,13 @@ async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// Refuses a request for which the key's bucket held nothing.
+/// Refuses a request if the key's bucket had no token.
 fn refuse_beyond(allowance: Option<Allowance>, class: RequestClass) -> Result<(), Problem> {
     let refused = allowance.filter(|allowance| allowance.wait_seconds.is_some());
     refused.map_or(Ok(()), |allowance| Err(Problem::beyond(class.name(), allowance)))
 }
 
-/// Says what is left of the bucket that the request drew on.
+/// Sets the headers with the state of the bucket that was charged.
 fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
     headers.insert(RATE_LIMIT, number(allowance.limit.into()));
     headers.insert(RATE_REMAINING, number(allowance.remaining.into()));
@@ -354,7 +349,7 @@ fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
     }
 }
 
-/// A number as a header, in no more memory than it takes.
+/// A number as a header value, without excess capacity.
 fn number(value: u64) -> HeaderValue {
     const ZERO: HeaderValue = HeaderValue::from_static("0");
     match value {
@@ -367,7 +362,7 @@ fn number(value: u64) -> HeaderValue {
     }
 }
 
-/// Refuses a head that is larger than any that a client needs.
+/// Refuses a head that exceeds the limits.
 fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
     let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > limits.uri_bytes_max {
@@ -384,9 +379,9 @@ fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A request's headers as room for those of its answer, which hyper uses for the next request: so
-/// nothing is allocated for either.
-fn emptied(mut headers: HeaderMap) -> HeaderMap {
+/// Empties a request's headers and reserves space for those of its answer. hyper reuses the map for
+/// the next request, so nothing is allocated for either.
+fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
     if headers.capacity() > HEADERS_KEPT_MAX {
         return HeaderMap::with_capacity(HEADERS_USUAL);
     }
@@ -450,7 +445,7 @@ fn failure(
     response
 }
 
-/// Sets a header that is made of our own ids, paths and methods.
+/// Sets a header built from our own ids, paths and methods.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
@@ -464,7 +459,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_should_try_again_is_told_when() {
+    fn retryable_problems_have_retry_after() {
         use crate::exchange::reject::Reject;
         let waits = |kind: Kind| {
             let response =
@@ -473,7 +468,7 @@ mod tests {
         };
         for reject in Reject::ALL {
             let kind = Kind::Refused(reject);
-            // A bucket that is empty says of itself when it is not.
+            // An empty bucket sets `Retry-After` itself.
             let expected = kind.status() == hyper::StatusCode::TOO_MANY_REQUESTS;
             assert_eq!(waits(kind).is_some(), expected, "{kind:?}");
         }

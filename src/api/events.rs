@@ -1,4 +1,4 @@
-//! Events as everyone sees them: the list, one event (interface 4.2).
+//! Events, as all callers see them: the list, one event (interface 4.2).
 
 use super::call::{Call, event_no};
 use super::markets::{known_categories, shares_category};
@@ -15,7 +15,7 @@ use crate::projection::catalogue::{EventRow, MarketRow};
 /// Pages of events (interface 4.2).
 const EVENTS_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
 
-/// Which events the list keeps, and which markets inside them.
+/// The filters of the event list, for events and for markets in them.
 struct EventFilter {
     highlighted: Option<bool>,
     market_highlighted: Option<bool>,
@@ -23,7 +23,7 @@ struct EventFilter {
 }
 
 impl EventFilter {
-    /// Whether an event is shown.
+    /// Whether an event passes.
     fn keeps(&self, view: &ReadModel, event: &EventRow) -> bool {
         let Some(public) = view.catalogue.public_markets(event.no) else { return false };
         let flag = self.highlighted;
@@ -34,7 +34,7 @@ impl EventFilter {
         flagged && tagged && public.count(self.market_highlighted) > 0
     }
 
-    /// The markets with which it is shown.
+    /// The public markets of an event that pass.
     fn markets<'v>(&self, view: &'v ReadModel, event: &EventRow) -> Vec<&'v MarketRow> {
         let flag = self.market_highlighted;
         let mut markets = markets_of(view, event, Drafts::Hidden);
@@ -80,8 +80,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     Reply::list(sequence, events, "events", |all| &mut all.events)
 }
 
-/// `GET /events/{eventId}`. An operator finds events without public markets too, and drafts in
-/// them.
+/// `GET /events/{eventId}`. Operators also find events without public markets, and drafts in them.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("eventId", parse::event_id);

@@ -1,7 +1,8 @@
-//! Forms: the typed reading of a request's path, query and body that finds every bad field
-//! before it answers (semantics 7).
+//! Forms: parse a request's path, query and body into typed values, and collect every bad field
+//! before answering (semantics 7).
 //!
-//! A field is read by naming it and how to read it; `None` means that it was bad and is noted.
+//! A field is read by its name and a reader; `None` means that it was bad and the fault is
+//! recorded.
 //! [`Form::finish`] refuses what was never read, so that a typo does not become a default.
 
 use std::borrow::Cow;
@@ -11,10 +12,10 @@ use super::problem::{FieldCode, FieldError, Problem};
 use super::wire::json::Json;
 use crate::exchange::catalogue::Localized;
 
-/// Bad fields that are reported; a body of nothing but unknown fields has thousands, and nobody
-/// corrects more than this at a time.
+/// Most bad fields reported: a body can have thousands of unknown fields, and nobody corrects more
+/// than this at a time.
 const ERRORS_MAX: usize = 100;
-/// Bytes of an unknown field's name that are repeated in the answer.
+/// Most bytes of an unknown field's name repeated in the answer.
 const NAME_BYTES_MAX: usize = 64;
 
 /// The bad fields found so far.
@@ -22,7 +23,7 @@ const NAME_BYTES_MAX: usize = 64;
 pub struct Faults(Vec<FieldError>);
 
 impl Faults {
-    /// Notes a bad field.
+    /// Records a bad field.
     pub fn note(&mut self, field: &str, fault: Fault) {
         if self.0.len() < ERRORS_MAX {
             let Fault { code, detail } = fault;
@@ -30,7 +31,7 @@ impl Faults {
         }
     }
 
-    /// Notes the fault of a value that has one.
+    /// Returns the value, or records its fault.
     pub fn sift<T>(&mut self, field: &str, read: Read<T>) -> Option<T> {
         read.map_err(|fault| self.note(field, fault)).ok()
     }
@@ -40,18 +41,19 @@ impl Faults {
     }
 }
 
-/// The longest beginning of `name` that is repeated to the client.
+/// The longest prefix of `name` that is repeated to the client.
 fn shortened(name: &str) -> &str {
     let end = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
     end.and_then(|end| name.get(..end)).unwrap_or_default()
 }
 
-/// One JSON object of a body, of which each member is taken at most once.
+/// A JSON object of a body; each member is taken at most once.
 #[derive(Debug)]
 pub struct Fields<'a> {
     prefix: String,
     members: Vec<(Cow<'a, str>, Json<'a>)>,
-    /// The body was no object: noted once, so its members are not all missing too.
+    /// The body was not an object. This is recorded already, so its members are not reported
+    /// missing.
     broken: bool,
 }
 
@@ -87,7 +89,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A member's name as errors give it.
+    /// A member's full name, as errors show it.
     pub fn called<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.prefix.is_empty() {
             return Cow::Borrowed(name);
@@ -99,7 +101,7 @@ impl<'a> Fields<'a> {
         Fields { prefix: String::new(), members: Vec::new(), broken: false }
     }
 
-    /// Reads a member that may be absent.
+    /// Reads an optional member.
     pub fn optional<T>(
         &mut self,
         faults: &mut Faults,
@@ -119,7 +121,7 @@ impl<'a> Fields<'a> {
         reader(faults, &field, value).map(Some)
     }
 
-    /// Reads a member that must be there.
+    /// Reads a required member.
     pub fn required<T>(
         &mut self,
         faults: &mut Faults,
@@ -133,7 +135,7 @@ impl<'a> Fields<'a> {
         read
     }
 
-    /// Notes every member that nobody took.
+    /// Records every member that was not read as unknown.
     pub fn close(self, faults: &mut Faults) {
         for (name, _) in &self.members {
             let field = format!("{}{}", self.prefix, shortened(name));
@@ -142,7 +144,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A request's values, on their way to become typed.
+/// The values of a request that are still to be parsed.
 #[derive(Debug)]
 pub struct Form<'a> {
     /// The bad fields found so far.
@@ -150,16 +152,16 @@ pub struct Form<'a> {
     path: &'a [(String, String)],
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     body: Fields<'a>,
-    /// What is wrong with a field by the look of it, and is for somebody else to judge.
-    beside: Vec<(&'static str, Fault)>,
+    /// Faults that the exchange would find; reported only together with others.
+    exchange_faults: Vec<(&'static str, Fault)>,
 }
 
 impl<'a> Form<'a> {
     /// The form of a request without a body.
     pub fn new(path: &'a [(String, String)], query: Option<&'a str>) -> Form<'a> {
         let query = parameters(query.unwrap_or_default());
-        let (faults, body, beside) = (Faults::default(), Fields::none(), Vec::new());
-        Form { faults, path, query, body, beside }
+        let (faults, body, exchange_faults) = (Faults::default(), Fields::none(), Vec::new());
+        Form { faults, path, query, body, exchange_faults }
     }
 
     /// The form of a request whose body must be a JSON object.
@@ -173,7 +175,8 @@ impl<'a> Form<'a> {
         form
     }
 
-    /// The form of one object out of a body; errors name its members, and the whole of it `body`.
+    /// The form of one object inside a body; errors use the names of its members, and `body` for
+    /// the object itself.
     pub fn of_json(json: Json<'a>) -> Form<'a> {
         let mut form = Form::new(&[], None);
         form.body = Fields::of_json(&mut form.faults, json);
@@ -188,13 +191,13 @@ impl<'a> Form<'a> {
         reader(&mut self.faults, &mut self.body)
     }
 
-    /// Reads a part of the path.
+    /// Reads a path parameter.
     pub fn path<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Read<T>) -> Option<T> {
         let text = self.path.iter().find(|(part, _)| part == name).map(|(_, text)| text.as_str());
         self.faults.sift(name, parse(text.unwrap_or_default()))
     }
 
-    /// Reads a query parameter that may be absent.
+    /// Reads an optional query parameter.
     pub fn query<T>(
         &mut self,
         name: &str,
@@ -209,15 +212,18 @@ impl<'a> Form<'a> {
             self.faults.note(name, Fault::new(FieldCode::Repeated, "is given more than once"));
             return None;
         }
-        self.faults.sift(name, parse(&text)).map(Some)
+        // Decoding replaces bytes that are not UTF-8 by this character.
+        let undecodable = text.contains(char::REPLACEMENT_CHARACTER);
+        let read = if undecodable { Err(Fault::invalid("must be UTF-8")) } else { parse(&text) };
+        self.faults.sift(name, read).map(Some)
     }
 
-    /// Whether a query parameter was given that nobody has read yet.
+    /// Whether a query parameter was given and not read yet.
     pub fn asks(&self, name: &str) -> bool {
         self.query.iter().any(|(parameter, _)| parameter == name)
     }
 
-    /// Reads a query parameter that must be there.
+    /// Reads a required query parameter.
     pub fn query_required<T>(
         &mut self,
         name: &str,
@@ -230,7 +236,7 @@ impl<'a> Form<'a> {
         read
     }
 
-    /// Reads a field of the body that must be there.
+    /// Reads a required field of the body.
     pub fn field<T>(
         &mut self,
         name: &str,
@@ -239,7 +245,7 @@ impl<'a> Form<'a> {
         self.body.required(&mut self.faults, name, reader)
     }
 
-    /// Reads a field of the body that may be absent.
+    /// Reads an optional field of the body.
     pub fn field_optional<T>(
         &mut self,
         name: &str,
@@ -248,29 +254,29 @@ impl<'a> Form<'a> {
         self.body.optional(&mut self.faults, name, reader)
     }
 
-    /// Notes a fault that lies between fields.
+    /// Records a fault that concerns several fields.
     pub fn note(&mut self, field: &str, fault: Fault) {
         self.faults.note(field, fault);
     }
 
-    /// Notes what the exchange would refuse, were the rest right: it is named beside other faults,
-    /// so that whoever mends those need not come again for it, and alone is left to the exchange.
+    /// Records a fault that the exchange would find. It is reported together with other faults, so
+    /// that the client can correct all at a time; alone it is left to the exchange.
     pub fn note_beside(&mut self, field: &'static str, fault: Fault) {
-        self.beside.push((field, fault));
+        self.exchange_faults.push((field, fault));
     }
 
-    /// Notes that the body says nothing, where it must say at least one of several things.
+    /// Records that the body has none of several members of which at least one is required.
     pub fn note_nothing(&mut self, detail: &'static str) {
         if !self.body.broken {
             self.faults.note("body", Fault::new(FieldCode::Required, detail));
         }
     }
 
-    /// The value made of what was read, if nothing was bad and nothing is left over.
+    /// The value, if no field was bad and none is left over.
     pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
         let mut seen: Vec<Cow<'_, str>> = Vec::new();
         for (name, _) in self.query {
-            // Once each: a repeated unknown parameter is one typo.
+            // Report each name once: a repeated unknown parameter is one typo.
             if seen.len() < ERRORS_MAX && !seen.contains(&name) {
                 let fault = Fault::new(FieldCode::UnknownField, "is not a parameter of this path");
                 self.faults.note(&name, fault);
@@ -281,7 +287,7 @@ impl<'a> Form<'a> {
         match value {
             Some(value) if self.faults.0.is_empty() => Ok(value),
             _ => {
-                for (field, fault) in self.beside {
+                for (field, fault) in self.exchange_faults {
                     self.faults.note(field, fault);
                 }
                 Err(Problem::invalid(self.faults.0))
@@ -290,8 +296,8 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The parameters of a query. Nearly all are plain text, which is cut where the form's encoding
-/// would be decoded byte by byte.
+/// The parameters of a query. Nearly all are plain text and only need splitting; others are decoded
+/// as forms are.
 fn parameters(query: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     if query.contains(['%', '+']) {
         return form_urlencoded::parse(query.as_bytes()).collect();
@@ -344,7 +350,7 @@ pub fn integer_up_to<'a>(max: u32) -> impl FnOnce(&mut Faults, &str, Json<'a>) -
     }
 }
 
-/// A reader of arrays of at most `count_max` strings, none twice.
+/// A reader of arrays of at most `count_max` strings without repetitions.
 pub fn texts<'a, T: PartialEq>(
     parse: impl Fn(&str) -> Read<T>,
     count_max: usize,
@@ -421,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Reads a small form and returns its bad fields as `field CODE`, or the value.
+    /// Reads a small form; returns the value, or the bad fields as `field CODE`.
     fn read(path: &str, query: &str, body: &str) -> Result<(u8, Option<bool>), Vec<String>> {
         let path = [("marketId".to_owned(), path.to_owned())];
         let mut form = Form::with_body(&path, Some(query), body.as_bytes());

@@ -1,6 +1,6 @@
-//! Seats: places on the heap in which requests are attended, one after the other. What attends a
-//! request is large: it is made once for each seat and stays where it is, since to make it anew
-//! would be to copy it, and the allocator is slow with what is large.
+//! A pool of boxed futures that process requests. The future that handles a request is large, so
+//! the pool allocates it once and reuses it: creating it anew would copy it, and large
+//! allocations are slow. One pooled future handles one request at a time.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -9,39 +9,38 @@ use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
-/// Seats kept while nobody sits in them, each of between four and five kilobytes. A thread seldom
-/// attends to more at a time, and a larger crowd that came once is not paid for ever after.
-const SPARE_MAX: usize = 256;
+/// Idle futures kept, of four to five kilobytes each. A thread seldom handles more requests at a
+/// time, and a rare peak must not hold memory for ever.
+const IDLE_MAX: usize = 256;
 
-/// Seats for requests `Q` that are answered with `R`. Clones share those that are free.
-pub struct FuturePool<Q, R, F>(Arc<All<Q, R, F>>);
+/// A pool for requests `Q` with answers `R`. Clones share the idle futures.
+pub struct FuturePool<Q, R, F>(Arc<Shared<Q, R, F>>);
 
-/// What all clones share.
-struct All<Q, R, F> {
-    attend: Box<dyn Fn(RequestSlot<Q, R>) -> F + Send + Sync>,
-    spare: Mutex<Vec<PooledFuture<Q, R, F>>>,
+/// State shared by all clones.
+struct Shared<Q, R, F> {
+    handler: Box<dyn Fn(RequestSlot<Q, R>) -> F + Send + Sync>,
+    idle: Mutex<Vec<PooledFuture<Q, R, F>>>,
 }
 
-/// Where a request lies before whoever attends to it, and then its answer.
+/// Hands a request to its future and the answer back.
 pub struct RequestSlot<Q, R>(Arc<Mutex<SlotContents<Q, R>>>);
 
-/// What lies there: one of them or neither. Each has a room of its own, which is less to copy than
-/// one that both share.
+/// At most one of the two is set. Two fields are cheaper to move in and out of than one enum.
 struct SlotContents<Q, R> {
-    asked: Option<Q>,
+    request: Option<Q>,
     answered: Option<R>,
 }
 
-/// A place, and what attends there to whatever comes before it.
+/// A pooled future and the slot through which it gets requests.
 struct PooledFuture<Q, R, F> {
-    attending: Pin<Box<F>>,
-    desk: RequestSlot<Q, R>,
+    future: Pin<Box<F>>,
+    slot: RequestSlot<Q, R>,
 }
 
-/// A request in its seat.
+/// A request being processed; resolves to its answer.
 pub struct PooledCall<Q, R, F> {
-    seat: Option<PooledFuture<Q, R, F>>,
-    seats: FuturePool<Q, R, F>,
+    pooled: Option<PooledFuture<Q, R, F>>,
+    pool: FuturePool<Q, R, F>,
 }
 
 impl<Q, R, F> Clone for FuturePool<Q, R, F> {
@@ -57,12 +56,13 @@ impl<Q, R> Clone for RequestSlot<Q, R> {
 }
 
 impl<Q, R> RequestSlot<Q, R> {
-    /// The next request. Nobody is woken for it: whoever puts it here asks for its answer.
+    /// Waits for the next request. It is not woken for one: [`PooledCall`] polls it after storing
+    /// the request.
     pub async fn next(&self) -> Q {
-        poll_fn(|_| self.0.lock().asked.take().map_or(Poll::Pending, Poll::Ready)).await
+        poll_fn(|_| self.0.lock().request.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
-    /// Answers it.
+    /// Stores the answer to the request.
     pub fn answer(&self, answer: R) {
         self.0.lock().answered = Some(answer);
     }
@@ -73,29 +73,31 @@ impl<Q, R> RequestSlot<Q, R> {
 }
 
 impl<Q, R, F: Future<Output = ()>> FuturePool<Q, R, F> {
-    /// Seats in which `attend` takes requests from its desk and answers them, and never ends.
+    /// A pool whose futures `handler` creates. Such a future takes requests from its slot and
+    /// answers them, and must never end.
     pub fn new(
-        attend: impl Fn(RequestSlot<Q, R>) -> F + Send + Sync + 'static,
+        handler: impl Fn(RequestSlot<Q, R>) -> F + Send + Sync + 'static,
     ) -> FuturePool<Q, R, F> {
-        FuturePool(Arc::new(All { attend: Box::new(attend), spare: Mutex::new(Vec::new()) }))
+        FuturePool(Arc::new(Shared { handler: Box::new(handler), idle: Mutex::new(Vec::new()) }))
     }
 
-    /// Gives a request a seat, which it leaves with its answer.
-    pub fn seat(&self, request: Q) -> PooledCall<Q, R, F> {
-        let spare = self.0.spare.lock().pop();
-        let seat = spare.unwrap_or_else(|| {
-            let desk =
-                RequestSlot(Arc::new(Mutex::new(SlotContents { asked: None, answered: None })));
-            PooledFuture { attending: Box::pin((self.0.attend)(desk.clone())), desk }
+    /// Processes a request in an idle future, or in a new one. The future returns to the pool with
+    /// the answer; a call dropped before that drops its future too.
+    pub fn call(&self, request: Q) -> PooledCall<Q, R, F> {
+        let idle = self.0.idle.lock().pop();
+        let pooled = idle.unwrap_or_else(|| {
+            let slot =
+                RequestSlot(Arc::new(Mutex::new(SlotContents { request: None, answered: None })));
+            PooledFuture { future: Box::pin((self.0.handler)(slot.clone())), slot }
         });
-        seat.desk.0.lock().asked = Some(request);
-        PooledCall { seat: Some(seat), seats: self.clone() }
+        pooled.slot.0.lock().request = Some(request);
+        PooledCall { pooled: Some(pooled), pool: self.clone() }
     }
 
-    fn take_back(&self, seat: PooledFuture<Q, R, F>) {
-        let mut spare = self.0.spare.lock();
-        if spare.len() < SPARE_MAX {
-            spare.push(seat);
+    fn recycle(&self, pooled: PooledFuture<Q, R, F>) {
+        let mut idle = self.0.idle.lock();
+        if idle.len() < IDLE_MAX {
+            idle.push(pooled);
         }
     }
 }
@@ -104,13 +106,13 @@ impl<Q, R, F: Future<Output = ()>> Future for PooledCall<Q, R, F> {
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        // After its end a future is not polled.
-        let Some(seat) = &mut self.seat else { return Poll::Pending };
-        // It waits for the next request as it waits for anything else.
-        let (Poll::Ready(()) | Poll::Pending) = seat.attending.as_mut().poll(cx);
-        let Some(answer) = seat.desk.answered() else { return Poll::Pending };
-        if let Some(seat) = self.seat.take() {
-            self.seats.take_back(seat);
+        // A future is not polled after it has finished.
+        let Some(pooled) = &mut self.pooled else { return Poll::Pending };
+        // It never finishes: it is pending even when it waits for the next request.
+        let (Poll::Ready(()) | Poll::Pending) = pooled.future.as_mut().poll(cx);
+        let Some(answer) = pooled.slot.answered() else { return Poll::Pending };
+        if let Some(pooled) = self.pooled.take() {
+            self.pool.recycle(pooled);
         }
         Poll::Ready(answer)
     }
@@ -121,32 +123,32 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_seat_is_used_again_and_what_sat_in_it_is_gone() {
+    async fn a_future_is_reused_and_keeps_nothing_of_its_last_request() {
         let held = Arc::new(());
-        let seats =
-            FuturePool::new(|desk: RequestSlot<(usize, Arc<()>), (usize, usize)>| async move {
+        let pool =
+            FuturePool::new(|slot: RequestSlot<(usize, Arc<()>), (usize, usize)>| async move {
                 loop {
-                    let (number, held) = desk.next().await;
+                    let (number, held) = slot.next().await;
                     tokio::task::yield_now().await;
-                    desk.answer((number, Arc::strong_count(&held)));
+                    slot.answer((number, Arc::strong_count(&held)));
                 }
             });
-        let attend = |number: usize| seats.seat((number, Arc::clone(&held)));
+        let handler = |number: usize| pool.call((number, Arc::clone(&held)));
         let place =
-            |seated: &PooledCall<_, _, _>| seated.seat.as_ref().map(|s| Arc::as_ptr(&s.desk.0));
-        let (first, second) = (attend(1), attend(2));
+            |call: &PooledCall<_, _, _>| call.pooled.as_ref().map(|s| Arc::as_ptr(&s.slot.0));
+        let (first, second) = (handler(1), handler(2));
         let (one, two) = (place(&first), place(&second));
         assert_ne!(one, two);
         assert_eq!((first.await, Arc::strong_count(&held)), ((1, 3), 2));
-        let third = attend(3);
+        let third = handler(3);
         assert_eq!(place(&third), one);
         drop((second, third));
-        // Those that did not come to their end took their seats with them.
-        assert_eq!((seats.0.spare.lock().len(), Arc::strong_count(&held)), (0, 1));
-        let many: Vec<_> = (0..2 * SPARE_MAX).map(attend).collect();
+        // Calls that were dropped early have dropped their futures.
+        assert_eq!((pool.0.idle.lock().len(), Arc::strong_count(&held)), (0, 1));
+        let many: Vec<_> = (0..2 * IDLE_MAX).map(handler).collect();
         for (number, seated) in many.into_iter().enumerate() {
             assert_eq!(seated.await.0, number);
         }
-        assert_eq!(seats.0.spare.lock().len(), SPARE_MAX);
+        assert_eq!(pool.0.idle.lock().len(), IDLE_MAX);
     }
 }

@@ -1,5 +1,5 @@
-//! Idempotency keys: reading the header, and the hash that tells one request from another, however
-//! its JSON is laid out (semantics 8).
+//! Idempotency keys: reads the header, and hashes the request to tell repetitions from other
+//! requests, whatever the layout of their JSON (semantics 8).
 
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName};
@@ -13,12 +13,13 @@ use crate::exchange::ids::{Token, UserNo};
 
 /// The header that carries the key.
 pub const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
-/// Its name as people write it.
+/// Its name in error messages.
 const FIELD: &str = "Idempotency-Key";
 
-/// The key of a request, if it has one. Only a `POST` may have one. Where asking twice does no more
-/// than asking once, the header is ignored: clients send it with every request. A `PATCH` with one
-/// is refused, since its client expects what it does not get.
+/// The key of a request, if it has one. Only `POST` takes one. `GET`, `HEAD` and `DELETE` change
+/// nothing when repeated, so there the header is ignored: some clients send it with every request.
+/// Any other method with one, such as `PATCH`, is refused, since its client expects a guarantee
+/// that it would not get.
 pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Problem> {
     if matches!(*method, Method::GET | Method::HEAD | Method::DELETE) {
         return Ok(None);
@@ -41,7 +42,7 @@ pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Proble
     })
 }
 
-/// For what is done once by nature.
+/// Refuses a key on a request that has no effect when repeated.
 pub fn refuse(once: Option<&IdempotencyKey>) -> Result<(), Problem> {
     let detail = "is not taken here: asked a second time, this does nothing";
     once.map_or(Ok(()), |_| Err(bad(FieldCode::UnknownField, detail)))
@@ -51,7 +52,7 @@ fn bad(code: FieldCode, detail: &'static str) -> Problem {
     Problem::invalid(vec![FieldError { field: FIELD.to_owned(), code, detail: detail.into() }])
 }
 
-/// What a caller asks under a key.
+/// The idempotency key with its caller and the hash of target and body.
 pub fn once(caller: UserNo, key: Token, target: &str, body: &[u8]) -> IdempotencyKey {
     let mut hash = Sha256::new();
     mark(&mut hash, b'P', target.len());
@@ -64,13 +65,13 @@ pub fn once(caller: UserNo, key: Token, target: &str, body: &[u8]) -> Idempotenc
     IdempotencyKey { caller, key, part: 0, body: BodyHash(hash.finalize().into()) }
 }
 
-/// What kind of value follows, and how long it is.
+/// Hashes the kind and the length of the value that follows.
 fn mark(hash: &mut Sha256, kind: u8, count: usize) {
     hash.update([kind]);
     hash.update(u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes());
 }
 
-/// Members of objects in the order of their names: JSON has none.
+/// Hashes a value; members of objects are sorted by name, since JSON gives them no order.
 fn value(hash: &mut Sha256, json: &Json<'_>) {
     match json {
         Json::Null => mark(hash, b'N', 0),
@@ -79,7 +80,7 @@ fn value(hash: &mut Sha256, json: &Json<'_>) {
             mark(hash, b'I', 8);
             hash.update(value.to_le_bytes());
         }
-        // No field takes one, so the request is refused whatever it hashes to.
+        // No field takes such a number: the request is refused whatever its hash is.
         Json::OtherNumber => mark(hash, b'F', 0),
         Json::Text(text) => {
             mark(hash, b'T', text.len());

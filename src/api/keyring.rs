@@ -1,5 +1,5 @@
-//! What the door remembers of every key while the process runs: what is left of its buckets, and
-//! when it was last used. Nothing of it is journaled.
+//! Per-key state kept in memory while the process runs: rate limit buckets, and when the key was
+//! last used. None of it is journaled.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,16 +13,16 @@ use crate::exchange::ids::KeyNo;
 use crate::exchange::units::TimeMs;
 
 const MS_PER_MINUTE: i64 = 60_000;
-/// Keys in the first part of the table; each part has twice the one before.
-const FIRST_PART: usize = 256;
-/// Parts enough for every number a key can have.
-const PARTS: usize = 25;
+/// Keys in the first segment of the table; each segment is twice as long as the one before.
+const FIRST_SEGMENT: usize = 256;
+/// Enough segments for every possible key number.
+const SEGMENTS: usize = 25;
 
-/// Lanes that have a bucket.
+/// Request classes with a bucket.
 const LIMITED: [RequestClass; 3] =
     [RequestClass::Reads, RequestClass::Writes, RequestClass::Cancels];
 
-/// One key's.
+/// The state of one key.
 #[derive(Debug, Default)]
 struct KeyUse {
     reads: Bucket,
@@ -32,37 +32,37 @@ struct KeyUse {
     used: AtomicU32,
 }
 
-/// The table. It grows with the keys that are used and with nothing else; growing moves nothing,
-/// so nobody locks it.
+/// A table of keys by number. It grows only with the keys that are used; growing never moves
+/// entries, so it needs no lock.
 #[derive(Debug)]
 pub struct Keyring {
     rates: Rates,
     began: Instant,
-    parts: [OnceLock<Box<[KeyUse]>>; PARTS],
+    segments: [OnceLock<Box<[KeyUse]>>; SEGMENTS],
 }
 
 impl Keyring {
     /// An empty table under these limits.
     pub fn new(rates: Rates) -> Keyring {
-        Keyring { rates, began: Instant::now(), parts: std::array::from_fn(|_| OnceLock::new()) }
+        Keyring { rates, began: Instant::now(), segments: std::array::from_fn(|_| OnceLock::new()) }
     }
 
-    /// Notes that a key is used, and takes what its request costs now. `None`: there is no limit,
-    /// as for an operator, on whose key everybody waits.
-    pub fn admit(&self, caller: &Caller, lane: RequestClass, now: Instant) -> Option<Allowance> {
+    /// Records the use of a key and takes one token for its request. `None` if there is no limit.
+    /// Operators' keys have none, since the whole venue depends on them.
+    pub fn admit(&self, caller: &Caller, class: RequestClass, now: Instant) -> Option<Allowance> {
         let row = self.row(caller.key)?;
         let minute = clock::now().get() / MS_PER_MINUTE;
         row.used.store(u32::try_from(minute).unwrap_or(u32::MAX), Ordering::Relaxed);
-        let (rate, bucket) = (self.rates.of(lane)?, row.bucket(lane)?);
+        let (rate, bucket) = (self.rates.of(class)?, row.bucket(class)?);
         (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))
     }
 
-    /// Takes what several commands in one request cost: so many writes and so many cancels, all or
-    /// none, beside the one that the request itself `drew`.
+    /// Takes the tokens for several commands in one request: `writes` writes and `cancels` cancels,
+    /// all or none, besides the one token of class `drew` that the request itself took.
     ///
     /// # Errors
-    /// The lane that does not hold enough, what it holds, and when the request would be taken. It
-    /// is not free: what it drew itself stays taken.
+    /// The class with too few tokens, its state, and the wait until the request would be admitted.
+    /// The token that the request itself took is not returned.
     pub fn admit_several(
         &self,
         caller: &Caller,
@@ -74,18 +74,18 @@ impl Keyring {
             return Ok(());
         };
         let now = self.now();
-        let more = |lane, tokens: u32| tokens.saturating_sub(u32::from(drew == lane));
-        let limited = |lane| self.rates.of(lane).zip(row.bucket(lane));
-        let take = |lane, tokens| match (limited(lane), more(lane, tokens)) {
+        let more = |class, tokens: u32| tokens.saturating_sub(u32::from(drew == class));
+        let limited = |class| self.rates.of(class).zip(row.bucket(class));
+        let take = |class, tokens| match (limited(class), more(class, tokens)) {
             (None, _) | (_, 0) => Ok(()),
             (Some((rate, bucket)), more) => match bucket.take(rate, more, now).wait_seconds {
                 None => Ok(()),
-                // Whoever asks again needs the whole, since the request draws again.
-                Some(_) => Err((lane, bucket.wait_for(rate, tokens, now))),
+                // A retry takes the request's own token again, so it needs the whole amount.
+                Some(_) => Err((class, bucket.wait_for(rate, tokens, now))),
             },
         };
-        let give_back = |lane, tokens| {
-            if let Some((rate, bucket)) = limited(lane) {
+        let give_back = |class, tokens| {
+            if let Some((rate, bucket)) = limited(class) {
                 bucket.give_back(rate, tokens);
             }
         };
@@ -93,51 +93,51 @@ impl Keyring {
         take(RequestClass::Writes, writes).inspect_err(|_| {
             give_back(RequestClass::Cancels, more(RequestClass::Cancels, cancels));
         })?;
-        let for_nothing = match drew {
+        let unused = match drew {
             RequestClass::Writes => writes == 0,
             RequestClass::Cancels => cancels == 0,
             RequestClass::Reads | RequestClass::Probes => false,
         };
-        if for_nothing {
+        if unused {
             give_back(drew, 1);
         }
         Ok(())
     }
 
-    /// Has a key that a user made share what is left in the buckets of the key that made it: to
-    /// make keys must not be a way around their limits. One that an operator made begins full.
+    /// Splits the tokens of the key that created another one between the two, so that creating keys
+    /// does not evade the limits. A key created by an operator starts with full buckets.
     pub fn share(&self, maker: &Caller, made: KeyNo) {
         let Some((own, new)) = self.row(maker.key).zip(self.row(made)) else { return };
-        for lane in LIMITED.into_iter().filter(|_| !maker.is_operator()) {
+        for class in LIMITED.into_iter().filter(|_| !maker.is_operator()) {
             if let (Some(rate), Some(own), Some(new)) =
-                (self.rates.of(lane), own.bucket(lane), new.bucket(lane))
+                (self.rates.of(class), own.bucket(class), new.bucket(class))
             {
                 own.halve(rate, new, self.now());
             }
         }
     }
 
-    /// Has a key go on with the buckets of the one that it replaces.
+    /// Gives a key the buckets of the key that it replaces.
     pub fn inherit(&self, replaced: KeyNo, made: KeyNo) {
         let Some((old, new)) = self.row(replaced).zip(self.row(made)) else { return };
-        for lane in LIMITED {
-            if let (Some(old), Some(new)) = (old.bucket(lane), new.bucket(lane)) {
+        for class in LIMITED {
+            if let (Some(old), Some(new)) = (old.bucket(class), new.bucket(class)) {
                 new.replace(old);
             }
         }
     }
 
-    /// What is left in a lane, taking nothing; `None` where there is no limit.
-    pub fn look(&self, caller: &Caller, lane: RequestClass) -> Option<(u32, Allowance)> {
-        let (rate, row) = (self.rates.of(lane)?, self.row(caller.key)?);
-        let bucket = row.bucket(lane).filter(|_| !caller.is_operator())?;
+    /// The rate and state of a class's bucket, taking nothing; `None` if there is no limit.
+    pub fn look(&self, caller: &Caller, class: RequestClass) -> Option<(u32, Allowance)> {
+        let (rate, row) = (self.rates.of(class)?, self.row(caller.key)?);
+        let bucket = row.bucket(class).filter(|_| !caller.is_operator())?;
         Some((rate.per_second(), bucket.look(rate, self.now())))
     }
 
-    /// The minute in which a key was last used since the process began.
+    /// The minute in which a key was last used, since the process started.
     pub fn last_used(&self, key: KeyNo) -> Option<TimeMs> {
-        let (part, place) = place(key)?;
-        let minute = self.parts.get(part)?.get()?.get(place)?.used.load(Ordering::Relaxed);
+        let (segment, position) = position(key)?;
+        let minute = self.segments.get(segment)?.get()?.get(position)?.used.load(Ordering::Relaxed);
         let used = (minute > 0).then_some(i64::from(minute))?;
         TimeMs::new(used.checked_mul(MS_PER_MINUTE)?)
     }
@@ -152,15 +152,15 @@ impl Keyring {
     }
 
     fn row(&self, key: KeyNo) -> Option<&KeyUse> {
-        let (part, place) = place(key)?;
-        let empty = || (0..FIRST_PART << part).map(|_| KeyUse::default()).collect();
-        self.parts.get(part)?.get_or_init(empty).get(place)
+        let (segment, position) = position(key)?;
+        let empty = || (0..FIRST_SEGMENT << segment).map(|_| KeyUse::default()).collect();
+        self.segments.get(segment)?.get_or_init(empty).get(position)
     }
 }
 
 impl KeyUse {
-    const fn bucket(&self, lane: RequestClass) -> Option<&Bucket> {
-        match lane {
+    const fn bucket(&self, class: RequestClass) -> Option<&Bucket> {
+        match class {
             RequestClass::Reads => Some(&self.reads),
             RequestClass::Writes => Some(&self.writes),
             RequestClass::Cancels => Some(&self.cancels),
@@ -169,12 +169,12 @@ impl KeyUse {
     }
 }
 
-/// A key's part of the table and its place in it. Part `p` begins after `FIRST_PART` x (2^p - 1).
-fn place(key: KeyNo) -> Option<(usize, usize)> {
+/// A key's segment and its index there. Segment `p` starts at key `FIRST_SEGMENT` x (2^p - 1).
+fn position(key: KeyNo) -> Option<(usize, usize)> {
     let index = key.index();
-    let part = (index / FIRST_PART).checked_add(1)?.ilog2();
-    let before = FIRST_PART * ((1 << part) - 1);
-    Some((usize::try_from(part).ok()?, index.checked_sub(before)?))
+    let segment = (index / FIRST_SEGMENT).checked_add(1)?.ilog2();
+    let before = FIRST_SEGMENT * ((1 << segment) - 1);
+    Some((usize::try_from(segment).ok()?, index.checked_sub(before)?))
 }
 
 #[cfg(test)]
@@ -190,29 +190,33 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_own_place() {
+    fn every_key_has_its_own_position() {
         let last = u32::MAX as usize;
         let mut next = (0, 0);
         for key in 0..10_000 {
-            let (part, at) = place(KeyNo(key)).unwrap();
-            assert_eq!((part, at), next, "{key}");
-            next = if at + 1 == FIRST_PART << part { (part + 1, 0) } else { (part, at + 1) };
+            let (segment, at) = position(KeyNo(key)).unwrap();
+            assert_eq!((segment, at), next, "{key}");
+            next = if at + 1 == FIRST_SEGMENT << segment {
+                (segment + 1, 0)
+            } else {
+                (segment, at + 1)
+            };
         }
-        let (part, at) = place(KeyNo(u32::MAX)).unwrap();
-        assert!(part < PARTS && at < FIRST_PART << part, "{last}");
+        let (segment, at) = position(KeyNo(u32::MAX)).unwrap();
+        assert!(segment < SEGMENTS && at < FIRST_SEGMENT << segment, "{last}");
     }
 
     #[test]
-    fn keys_and_lanes_share_nothing_and_operators_have_no_limit() {
+    fn keys_and_classes_share_nothing_and_operators_have_no_limit() {
         let limit = "1:1".parse().unwrap();
         let keyring = Keyring::new(Rates { reads: limit, writes: limit, ..Rates::NONE });
         let (ann, bob) = (caller(3, Role::Trader), caller(700, Role::Trader));
         assert_eq!(keyring.last_used(ann.key), None);
-        let admit = |caller, lane| {
-            keyring.admit(caller, lane, Instant::now()).map(|left| left.wait_seconds)
+        let admit = |caller, class| {
+            keyring.admit(caller, class, Instant::now()).map(|left| left.wait_seconds)
         };
-        // A second is longer than these lines take; were it not, more would be admitted, and the
-        // refusal is tried in `rates` on a clock of its own.
+        // Assumes that these lines take less than a second; a slower run would admit more. `rates`
+        // tests refusals with its own clock.
         assert_eq!(admit(&ann, RequestClass::Reads), Some(None));
         assert_eq!(
             (admit(&ann, RequestClass::Writes), admit(&bob, RequestClass::Reads)),
@@ -222,30 +226,32 @@ mod tests {
             (admit(&ann, RequestClass::Cancels), admit(&ann, RequestClass::Probes)),
             (None, None)
         );
-        let desk = caller(4, Role::Operator);
+        let operator = caller(4, Role::Operator);
         assert_eq!(
-            (admit(&desk, RequestClass::Writes), keyring.look(&desk, RequestClass::Writes)),
+            (admit(&operator, RequestClass::Writes), keyring.look(&operator, RequestClass::Writes)),
             (None, None)
         );
         assert!(
             keyring.look(&ann, RequestClass::Reads).is_some_and(|(per_second, _)| per_second == 1)
         );
-        let used = [ann, bob, desk].map(|caller| keyring.last_used(caller.key).is_some());
+        let used = [ann, bob, operator].map(|caller| keyring.last_used(caller.key).is_some());
         assert_eq!((used, keyring.last_used(KeyNo(5))), ([true; 3], None));
     }
 
-    /// A write may come while a batch without one is read: then it needs no cancel.
+    /// A write token may refill while a batch without writes is read: then it needs no cancel
+    /// token.
     #[test]
-    fn what_a_batch_drew_for_nothing_is_given_back() {
+    fn tokens_that_a_batch_did_not_need_are_returned() {
         let limit = "1:5".parse().unwrap();
         let keyring = Keyring::new(Rates { writes: limit, cancels: limit, ..Rates::NONE });
-        for (lane, writes, cancels) in [(RequestClass::Cancels, 2, 0), (RequestClass::Writes, 0, 2)]
+        for (class, writes, cancels) in
+            [(RequestClass::Cancels, 2, 0), (RequestClass::Writes, 0, 2)]
         {
             let ann = caller(writes, Role::Trader);
-            assert!(keyring.admit(&ann, lane, Instant::now()).is_some());
-            assert_eq!(keyring.admit_several(&ann, writes, cancels, lane), Ok(()));
-            let left = keyring.look(&ann, lane).map(|(_, left)| left.remaining);
-            assert_eq!(left, Some(5), "{lane:?}");
+            assert!(keyring.admit(&ann, class, Instant::now()).is_some());
+            assert_eq!(keyring.admit_several(&ann, writes, cancels, class), Ok(()));
+            let left = keyring.look(&ann, class).map(|(_, left)| left.remaining);
+            assert_eq!(left, Some(5), "{class:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! API keys: drawn here from the system's secure randomness, known elsewhere only by their hash.
+//! API keys: generated here from the system's secure randomness; everything else knows only their
+//! hash.
 
 use std::fmt;
 
@@ -8,15 +9,15 @@ use subtle::{Choice, ConstantTimeEq};
 
 use crate::exchange::command::KeyHash;
 
-/// Random bytes in a key: 256 bits cannot be guessed, so a plain hash of it is safe to keep.
+/// Random bytes in a key: 256 bits cannot be guessed, so storing a plain hash is safe.
 const KEY_BYTES: usize = 32;
-/// How every key begins, so that people and secret scanners recognise one.
+/// Prefix of every key, so that people and secret scanners recognise one.
 const KEY_PREFIX: &str = "ook_";
-/// Largest key that is hashed; longer ones are no keys of ours.
+/// Largest key that is hashed; longer ones cannot be ours.
 pub const KEY_TEXT_BYTES_MAX: usize = 128;
 
-/// The label of the operator's key that the command line sets; it gives way when another is set,
-/// so no key made over the API may carry it.
+/// Label of the operator's key set at start. Setting another one revokes keys with this label, so
+/// no key created over the API may have it.
 pub const START_KEY_LABEL: &str = "set at start";
 
 /// The system gave no random bytes.
@@ -24,7 +25,7 @@ pub const START_KEY_LABEL: &str = "set at start";
 #[error("the system's secure randomness is not available")]
 pub struct NoRandomness;
 
-/// A new key. Its text is shown once, to whom it is for; it is in no log and no journal.
+/// A new key. Its text is shown once, to its owner, and is never logged or journaled.
 pub struct ApiKey(String);
 
 impl ApiKey {
@@ -40,7 +41,7 @@ impl ApiKey {
         &self.0
     }
 
-    /// What is journaled of it.
+    /// The hash that is journaled.
     pub fn hash(&self) -> KeyHash {
         hash(self.0.as_bytes())
     }
@@ -52,12 +53,12 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// The hash under which the venue knows a key's text.
+/// The hash of a key's text.
 pub fn hash(text: &[u8]) -> KeyHash {
     KeyHash(Sha256::digest(text).into())
 }
 
-/// Whether two hashes are the same, found out in the same time whatever they are.
+/// Compares two hashes in constant time.
 pub fn same(one: &KeyHash, other: &KeyHash) -> bool {
     let (ones, others) = (one.0.as_chunks().0.iter(), other.0.as_chunks().0.iter());
     let words = ones

@@ -1,5 +1,5 @@
-//! A glance at the read model, for whoever only hands commands in: mostly nobody has to look, and
-//! then nobody waits for whoever folds. Once somebody must, all look at one moment.
+//! A read model guard that is taken only when needed. Most placements need no read model, and then
+//! do not wait for the projector; once taken, all lookups of a request see one state.
 
 use std::cell::OnceCell;
 
@@ -10,25 +10,26 @@ use super::problem::Problem;
 use crate::exchange::ids::{MarketId, MarketNo, UserId, UserNo};
 use crate::projection::ReadModel;
 
-/// One request's glance.
+/// The lazily locked read model of one request.
 pub struct LazyView<'a> {
     call: &'a Call,
-    /// Held from the first look on: whoever folds waits for that.
+    /// Held from the first lookup on: the projector waits meanwhile.
     view: OnceCell<RwLockReadGuard<'a, ReadModel>>,
 }
 
 impl<'a> LazyView<'a> {
-    /// One that has not been taken yet.
+    /// Takes no lock yet.
     pub const fn of(call: &'a Call) -> LazyView<'a> {
         LazyView { call, view: OnceCell::new() }
     }
 
-    /// Who asks.
+    /// The user who sent the request.
     pub const fn caller(&self) -> UserNo {
         self.call.caller.user
     }
 
-    /// The number of a market that the public may see, as it may ever after.
+    /// The number of a public market. A market once public stays public, so it may come from the
+    /// directory's cache.
     pub fn market_no(&self, id: MarketId) -> Result<MarketNo, Problem> {
         let look = || self.look(|view| Ok(public_market(view, id)?.no));
         self.call.shared.directory.market(id, look)
@@ -39,7 +40,7 @@ impl<'a> LazyView<'a> {
         self.look(|view| user_no(view, id))
     }
 
-    /// The read model at this glance's moment.
+    /// The read model, locked on first use.
     pub fn view(&self) -> &ReadModel {
         self.view.get_or_init(|| self.call.engine.read())
     }

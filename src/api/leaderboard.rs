@@ -1,4 +1,4 @@
-//! Who has done best: by profit and loss realised, or by contracts traded.
+//! The leaderboard: users ranked by realised profit and loss, or by contracts traded.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,25 +11,24 @@ use super::reply::Reply;
 use super::response_cache::CacheKey;
 use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
-use crate::engine::clock;
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::projection::ReadModel;
 use crate::projection::performance::{Baseline, Day, Score};
 
 /// Pages of the leaderboard.
-const PLACES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
+const ENTRIES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
 
-/// What users are compared by.
+/// The ranking criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// Profit and loss realised.
+    /// Realised profit and loss.
     Pnl,
     /// Contracts traded.
     Volume,
 }
 
-/// Since when.
+/// The period that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
     /// Today, in UTC.
@@ -54,7 +53,7 @@ impl Period {
         ("all", Period::All),
     ];
 
-    /// Its first day.
+    /// The first day of the period.
     fn first(self, now: TimeMs) -> Day {
         let today = Day::of(now);
         match self {
@@ -66,7 +65,7 @@ impl Period {
     }
 }
 
-/// One of several things by its name, which the answer repeats.
+/// A reader of one of several values by name; the answer echoes the name.
 fn named<T: Copy>(
     all: &[(&'static str, T)],
     detail: &'static str,
@@ -77,7 +76,7 @@ fn named<T: Copy>(
     }
 }
 
-/// A page of a leaderboard.
+/// A page of a leaderboard; the key of its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Board {
     by: By,
@@ -85,7 +84,7 @@ pub struct Board {
     page: Page,
 }
 
-/// Who is on it, each with their rank, and its place.
+/// The users on a page with their ranks, and the paging echo.
 #[derive(Debug)]
 pub struct Ranked {
     places: Vec<(u64, (UserNo, Score))>,
@@ -108,7 +107,7 @@ impl CacheKey for Day {
 }
 
 impl Board {
-    /// What ranks: the better first, of equals the one who came to the venue first.
+    /// The sort key: the better score first; of equal scores, the older user.
     fn rank(self, (user, score): &(UserNo, Score)) -> impl Ord + use<> {
         let rank = match self.by {
             By::Pnl => (Some(score.realised), None),
@@ -117,10 +116,10 @@ impl Board {
         (Reverse(rank), *user)
     }
 
-    /// Of all, those who may be on the page, and how many there are: no more are held at a time
-    /// than twice what the page reaches to.
+    /// The scores that may be on the page, and the count of all. It holds at most twice as many as
+    /// the page reaches to.
     fn best(self, scores: impl Iterator<Item = (UserNo, Score)>) -> (Vec<(UserNo, Score)>, usize) {
-        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.places().end);
+        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.indexes().end);
         for score in scores {
             count = count.saturating_add(1);
             best.push(score);
@@ -132,7 +131,7 @@ impl Board {
         (best, count)
     }
 
-    /// The best in order.
+    /// Sorts the best scores and cuts the page.
     fn ranked(self, mut best: Vec<(UserNo, Score)>, count: usize) -> Ranked {
         best.sort_unstable_by_key(|score| self.rank(score));
         let (places, paging) = self.page.cut_known((1..).zip(best), count);
@@ -140,13 +139,13 @@ impl Board {
     }
 }
 
-/// What everybody had come to when a day began.
+/// The scores of all users at the start of a day.
 fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
-    // Until a record of that day or after it came, nobody has done anything since.
+    // Before the first record of that day, nothing has been scored in it.
     if day == Day::FIRST || Day::of(view.time()) < day {
         return Arc::new(Baseline::of_nothing(day));
     }
-    // No record changes it from then on: it is kept under none.
+    // Past scores never change, so the cached entry has no version.
     let baselines = &call.shared.caches.baselines;
     baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
         let baseline = Arc::new(view.performance.before(day));
@@ -155,25 +154,25 @@ fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
     })
 }
 
-/// `GET /leaderboard`: those who traded or realised something in the period.
+/// `GET /leaderboard`: the users who traded or realised something in the period.
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let by = form.query("by", named(&By::ALL, "must be pnl or volume"));
     let periods = named(&Period::ALL, "must be day, week, month or all");
     let period = form.query("period", periods);
-    let page = Page::read(&mut form, PLACES_PAGE);
+    let page = Page::read(&mut form, ENTRIES_PAGE);
     let ((by, period), page) = form.finish(by.zip(period).zip(page))?;
     let (by_name, by) = by.unwrap_or(("pnl", By::Pnl));
     let (period_name, period) = period.unwrap_or(("all", Period::All));
     let (sequence, (board, changed, found)) = call.look(|view| {
-        let now = clock::now().max(view.time());
+        let now = call.engine.now().max(view.time());
         let board = Board { by, first: period.first(now), page };
         let changed = view.changes.of_scores();
         let kept = call.shared.caches.boards.find(board, changed);
         let scores = || board.best(view.performance.since(&baseline(call, view, board.first)));
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;
-    // To sort everybody takes a while, in which nobody is to wait for the lock.
+    // Sorting takes a while, so it happens outside the lock.
     let ranked = found.unwrap_or_else(|(best, count)| {
         let ranked = Arc::new(board.ranked(best, count));
         call.shared.caches.boards.keep(board, changed, Arc::clone(&ranked));
@@ -198,7 +197,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_periods_begin_with_is_kept_in_different_places() {
+    fn baselines_of_all_periods_have_different_slots() {
         let now = TimeMs::new(1_800_000_000_000).unwrap();
         let firsts = Period::ALL.map(|(_, period)| period.first(now));
         let mut places: Vec<usize> = firsts
@@ -216,7 +215,7 @@ mod tests {
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
-        /// However few are held at a time, the page is that of all in order.
+        /// Whatever the bound on scores held, the page is that of the sorted whole.
         #[test]
         fn a_page_is_cut_out_of_all(
             gains in proptest::collection::vec((-3..3_i128, 0..3_u128), 0..60),
@@ -231,7 +230,7 @@ mod tests {
             let page = Page { limit: limit.into(), offset: offset.into() };
             let board = Board { by, first: Day::of(TimeMs::default()), page };
             let (best, count) = board.best(scores.iter().copied());
-            prop_assert!(best.len() < 2 * board.page.places().end);
+            prop_assert!(best.len() < 2 * board.page.indexes().end);
             let mut all = scores;
             match by {
                 By::Pnl => all.sort_by_key(|(_, score)| Reverse(score.realised)),

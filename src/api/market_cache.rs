@@ -1,6 +1,5 @@
-//! Markets in print: what a list shows of each, and whole pages of them, kept until they show
-//! something else. Lists of markets are what is read most, are long, and change little between two
-//! looks.
+//! Caches of serialised markets and of whole pages of them, valid until they would show something
+//! else. Market lists are read most, are long, and change little between two reads.
 
 use std::sync::Arc;
 
@@ -19,23 +18,22 @@ use crate::projection::ReadModel;
 use crate::projection::catalogue::MarketRow;
 use crate::projection::quote::Quote;
 
-/// Markets kept in print: some pages of each list that anybody reads. A market has its place by
-/// its number, and gives way to another of the same place.
-const PLACES: usize = 1024;
-/// Whole pages kept in print, of at most one piece of a list (16 KiB) each: the first ones that
-/// anybody reads. A page has its place by where it begins.
+/// Slots for markets: several pages of every list that is read. A market's slot follows from its
+/// number; it evicts another market there.
+const MARKETS: usize = 1024;
+/// Slots for whole pages of at most one piece of a list (16 KiB): the first pages of each list. A
+/// page's slot follows from its page number.
 const PAGES: usize = 16;
-/// Bytes that a market takes: room for them is taken at once.
+/// Initial buffer capacity for one market.
 const MARKET_BYTES_USUAL: usize = 1024;
 
-/// What a market is shown with in a list. All that is printed follows from it: categories are
-/// named once and for all.
+/// Everything that a list shows of a market and that can change; categories never do.
 #[derive(Debug, Clone)]
 pub struct MarketVersion {
     market: MarketNo,
     draft: Arc<MarketDraft>,
     status: MarketStatus,
-    /// Leads to the displayed probability.
+    /// Determines the displayed probability.
     quote: Quote,
 }
 
@@ -47,9 +45,10 @@ impl MarketVersion {
 }
 
 impl MarketVersion {
-    /// Whether a list shows the same of this market now.
-    fn is(&self, view: &ReadModel, row: &MarketRow) -> bool {
-        // A draft is never changed in place, and lives for as long as this holds it.
+    /// Whether a list would show the same for this market now.
+    fn matches(&self, view: &ReadModel, row: &MarketRow) -> bool {
+        // A draft is never modified in place, and it stays alive while this holds it, so comparing
+        // pointers is safe.
         self.market == row.no
             && Arc::ptr_eq(&self.draft, &row.draft)
             && self.status == row.status
@@ -57,44 +56,44 @@ impl MarketVersion {
     }
 }
 
-/// The markets in print.
+/// The cache of single markets.
 #[derive(Debug)]
 pub struct MarketJsonCache {
-    places: Box<[CacheSlot]>,
+    slots: Box<[CacheSlot]>,
 }
 
 type CacheSlot = Mutex<Option<(MarketVersion, Arc<[u8]>)>>;
 
 impl Default for MarketJsonCache {
     fn default() -> MarketJsonCache {
-        MarketJsonCache { places: (0..PLACES).map(|_| Mutex::default()).collect() }
+        MarketJsonCache { slots: (0..MARKETS).map(|_| Mutex::default()).collect() }
     }
 }
 
-/// A market on its way into a list.
+/// A market to be written into a list.
 #[derive(Debug)]
 pub enum CachedMarket {
-    /// In print.
+    /// Serialised already.
     Printed(Arc<[u8]>),
-    /// Still to be printed.
+    /// Still to be serialised.
     New(Box<New>),
 }
 
-/// A market that is not in print.
+/// A market that was not cached.
 #[derive(Debug)]
 pub struct New {
     market: MarketJson,
     shown: MarketVersion,
-    /// Where it is kept once it is printed.
+    /// The cache that gets it once it is serialised.
     printed: Arc<MarketJsonCache>,
 }
 
 impl MarketJsonCache {
-    /// A market as a list shows it now, in print if it shows what it showed last.
+    /// A market as a list shows it now; from the cache if it shows the same as last time.
     pub fn look(this: &Arc<MarketJsonCache>, view: &ReadModel, row: &MarketRow) -> CachedMarket {
-        let kept = this.place(row.no).and_then(|place| {
-            let kept = place.lock();
-            kept.as_ref().filter(|(of, _)| of.is(view, row)).map(|(_, text)| Arc::clone(text))
+        let kept = this.slot(row.no).and_then(|slot| {
+            let kept = slot.lock();
+            kept.as_ref().filter(|(of, _)| of.matches(view, row)).map(|(_, text)| Arc::clone(text))
         });
         kept.map_or_else(
             || {
@@ -107,51 +106,51 @@ impl MarketJsonCache {
     }
 
     fn keep(&self, shown: &MarketVersion, text: Arc<[u8]>) {
-        if let Some(place) = self.place(shown.market) {
-            *place.lock() = Some((shown.clone(), text));
+        if let Some(slot) = self.slot(shown.market) {
+            *slot.lock() = Some((shown.clone(), text));
         }
     }
 
-    fn place(&self, market: MarketNo) -> Option<&CacheSlot> {
-        self.places.get(market.index().checked_rem(self.places.len())?)
+    fn slot(&self, market: MarketNo) -> Option<&CacheSlot> {
+        self.slots.get(market.index().checked_rem(self.slots.len())?)
     }
 }
 
-/// A page of markets, which may be in print.
+/// A page of markets, cached or not.
 #[derive(Debug)]
 pub enum Found {
-    /// It is.
+    /// Serialised already.
     Printed(Bytes),
-    /// Its markets, and what they show.
+    /// The page's content for [`MarketPageCache::keep`], and its markets.
     New(PageShown, Vec<CachedMarket>),
 }
 
-/// All that a page of a list shows.
+/// Everything that a page of a list shows.
 #[derive(Debug)]
 pub struct PageShown {
     markets: Vec<MarketVersion>,
-    /// Its place.
+    /// Which page it is.
     pub paging: Paging,
 }
 
-/// Whole pages in print.
+/// The cache of whole pages, on top of that of single markets.
 #[derive(Debug, Default)]
 pub struct MarketPageCache {
-    places: [Mutex<Option<(PageShown, Bytes)>>; PAGES],
+    slots: [Mutex<Option<(PageShown, Bytes)>>; PAGES],
     markets: Arc<MarketJsonCache>,
 }
 
 impl MarketPageCache {
-    /// A page with these markets as it shows them now, in print if it showed the same last.
+    /// A page with these markets; from the cache if it shows the same as last time.
     pub fn look(&self, view: &ReadModel, rows: &[&MarketRow], paging: Paging) -> Found {
-        let kept = self.place(paging).and_then(|place| {
-            let kept = place.lock();
+        let kept = self.slot(paging).and_then(|slot| {
+            let kept = slot.lock();
             let same = |shown: &&(PageShown, Bytes)| {
                 let PageShown { markets, paging: of } = &shown.0;
                 let mut pairs = markets.iter().zip(rows);
                 *of == paging
                     && markets.len() == rows.len()
-                    && pairs.all(|(shown, row)| shown.is(view, row))
+                    && pairs.all(|(shown, row)| shown.matches(view, row))
             };
             kept.as_ref().filter(same).map(|(_, text)| text.clone())
         });
@@ -165,16 +164,16 @@ impl MarketPageCache {
         )
     }
 
-    /// Keeps a page that was printed.
+    /// Caches a serialised page.
     pub fn keep(&self, shown: PageShown, text: Bytes) {
-        if let Some(place) = self.place(shown.paging) {
-            *place.lock() = Some((shown, text));
+        if let Some(slot) = self.slot(shown.paging) {
+            *slot.lock() = Some((shown, text));
         }
     }
 
-    fn place(&self, paging: Paging) -> Option<&Mutex<Option<(PageShown, Bytes)>>> {
+    fn slot(&self, paging: Paging) -> Option<&Mutex<Option<(PageShown, Bytes)>>> {
         let page = paging.offset.checked_div(paging.limit)?;
-        self.places.get(usize::try_from(page).ok()?.checked_rem(PAGES)?)
+        self.slots.get(usize::try_from(page).ok()?.checked_rem(PAGES)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Markets as everyone sees them: the list, one market, its activity (interface 4.1, 4.3).
+//! Markets, as all callers see them: lists, one market, its activity (interface 4.1, 4.3).
 
 use super::call::{Call, market_no, public_market};
 use super::cursor::EitherPage;
@@ -22,7 +22,7 @@ pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above
 /// Pages of activity (interface 4.3).
 const ACTIVITY_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
 
-/// Which markets a list keeps.
+/// The filters of a market list.
 #[derive(Debug, Clone)]
 pub struct MarketFilter {
     highlighted: Option<bool>,
@@ -37,8 +37,8 @@ impl MarketFilter {
         Some(MarketFilter { highlighted: highlighted?, categories: categories? })
     }
 
-    /// How many public markets it keeps, of those that were found where they were looked for, and
-    /// these, newest publication first.
+    /// The public markets that pass, newest publication first, and their count; only those in
+    /// `found` if a search was made.
     fn listed<'v>(
         &self,
         view: &'v ReadModel,
@@ -49,7 +49,7 @@ impl MarketFilter {
         view.catalogue.markets_wanted(Wanted { highlighted, categories, found })
     }
 
-    /// The filter, with its categories as numbers, for markets that may be drafts.
+    /// The filter as a predicate for markets that may be drafts.
     pub fn resolve(&self, view: &ReadModel) -> impl Fn(&&MarketRow) -> bool + use<> {
         let highlighted = self.highlighted;
         let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
@@ -62,7 +62,7 @@ impl MarketFilter {
     }
 }
 
-/// The numbers of those categories that exist, each once; the others match nothing.
+/// The numbers of the categories that exist, without repetitions; unknown ones match nothing.
 pub fn known_categories(view: &ReadModel, ids: &[CategoryId]) -> Vec<CategoryNo> {
     let known = ids.iter().filter_map(|id| view.catalogue.category_no(*id));
     let mut numbers: Vec<CategoryNo> = known.collect();
@@ -90,7 +90,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     listed(call, sequence, found)
 }
 
-/// A page of markets, of which those not in print are printed as they are sent.
+/// Answers a page of markets from the cache, or serialises it and caches it if it fits one piece.
 fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Problem> {
     let (shown, markets) = match found {
         Found::Printed(text) => return Ok(Reply::json(sequence, text)),
@@ -104,7 +104,7 @@ fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Proble
     Ok(reply)
 }
 
-/// `GET /markets/search`: the public markets whose question has all the words, newest first.
+/// `GET /markets/search`: the public markets whose question contains all the words, newest first.
 pub fn search(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let words = form.query_required("q", parse::search_words);
@@ -120,7 +120,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     listed(call, sequence, found)
 }
 
-/// `GET /markets/{marketId}`. An operator finds drafts too.
+/// `GET /markets/{marketId}`. Operators also find drafts.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);

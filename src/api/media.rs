@@ -2,9 +2,11 @@
 
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue,
+    TRANSFER_ENCODING,
 };
 
-/// Whether one of the JSON types that answers have is acceptable. No `Accept` takes everything.
+/// Whether the client accepts one of the JSON types of answers. Without `Accept` it accepts
+/// everything.
 pub fn takes_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
     values.peek().is_none() || values.any(|value| value.to_str().is_ok_and(lists_json))
@@ -30,7 +32,7 @@ fn refuses(parameter: &str) -> bool {
     })
 }
 
-/// Whether answers may come in gzip: only where it is asked for by name.
+/// Whether the client accepts gzip: only if it asks for it by name.
 pub fn takes_gzip(headers: &HeaderMap) -> bool {
     let named = |coding: &str| {
         let mut parts = coding.split(';').map(str::trim);
@@ -45,15 +47,18 @@ pub fn takes_gzip(headers: &HeaderMap) -> bool {
 /// compressed.
 pub fn sends_json(headers: &HeaderMap) -> bool {
     let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    let chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
     headers.get_all(CONTENT_TYPE).iter().all(is_json)
         && headers.get_all(CONTENT_ENCODING).iter().all(plain)
+        // hyper takes the chunks apart and leaves any other coding in the body.
+        && headers.get_all(TRANSFER_ENCODING).iter().all(chunked)
 }
 
 fn is_json(value: &HeaderValue) -> bool {
     let Ok(value) = value.to_str() else { return false };
     let mut parts = value.split(';').map(str::trim);
     let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    // JSON is UTF-8; a client that says something else would be misread.
+    // JSON is UTF-8; a body in another charset would be misread.
     json && parts.all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         !name.eq_ignore_ascii_case("charset")
@@ -103,5 +108,7 @@ mod tests {
         assert!(!sends(&["application/json", "text/plain"]));
         assert!(sends_json(&headers(&CONTENT_ENCODING, &["identity"])));
         assert!(!sends_json(&headers(&CONTENT_ENCODING, &["gzip"])));
+        assert!(sends_json(&headers(&TRANSFER_ENCODING, &["Chunked"])));
+        assert!(!sends_json(&headers(&TRANSFER_ENCODING, &["gzip, chunked"])));
     }
 }

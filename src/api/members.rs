@@ -1,37 +1,37 @@
-//! Members of an object, read by name. Objects as nearly all clients write them, of strings and
-//! truth values under plain names, are read without a tree being built of them; whatever is
-//! written otherwise, or is wrong, is left to the forms, which say what is wrong with it.
+//! Reads an object's members by name. Objects as nearly all clients write them (strings and
+//! booleans, nothing escaped) are read without building a tree. Anything else, valid or not, yields
+//! `None` here and is read by [`Form`](super::form::Form), which reports what is wrong.
 
 use super::form::{Faults, Fields, boolean, text};
 use super::parse::{Fault, Read};
 use super::wire::plain::Scan;
 
-/// Members of a plain object: more than any that is read so has.
+/// Most members of a plain object: more than any object read this way has.
 const MEMBERS_MAX: usize = 16;
 
-/// What members are read from. `None` stands for what is wrong; each name is asked for once.
+/// A source of members. `None` stands for a bad member; each name is requested at most once.
 pub trait Members {
-    /// A string that may be absent.
+    /// An optional string.
     fn text<T>(&mut self, name: &'static str, parse: impl Fn(&str) -> Read<T>)
     -> Option<Option<T>>;
 
-    /// A string that must be there.
+    /// A required string.
     fn text_required<T>(
         &mut self,
         name: &'static str,
         parse: impl Fn(&str) -> Read<T>,
     ) -> Option<T>;
 
-    /// A truth value that may be absent.
+    /// An optional boolean.
     fn truth(&mut self, name: &'static str) -> Option<Option<bool>>;
 
-    /// Notes what is wrong with a member beyond its own form.
+    /// Records a fault of a member beyond its own syntax.
     fn note(&mut self, name: &'static str, fault: Fault);
 }
 
-/// The members of a form, which notes every fault.
+/// The members of a form, which records every fault.
 pub struct Noting<'f, 'a> {
-    /// Where faults go.
+    /// Collects the faults.
     pub faults: &'f mut Faults,
     /// The members.
     pub fields: &'f mut Fields<'a>,
@@ -63,26 +63,28 @@ impl Members for Noting<'_, '_> {
     }
 }
 
-/// The members of a plain object as they were written.
+/// The members of a plain object. It is reused for the next object of a list, which probably has
+/// the same layout.
 pub struct FlatObject<'a> {
-    /// The object's, and behind them those of the object before it: the next is likely to have the
-    /// same ones.
+    /// The first `count` are this object's; the rest are left from the object before, whose names
+    /// and values are guesses for the next one.
     members: [(&'a str, Value<'a>); MEMBERS_MAX],
     count: usize,
-    /// What stood before each text since the one before it, its name and its first quotation mark
-    /// among that; and what stood behind the last. The next object is likely to have the same, and
-    /// is then read without a look at each sign.
+    /// The text between the string values: before each one since the value before it, including its
+    /// name and opening quotation mark; `end` is what follows the last one. If the next object has
+    /// the same, it is read by comparison instead of byte by byte.
     runs: [&'a str; MEMBERS_MAX],
     end: Option<&'a str>,
-    /// Where the last member's value ends.
-    since: usize,
-    /// Whether it has: the same members in the same order, all of them texts.
-    alike: bool,
-    /// So many were read.
+    /// Offset of the end of the last member's value.
+    value_end: usize,
+    /// Whether the object has the layout of the one before: the same members in the same order, all
+    /// strings.
+    same_layout: bool,
+    /// Number of members taken.
     read: usize,
-    /// So many were asked for; each of them, and where it stood in the object before.
+    /// Number of names requested; and for each, its position in the object before.
     asked: usize,
-    places: [(&'static str, usize); MEMBERS_MAX],
+    positions: [(&'static str, usize); MEMBERS_MAX],
 }
 
 /// A member's value.
@@ -131,20 +133,20 @@ impl<'a> FlatObject<'a> {
             count: 0,
             runs: [""; MEMBERS_MAX],
             end: None,
-            since: 0,
-            alike: false,
+            value_end: 0,
+            same_layout: false,
             read: 0,
             asked: 0,
-            places: std::array::from_fn(|place| ("", place)),
+            positions: std::array::from_fn(|position| ("", position)),
         }
     }
 
-    /// Takes an object's members in the place of those that were there. It is part of what was
-    /// scanned from `begins` on.
+    /// Reads an object and replaces the members read before. `begins` is the offset at which its
+    /// list element starts.
     fn fill(&mut self, scan: &mut Scan<'a>, begins: usize) -> Option<()> {
         (self.count, self.read, self.asked) = (0, 0, 0);
-        (self.alike, self.end) = (false, None);
-        self.since = begins;
+        (self.same_layout, self.end) = (false, None);
+        self.value_end = begins;
         scan.object(|scan| {
             let member = self.members.get_mut(self.count)?;
             let (name, value) = *member;
@@ -153,32 +155,32 @@ impl<'a> FlatObject<'a> {
             let value = match scan.peek()? {
                 b'"' => {
                     scan.sign(b'"')?;
-                    *self.runs.get_mut(self.count)? = scan.since(self.since)?;
+                    *self.runs.get_mut(self.count)? = scan.since(self.value_end)?;
                     Value::Text(scan.begun_string_like(likely)?)
                 }
                 _ => Value::Truth(scan.truth()?),
             };
-            self.since = scan.at();
+            self.value_end = scan.at();
             *member = (name, value);
             self.count = self.count.saturating_add(1);
             Some(())
         })
     }
 
-    /// The same with an object that is written as the one before it was, but for what its texts
-    /// are; `None` if it is not, and then nothing is taken.
-    fn fill_alike(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+    /// Reads an object with the layout of the one before; only the string values may differ. `None`
+    /// if it has another layout; then nothing is consumed.
+    fn fill_same_layout(&mut self, scan: &mut Scan<'a>) -> Option<()> {
         let end = self.end?;
         let begins = scan.at();
-        let taken = self.take_alike(scan, end);
+        let taken = self.take_same_layout(scan, end);
         if taken.is_none() {
             scan.back_to(begins);
         }
-        (self.read, self.asked, self.alike) = (0, 0, taken.is_some());
+        (self.read, self.asked, self.same_layout) = (0, 0, taken.is_some());
         taken
     }
 
-    fn take_alike(&mut self, scan: &mut Scan<'a>, end: &str) -> Option<()> {
+    fn take_same_layout(&mut self, scan: &mut Scan<'a>, end: &str) -> Option<()> {
         let members = self.members.get_mut(..self.count)?;
         for ((_, value), run) in members.iter_mut().zip(&self.runs) {
             scan.exactly(run)?;
@@ -188,11 +190,11 @@ impl<'a> FlatObject<'a> {
         scan.exactly(end)
     }
 
-    /// Whatever the object is part of ends here: what stood behind its last text is known.
-    fn ends(&mut self, scan: &Scan<'a>) {
+    /// Called at the end of the list element: records what follows the last string value.
+    fn record_end(&mut self, scan: &Scan<'a>) {
         let members = self.members.get(..self.count).unwrap_or_default();
         if members.iter().all(|(_, value)| matches!(value, Value::Text(_))) {
-            self.end = scan.since(self.since);
+            self.end = scan.since(self.value_end);
         }
     }
 
@@ -201,33 +203,33 @@ impl<'a> FlatObject<'a> {
         if self.read < self.count { self.find(name) } else { None }
     }
 
-    /// Mostly it stands where it stood in the object before.
+    /// Finds a member, trying its position in the object before first.
     #[inline]
     fn find(&mut self, name: &'static str) -> Option<Value<'a>> {
         let members = self.members.get(..self.count)?;
-        let (asked, place) = self.places.get_mut(self.asked)?;
+        let (asked, position) = self.positions.get_mut(self.asked)?;
         self.asked = self.asked.saturating_add(1);
-        if !(self.alike && std::ptr::eq(*asked, name)) {
+        if !(self.same_layout && std::ptr::eq(*asked, name)) {
             let is_it =
-                |place: usize| members.get(place).is_some_and(|(member, _)| *member == name);
-            if !is_it(*place) {
+                |position: usize| members.get(position).is_some_and(|(member, _)| *member == name);
+            if !is_it(*position) {
                 let found = members.iter().position(|(member, _)| *member == name);
-                *place = found.unwrap_or(MEMBERS_MAX);
+                *position = found.unwrap_or(MEMBERS_MAX);
             }
             *asked = name;
         }
-        let (_, value) = members.get(*place)?;
+        let (_, value) = members.get(*position)?;
         self.read = self.read.saturating_add(1);
         Some(*value)
     }
 
-    /// What was read, if nothing was left over: no unknown member, and none twice.
+    /// `read`, if every member was taken: there is no unknown and no repeated one.
     fn whole<T>(&self, read: Option<T>) -> Option<T> {
         read.filter(|_| self.read == self.count)
     }
 }
 
-/// Reads a plain object; `None` if it is not one, or anything about it is wrong.
+/// Reads a plain object; `None` if it is not one, or if `read` finds a fault.
 pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut FlatObject<'_>) -> Option<T>) -> Option<T> {
     let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
     let mut plain = FlatObject::new();
@@ -237,8 +239,8 @@ pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut FlatObject<'_>) -> Option<
     plain.whole(read)
 }
 
-/// Reads an object whose only member, of this name, is an array of one to `most` objects, each with
-/// one member that is a plain object: `read` is given its name and what it holds.
+/// Reads an object whose only member, called `name`, is an array of one to `most` objects. Each of
+/// them has one member that is a plain object; `read` gets its name and its members.
 pub fn list<T>(
     bytes: &[u8],
     name: &str,
@@ -255,13 +257,13 @@ pub fn list<T>(
             if elements.len() >= most {
                 return None;
             }
-            if plain.fill_alike(scan).is_none() {
+            if plain.fill_same_layout(scan).is_none() {
                 let begins = scan.at();
                 only(scan, likely, |scan, kind| {
                     likely = kind;
                     plain.fill(scan, begins)
                 })?;
-                plain.ends(scan);
+                plain.record_end(scan);
             }
             let element = read(likely, &mut plain);
             elements.push(plain.whole(element)?);
@@ -272,7 +274,7 @@ pub fn list<T>(
     Some(elements).filter(|elements| !elements.is_empty())
 }
 
-/// Takes an object of exactly one member, which is likely to be called this.
+/// Reads an object with exactly one member, probably called `likely`.
 fn only<'a>(
     scan: &mut Scan<'a>,
     likely: &'a str,
@@ -302,7 +304,7 @@ mod tests {
         Some((price?.get(), flag?))
     }
 
-    /// The same by a form, which is what is not plain is left to.
+    /// The same read by a form, as other objects are.
     fn by_form(body: &str) -> Option<Read> {
         let mut form = Form::with_body(&[], None, body.as_bytes());
         let value = form.body(|faults, fields| read(&mut Noting { faults, fields }));
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_read_and_nothing_else_is() {
+    fn only_plain_objects_are_read() {
         let flagged = r#"{ "flag" : true , "price" : "0.6" }"#;
         assert_eq!(plainly(flagged), Some((60, Some(true))));
         assert_eq!(plainly(r#"{"price":"0.60"}"#), Some((60, None)));
@@ -340,7 +342,7 @@ mod tests {
         ] {
             assert_eq!((plainly(not), by_form(not)), (None, None), "{not}");
         }
-        // Right, and not plain.
+        // Valid, but not plain.
         for left in [r#"{"pr\u0069ce":"0.6"}"#, r#"{"price":"0.\u0036"}"#] {
             assert_eq!((plainly(left), by_form(left)), (None, Some((60, None))), "{left}");
         }
@@ -379,7 +381,7 @@ mod tests {
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
-        /// Whatever is read plainly, a form reads the same.
+        /// A form reads the same as the plain reader, if that reads it.
         #[test]
         fn a_form_agrees(
             members in proptest::collection::vec(
@@ -397,7 +399,7 @@ mod tests {
             }
         }
 
-        /// What is read as it was before is read as if it came alone.
+        /// An object read by the layout of the one before reads the same as when it is alone.
         #[test]
         fn an_object_like_the_one_before_it_is_read_as_itself(
             written in proptest::collection::vec(

@@ -1,6 +1,7 @@
-//! The HTTP API: hyper outside, the engine and the read model inside.
+//! The HTTP API: serves requests with hyper, over the engine and its read model.
 //!
-//! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
+//! Must not know: the disk format, the inside of an order book, trading rules, who started the
+//! engine.
 
 pub mod server;
 pub mod connection_slots;
@@ -73,12 +74,13 @@ use rates::Rates;
 use unread_rows::UnreadLimits;
 use venue::Venue;
 
-/// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
-/// for [`Limits::drain_wait`]. A venue that is still opening answers health checks, and refuses all
-/// else until it is open.
+/// Serves the API on `listener` until `shutdown` resolves, then drains for at most
+/// [`Limits::drain_wait`]. While the venue is opening, only health checks are answered; everything
+/// else is refused.
 ///
 /// # Errors
-/// If the table of routes contradicts itself. Errors of single connections are theirs.
+/// The table of routes is inconsistent, or a worker cannot be started. Errors of single connections
+/// are only logged.
 pub async fn serve(
     listener: TcpListener,
     venue: impl Into<Venue>,
@@ -88,42 +90,44 @@ pub async fn serve(
     server::run(listener, venue.into(), limits, shutdown).await
 }
 
-/// The bounds of the HTTP side. None of them shapes what a command does.
+/// The limits of the HTTP server. None of them changes what a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once. The next takes the place of the oldest that has never sent a whole
-    /// head, or is answered 503 and closed. Each costs some 20 KiB and a file descriptor.
+    /// Most open connections. A further one evicts the oldest that has never sent a valid key, or
+    /// is answered 503 and closed. Each costs about 20 KiB and a file descriptor.
     pub connections_max: usize,
-    /// Longest wait for a request's head, from the connection's opening or the answer before, so
-    /// that this is how long a connection may be idle too: hyper has one timer for both.
+    /// Longest wait for a request's head, from the opening of the connection or the previous
+    /// answer. It is also the longest idle time of a connection, since hyper has one timer for
+    /// both.
     pub head_wait: Duration,
     /// Longest wait for a request's body, from the end of its head.
     pub body_wait: Duration,
-    /// Longest standstill of an answer that its client does not read.
+    /// Longest time that an answer may make no progress because its client does not read.
     pub write_wait: Duration,
-    /// Longest drain at the end: what then is unanswered is cut off.
+    /// Longest drain at shutdown; requests that are unanswered then are aborted.
     pub drain_wait: Duration,
     /// Largest body.
     pub body_bytes_max: usize,
-    /// Largest target of a request, path and query.
+    /// Largest request target: path and query.
     pub uri_bytes_max: usize,
     /// Largest sum of a request's header names and values.
     pub headers_bytes_max: usize,
-    /// Most headers. hyper's own bound of 100, which comes with no allocation, answers beyond it.
+    /// Most headers. hyper answers requests beyond its own bound of 100, which it checks without
+    /// allocating.
     pub headers_max: usize,
-    /// Whether the threads that serve connections are held on a core each, where there is one for
-    /// each; only on Linux.
+    /// Whether workers are pinned to a core each, if there is exactly one core per worker; only on
+    /// Linux.
     pub workers_pinned: bool,
-    /// How much a key may ask; an operator's has no limit.
+    /// Rate limits per key; operators' keys have none.
     pub rates: Rates,
-    /// How many rows of long lists may wait for their readers.
+    /// Limits on rows of long lists that wait for their readers.
     pub untaken: UnreadLimits,
-    /// Largest read buffer of a connection: a head of the largest sizes above must fit.
+    /// Largest read buffer of a connection; the largest request head must fit.
     pub buffer_bytes_max: usize,
 }
 
 impl Limits {
-    /// The bounds of a server with real clients.
+    /// The limits of a production server.
     pub const STANDARD: Limits = Limits {
         connections_max: 4096,
         head_wait: Duration::from_mins(1),

@@ -1,5 +1,5 @@
-//! What those who run the process ask: whether it lives, and whether it is ready (no key needed, so
-//! nothing is told that every answer's headers do not tell).
+//! Health checks: whether the process is alive and whether it is ready. They need no key, since
+//! they reveal nothing beyond the headers of every answer.
 
 use hyper::http::request::Parts;
 
@@ -8,13 +8,13 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::operations::StatusJson;
 
-/// `GET /healthz`: the process can answer. Restarting one that cannot is right.
+/// `GET /healthz`: the process can answer. If it cannot, a restart is right.
 pub fn health(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     Reply::ok(door.venue().sequence(), &StatusJson { status: "ok" })
 }
 
-/// `GET /readyz`: the venue takes requests. While the journal is replayed, and after the intake has
-/// closed, traffic belongs elsewhere and a restart does not help.
+/// `GET /readyz`: the venue takes requests. During replay, and after the intake has closed, traffic
+/// should go elsewhere, and a restart does not help.
 pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
     match engine.halted() {

@@ -1,4 +1,4 @@
-//! The body of an order, read and resolved into the exchange's terms (interface 4.5).
+//! Parses the body of an order and resolves it into the exchange's terms (interface 4.5).
 
 use super::call::Call;
 use super::form::{Faults, Fields};
@@ -10,7 +10,7 @@ use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeI
 use crate::exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
 
-/// An order as its owner wrote it, every field of the right form.
+/// An order as its owner wrote it, with every field parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderForm {
     market: MarketId,
@@ -20,7 +20,7 @@ pub struct OrderForm {
     options: Options,
 }
 
-/// What an order may leave out.
+/// The optional fields of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Options {
     time_in_force: TimeInForce,
@@ -32,7 +32,7 @@ struct Options {
 }
 
 impl OrderForm {
-    /// Reads the body, and whether the order is only to be tried.
+    /// Parses the body, and whether this is a dry run.
     pub fn read(call: &Call) -> Result<(OrderForm, bool), Problem> {
         if call.query.is_none()
             && let Some(order) = members::object(&call.body, |plain| OrderForm::read_from(plain))
@@ -70,26 +70,26 @@ impl OrderForm {
         })
     }
 
-    /// The order in the exchange's own terms, as the caller's. A market that is not public is none;
-    /// whether it is active is the exchange's to judge.
-    pub fn resolve(self, glance: &LazyView<'_>) -> Result<PlaceOrder, Problem> {
-        self.resolve_like(&mut None, glance)
+    /// The order in the exchange's terms. A market that is not public counts as missing; whether it
+    /// is active is for the exchange to judge.
+    pub fn resolve(self, lazy_view: &LazyView<'_>) -> Result<PlaceOrder, Problem> {
+        self.resolve_like(&mut None, lazy_view)
     }
 
-    /// The same, where the market is likely to be the one that was looked up last.
+    /// [`OrderForm::resolve`], trying the market looked up last first.
     #[inline]
     pub fn resolve_like(
         self,
         likely: &mut Option<(MarketId, MarketNo)>,
-        glance: &LazyView<'_>,
+        lazy_view: &LazyView<'_>,
     ) -> Result<PlaceOrder, Problem> {
         let market = match *likely {
             Some((id, market)) if id == self.market => market,
-            _ => glance.market_no(self.market)?,
+            _ => lazy_view.market_no(self.market)?,
         };
         *likely = Some((self.market, market));
-        let copied = self.options.copy_from.map(|trader| copied(glance, trader)).transpose()?;
-        Ok(self.resolved(glance.caller(), market, copied))
+        let copied = self.options.copy_from.map(|trader| copied(lazy_view, trader)).transpose()?;
+        Ok(self.resolved(lazy_view.caller(), market, copied))
     }
 
     fn resolved(self, user: UserNo, market: MarketNo, copy_from: Option<UserNo>) -> PlaceOrder {
@@ -154,9 +154,8 @@ impl Options {
     }
 }
 
-/// The trader that an order copies; a refusal says that it is this one who is unknown, and not
-/// whoever asks.
-fn copied(glance: &LazyView<'_>, trader: UserId) -> Result<UserNo, Problem> {
+/// The trader that an order copies. The refusal says that this user is unknown, not the caller.
+fn copied(lazy_view: &LazyView<'_>, trader: UserId) -> Result<UserNo, Problem> {
     let detail = "no user has the id in copyFromTraderId";
-    glance.user_no(trader).map_err(|problem| Problem { detail: detail.into(), ..problem })
+    lazy_view.user_no(trader).map_err(|problem| Problem { detail: detail.into(), ..problem })
 }

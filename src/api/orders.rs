@@ -28,17 +28,17 @@ use crate::projection::history::HistoryError;
 use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
 use crate::projection::responses::StoredResponse;
 
-/// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
-/// while the read model's writer waits, so there must be an end. This is as many as one user may
-/// have open, so that with `active=true` nothing is ever left out.
+/// Most orders in one answer, the newest ones. The interface has no pages here, and the rows are
+/// copied while the projector waits, so a bound is needed. It equals the open orders a user may
+/// have, so that `active=true` never omits any.
 const ORDERS_MAX: usize = 10_000;
-/// Most orders of an answer that are read at one go.
+/// Most orders that are read without waiting for a turn.
 const SHORT_MAX: usize = 1000;
-/// Pages of orders, for those who ask with a cursor.
+/// Pages of orders by cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
-/// `POST /trading/orders`. The answer is told from the record's effects: the read model is asked
-/// only for what was answered before.
+/// `POST /trading/orders`. The answer is built from the record's effects; the read model is needed
+/// only for repetitions.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (form, dry_run) = OrderForm::read(&call)?;
     let terms = form.resolve(&LazyView::of(&call))?;
@@ -51,24 +51,24 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
         let answer = call.submit(command).await?;
         let (sequence, time) = (answer.sequence(), answer.time());
         let placed = placed(&Applied { sequence, time, effects: answer.effects() });
-        return Reply::ok(sequence, &placed.ok_or_else(untold)?);
+        return Reply::ok(sequence, &placed.ok_or_else(incomplete_effects)?);
     }
     let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied).map(Placed::Now);
     let written = call.submit_and_look(command, look, placed_before).await?;
-    let written = written.told(Placed::json)?;
-    written.saying(&written.shown)
+    let written = written.try_map(Placed::json)?;
+    written.reply(&written.shown)
 }
 
-/// What is to be said of an order that was placed.
+/// A placed order, as the answer shows it.
 pub enum Placed {
-    /// By this request.
+    /// Placed by this request.
     Now(PlacedJson),
-    /// Before: the row as it was then, and where its fills are.
+    /// Placed by an earlier request: the order's row as it was then, and its fills.
     Before(Box<(OrderRow, SoughtFills)>),
 }
 
 impl Placed {
-    /// As it is said.
+    /// Its JSON.
     ///
     /// # Errors
     /// History cannot be read.
@@ -80,19 +80,19 @@ impl Placed {
     }
 }
 
-/// An order as the latest record left it, which changed it.
+/// An order as changed by the latest record.
 pub fn changed_order(view: &ReadModel, user: UserNo, order: OrderNo) -> Option<OrderJson> {
-    // It stood until that record, so this is in memory.
+    // The order was open until that record, so its row is in memory.
     let row = view.orders.order(user, order).row().ok()??;
     Some(OrderJson::of(view, &row))
 }
 
-/// What came of an order.
+/// The JSON of an order that a record placed.
 pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
     PlacedJson::of(applied.sequence, applied.time, applied.effects).ok().flatten()
 }
 
-/// What came of an order that was placed before.
+/// An order placed by an earlier request.
 pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> {
     match kept {
         StoredResponse::Order(row) => {
@@ -103,8 +103,8 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
     }
 }
 
-/// What is said where a record's effects do not tell what the answer needs.
-pub fn untold() -> Problem {
+/// The problem for a record whose effects lack what the answer needs.
+pub fn incomplete_effects() -> Problem {
     Problem::internal("a record's effects do not say what came of it")
 }
 
@@ -127,17 +127,18 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         return all_open(&call);
     }
     let rows = |most| call.look(|view| Ok(wanted.rows(view, call.caller.user, most)));
-    let mut held = None;
+    let mut reserved = None;
     let (sequence, rows, next) = if let Some(page) = page {
         let (sequence, rows) = rows(page.one_more())?;
         let (rows, next) = rows.cut(page)?;
         (sequence, rows, Some(next))
     } else {
-        // How many there are, before they are copied.
+        // Count the rows before copying them.
         let count = rows(0)?.1.count().min(ORDERS_MAX);
         let turn = if count > SHORT_MAX {
-            let held = held.insert(UnreadRows::hold(&call.shared.unread, call.caller.user, count)?);
-            call.shared.unread.turn(held).await
+            let reserved =
+                reserved.insert(UnreadRows::reserve(&call.shared.unread, call.caller.user, count)?);
+            call.shared.unread.turn(reserved).await
         } else {
             None
         };
@@ -150,14 +151,14 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         call.look(|view| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect()))?;
     let orders = OrdersJson { orders, next };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
-    if let Some(held) = held {
-        reply.body.count(held);
+    if let Some(reserved) = reserved {
+        reply.body.count(reserved);
     }
     Ok(reply)
 }
 
-/// All the caller's open orders: what a program that trades reads most. Kept in print until one of
-/// them changes, where they fit one piece.
+/// All the caller's open orders, which trading programs read most. The answer is cached until one
+/// of them changes, if it fits one piece.
 fn all_open(call: &Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (sequence, found) = call.look(|view| {
@@ -168,9 +169,9 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
         Ok(text) => return Ok(Reply::json(sequence, Bytes::from_owner(text))),
         Err(count) => count,
     };
-    // Before they are copied.
-    let long = (count > SHORT_MAX).then(|| UnreadRows::hold(&call.shared.unread, user, count));
-    let held = long.transpose()?;
+    // Reserve before copying the rows.
+    let long = (count > SHORT_MAX).then(|| UnreadRows::reserve(&call.shared.unread, user, count));
+    let reserved = long.transpose()?;
     let (sequence, (changed, orders)) = call.look(|view| {
         let orders = view.orders.open_of(user).take(ORDERS_MAX);
         let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
@@ -180,8 +181,8 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
     if let Content::Whole(text) = &reply.body {
         call.shared.caches.orders.keep(user, changed, Arc::from(&**text));
     }
-    if let Some(held) = held {
-        reply.body.count(held);
+    if let Some(reserved) = reserved {
+        reply.body.count(reserved);
     }
     Ok(reply)
 }
@@ -195,18 +196,18 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Where the newest `most` of them come from.
+    /// The source of the newest `most` of them.
     fn rows(self, view: &ReadModel, user: UserNo, most: usize) -> Rows {
         let before = self.page.map_or(u64::MAX, CursorPage::before);
         let before = OrderNo(Sequence::new(before));
         let market = self.market.map(|id| view.catalogue.market_no(id));
         match market {
-            // A market that nobody has heard of has no orders.
+            // An unknown market has no orders.
             Some(None) => Rows::Open { rows: Vec::new(), count: 0 },
             _ if self.active => {
                 let open = view.orders.open_before(user, before);
-                let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let rows = open.filter(there).take(most).collect();
+                let in_market = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
+                let rows = open.filter(in_market).take(most).collect();
                 Rows::Open { rows, count: view.orders.open_count_of(user) }
             }
             Some(Some(market)) => {
@@ -217,18 +218,18 @@ impl Wanted {
     }
 }
 
-/// Where a list of orders comes from.
+/// The source of a list of orders.
 enum Rows {
-    /// Memory. There are no more than `count`.
+    /// Open orders, from memory; at most `count`.
     Open { rows: Vec<OrderRow>, count: usize },
-    /// History too.
+    /// All orders, from history too.
     All(Box<OrderList>),
-    /// The same of one market.
+    /// All orders of one market.
     In(Box<OrdersIn>),
 }
 
 impl Rows {
-    /// How many there are at most.
+    /// An upper bound of the number of rows.
     fn count(&self) -> usize {
         match self {
             Rows::Open { count, .. } => *count,
@@ -248,7 +249,7 @@ impl Rows {
         })
     }
 
-    /// Takes the page that was asked for.
+    /// Cuts the requested page.
     fn cut(self, page: CursorPage) -> Result<(Vec<OrderRow>, CursorEcho), Problem> {
         let key =
             |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());
@@ -323,7 +324,8 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, market) =
         call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
-    // While the record is the latest: later, each order would have to be looked for in history.
+    // Read the list while this record is the latest: later, each order would have to be found in
+    // history.
     let look = |view: &ReadModel, _: &Applied<'_>| {
         Some(CancelledJson { cancelled: view.orders.just_ended().map(Text).collect() })
     };
@@ -331,12 +333,12 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     Reply::list(written.sequence, written.shown, "cancelled", |all| &mut all.cancelled)
 }
 
-/// The number in an order's id; whether it is that order's id remains to be seen.
+/// The number in an order's id; the caller must check that the order has this very id.
 pub fn number(id: OrderId) -> OrderNo {
     OrderNo(id.sequence())
 }
 
-/// An order of the caller's; another user's is not found, not forbidden (semantics 7).
+/// An order of the caller; another user's order is not found, rather than forbidden (semantics 7).
 pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
     let (sequence, sought) =
         call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
@@ -344,26 +346,26 @@ pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
     found(row, sequence).map(|row| row.no)
 }
 
-/// The same of an order that stands, looked for with others. What has ended is not found so: that
-/// would copy much of its owner's history while everybody waits.
-pub fn own_open_order(glance: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
-    let row = glance.view().orders.open_order_of(glance.caller(), number(id));
+/// An open order of the caller. Ended orders are not searched: that would copy much of the caller's
+/// history under the lock.
+pub fn own_open_order(lazy_view: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
+    let row = lazy_view.view().orders.open_order_of(lazy_view.caller(), number(id));
     row.filter(|row| row.id() == id).map(|row| row.no)
 }
 
-/// The newest order to which the caller gave this name.
+/// The caller's newest order with this client order id.
 pub fn named_order(call: &Call, id: Token) -> Result<OrderNo, Problem> {
     let (sequence, sought) = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
     found(sought.row()?, sequence).map(|row| row.no)
 }
 
-/// What was looked for at one moment.
+/// Turns an order that was not found into a problem that names the record searched.
 pub fn found<T>(found: Option<T>, sequence: Sequence) -> Result<T, Problem> {
     let not_found = || Problem { sequence: Some(sequence), ..Problem::of(Reject::OrderNotFound) };
     found.ok_or_else(not_found)
 }
 
-/// Answers an order that was looked for at one moment.
+/// Answers an order that was found at `sequence`.
 fn show(
     call: &Call,
     (sequence, sought): (Sequence, Sought),
@@ -374,10 +376,10 @@ fn show(
     Reply::ok(sequence, &order)
 }
 
-/// Carries out a command that changes an order, and answers the order as it left it.
+/// Executes a command that changes an order, and answers the order as it left it.
 async fn reply_with(call: &Call, order: OrderNo, command: Command) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let look = move |view: &ReadModel, _: &Applied<'_>| changed_order(view, user, order);
     let written = call.submit_and_look(command, look, never).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }

@@ -1,5 +1,5 @@
-//! Packing: large answers in gzip, for clients that ask for it. Answers are `no-store`, so no cache
-//! stands between that would have to be told what varies.
+//! Compresses large answers with gzip for clients that accept it. Answers are `no-store`, so no
+//! cache needs a `Vary` header.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -15,15 +15,15 @@ use super::reply::Reply;
 use super::stream::{Content, Listed};
 use crate::exchange::units::Sequence;
 
-/// What a body in gzip is announced as.
+/// The `Content-Encoding` of a gzipped body.
 pub const GZIP: HeaderValue = HeaderValue::from_static("gzip");
-/// Smallest body that is packed: a network sends less in a moment, whatever it is.
+/// Smallest body that is compressed: smaller ones are sent in an instant anyway.
 const PACKED_BYTES_MIN: usize = 8 * 1024;
-/// Largest body that is packed while other connections of the lane wait.
+/// Largest body that is compressed on the worker's own thread, while its other connections wait.
 const PACKED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 
-/// What is the same for everybody as long as the process runs, plain and in gzip. It is made once:
-/// whoever asks needs no key, so to ask must cost next to nothing.
+/// A static answer, plain and gzipped. It is compressed once: requests for it need no key, so
+/// they must cost almost nothing.
 #[derive(Debug)]
 pub struct Packed {
     plain: Bytes,
@@ -31,17 +31,17 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs it.
+    /// Compresses it.
     ///
     /// # Errors
-    /// None that a buffer in memory has.
+    /// None in practice: the buffer is in memory.
     pub fn new(plain: impl Into<Bytes>) -> io::Result<Packed> {
         let plain = plain.into();
         let gzip = gzip(&plain, Compression::best())?.into();
         Ok(Packed { plain, gzip })
     }
 
-    /// The answer that says it, in the form that the client takes.
+    /// The answer, in the encoding that the client accepts.
     pub fn reply(&self, sequence: Sequence, media: &'static str, headers: &HeaderMap) -> Reply {
         let gzipped = media::takes_gzip(headers);
         let body = if gzipped { &self.gzip } else { &self.plain };
@@ -49,10 +49,10 @@ impl Packed {
     }
 }
 
-/// A list that is packed piece by piece, as its reader takes it.
+/// A list that is compressed piece by piece, as its reader takes it.
 pub struct PackedList {
     list: Listed,
-    /// Until the list is at its end.
+    /// `None` once the list is complete.
     encoder: Option<GzEncoder<Vec<u8>>>,
 }
 
@@ -62,7 +62,7 @@ impl PackedList {
         PackedList { list, encoder }
     }
 
-    /// The next bytes. At most one more piece of the list is printed than was needed for them.
+    /// The next compressed bytes. At most one more piece of the list is serialised than they need.
     pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
         while let Some(encoder) = &mut self.encoder {
             if let Some(piece) = self.list.piece()? {
@@ -77,12 +77,12 @@ impl PackedList {
         Ok(None)
     }
 
-    /// The list.
+    /// The list itself.
     pub(super) const fn list_mut(&mut self) -> &mut Listed {
         &mut self.list
     }
 
-    /// Whether all was given.
+    /// Whether everything was returned.
     pub(super) const fn is_at_end(&self) -> bool {
         self.encoder.is_none()
     }
@@ -94,7 +94,7 @@ impl fmt::Debug for PackedList {
     }
 }
 
-/// The answer packed, for a client that takes gzip, if it is worth it.
+/// Compresses the answer if it is worth it, for a client that accepts gzip.
 pub async fn packed(response: Response<Content>) -> Response<Content> {
     if response.headers().contains_key(CONTENT_ENCODING) {
         return response;
@@ -102,7 +102,7 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
     let (mut head, body) = response.into_parts();
     let body = match body {
         Content::Whole(all) if all.len() < PACKED_BYTES_MIN => Err(Content::Whole(all)),
-        // Not packed, it is as true.
+        // If compression fails, send it plain.
         Content::Whole(all) => match gzip_apart(&all).await {
             Ok(packed) => Ok(Content::Whole(Bytes::from(packed))),
             Err(_) => Err(Content::Whole(all)),
@@ -120,7 +120,7 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
     Response::from_parts(head, body)
 }
 
-/// Packs at once what is short, and on a thread of its own what is not.
+/// Compresses a short body here and a long one on a blocking thread.
 async fn gzip_apart(body: &Bytes) -> io::Result<Vec<u8>> {
     if body.len() <= PACKED_AT_ONCE_BYTES_MAX {
         return gzip(body, Compression::fast());

@@ -1,4 +1,4 @@
-//! Pages: `limit` and `offset` of a list, and the echo of what was applied.
+//! Pages by offset: `limit` and `offset` of a list, and the echo of what was applied.
 
 use std::ops::Range;
 
@@ -7,40 +7,40 @@ use super::parse::{self, Fault};
 use super::problem::FieldCode;
 use super::wire::Paging;
 
-/// Largest page of markets and activity; what is asked beyond it is applied as this, as the
-/// interface has no upper bound there (semantics 7). With it one reader copies a bounded
-/// number of rows while the read model's writer waits; texts are shared, not copied.
+/// Largest page of markets and activity. A larger `limit` is applied as this one, since the
+/// interface has no upper bound there (semantics 7). It bounds the rows that one reader copies
+/// while the projector waits; texts are shared, not copied.
 pub const PAGE_CAP: u64 = 1000;
-/// Largest offset: the largest integer that every JSON reader holds exactly. What is asked beyond
-/// it is applied as this: the interface has no upper bound, and no list is as long.
+/// Largest offset: the largest integer that every JSON parser represents exactly. A larger one is
+/// applied as this: the interface has no upper bound, and no list is that long.
 const OFFSET_MAX: u64 = (1 << 53) - 1;
 
 /// The bounds of a list's `limit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRule {
-    /// Applied where none is asked.
+    /// Applied if none is given.
     pub standard: u64,
-    /// Largest; more is refused, or applied as this.
+    /// The maximum.
     pub max: u64,
-    /// Whether more is applied as the largest instead of refused.
+    /// How a larger limit is treated.
     pub above: Above,
 }
 
-/// What a `limit` above the largest is.
+/// How a `limit` above the maximum is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// A bad field.
+    /// It is refused as a bad field.
     Refused,
-    /// The largest.
+    /// It is applied as the maximum.
     Capped,
 }
 
-/// The part of a list that was asked for.
+/// The requested part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Largest number of things on it; at least 1.
+    /// Most rows on the page; at least 1.
     pub limit: u64,
-    /// Things before it.
+    /// Rows skipped before it.
     pub offset: u64,
 }
 
@@ -52,33 +52,33 @@ impl Page {
         Some(Page { limit: limit?.unwrap_or(rule.standard), offset: offset?.unwrap_or(0) })
     }
 
-    /// Takes this page out of a list, and counts the list: walks all of it, so it is for lists
-    /// that only operators lengthen, such as the public markets. What traders lengthen needs
+    /// Cuts this page out of a list and counts the list. It walks the whole list, so it is for
+    /// lists that only operators extend, such as the public markets. Lists that traders extend need
     /// [`Page::cut_known`].
     pub fn cut<T>(self, list: impl Iterator<Item = T>) -> (Vec<T>, Paging) {
         let end = self.offset.saturating_add(self.limit);
         let (mut page, mut total) = (Vec::new(), 0_u64);
-        for thing in list {
+        for row in list {
             if total >= self.offset && total < end {
-                page.push(thing);
+                page.push(row);
             }
             total = total.saturating_add(1);
         }
         (page, self.echo(total))
     }
 
-    /// Takes this page out of a list whose length is known, without walking the rest.
+    /// Cuts this page out of a list of known length, without walking the rest.
     pub fn cut_known<T>(self, list: impl Iterator<Item = T>, total: usize) -> (Vec<T>, Paging) {
-        let Range { start, end } = self.places();
+        let Range { start, end } = self.indexes();
         let on_page = end.saturating_sub(start);
         let page = if start < total { list.skip(start).take(on_page).collect() } else { vec![] };
         (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
     }
 
-    /// The places in the list of what is on it.
-    pub fn places(self) -> Range<usize> {
-        let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
-        place(self.offset)..place(self.offset.saturating_add(self.limit))
+    /// The indexes in the list of the rows on this page.
+    pub fn indexes(self) -> Range<usize> {
+        let index = |index| usize::try_from(index).unwrap_or(usize::MAX);
+        index(self.offset)..index(self.offset.saturating_add(self.limit))
     }
 
     const fn echo(self, total: u64) -> Paging {

@@ -1,4 +1,4 @@
-//! Reading single values from the text a client wrote: exact forms, nothing guessed or rounded.
+//! Parses single values from a client's text: exact forms only, nothing guessed or rounded.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 use crate::projection::search::Words;
 
-/// What is wrong with a value.
+/// The fault of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The stable code.
@@ -32,7 +32,7 @@ impl Fault {
         Fault { code, detail: detail.into() }
     }
 
-    /// A fault of a value that does not mean anything here.
+    /// A fault of a value that is not allowed here.
     pub fn invalid(detail: &'static str) -> Fault {
         Fault::new(FieldCode::InvalidValue, detail)
     }
@@ -42,7 +42,7 @@ impl Fault {
 pub type Read<T> = Result<T, Fault>;
 
 fn uuid(text: &str) -> Read<Uuid> {
-    // The crate also takes braces, `urn:uuid:` and no hyphens; the interface writes one form.
+    // The crate also accepts braces, `urn:uuid:` and no hyphens; the interface has one form.
     const HYPHENATED_LEN: usize = 36;
     let parsed = if text.len() == HYPHENATED_LEN { Uuid::try_parse(text).ok() } else { None };
     parsed.ok_or_else(|| Fault::invalid("must be a UUID"))
@@ -78,13 +78,13 @@ pub fn order_id(text: &str) -> Read<OrderId> {
     uuid(text).map(OrderId::from_uuid)
 }
 
-/// A name that a client gave to something of its own.
+/// A token chosen by the client, such as a client order id.
 pub fn token(text: &str) -> Read<Token> {
     let detail = || format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
     Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
 }
 
-/// The same in a path, where `/`, `?`, `#` and `%` are written as `%2F` and the like.
+/// A token in a path, percent-encoded: `/`, `?`, `#` and `%` as `%2F` and the like.
 pub fn token_in_path(text: &str) -> Read<Token> {
     let malformed = || Fault::invalid("has a % that is not followed by two hexadecimal digits");
     let mut parts = text.split('%');
@@ -115,7 +115,8 @@ pub fn boolean(text: &str) -> Read<bool> {
     }
 }
 
-/// Plain digits; a number beyond 64 bits is the largest of them, for the bounds to judge.
+/// Plain digits; a number beyond 64 bits becomes the largest one, which the caller's bounds refuse
+/// or cap.
 pub fn digits(text: &str) -> Read<u64> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::invalid("must be an integer, in digits"));
@@ -146,7 +147,7 @@ pub fn order_type(text: &str) -> Read<()> {
     if text == "LIMIT" { Ok(()) } else { Err(Fault::invalid("must be LIMIT")) }
 }
 
-/// How long an order stands, as the interface names it.
+/// The time in force, as the interface names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// `GTC`.
@@ -211,7 +212,7 @@ pub fn market_status(text: &str) -> Read<MarketStatus> {
         .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
 }
 
-/// What is wrong with a decimal, and what it has to be.
+/// The fault of a decimal, with the rule it must follow.
 fn unit_fault(error: UnitError, rule: &'static str) -> Fault {
     let must = |wrong| format!("{wrong}: must be {rule}");
     match error {
@@ -239,7 +240,7 @@ pub fn money(text: &str) -> Read<Money> {
     Money::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
-/// What an amount of money may come to, zero too.
+/// A limit on an amount of money; may be zero.
 pub fn money_limit(text: &str) -> Read<Money> {
     Money::parse_limit(text).map_err(|error| {
         unit_fault(error, "0 to 92233720368.54775807, in steps of 0.00000001, as in 25.00")
@@ -258,7 +259,7 @@ pub fn fee_rate(text: &str) -> Read<FeeRate> {
     FeeRate::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
-/// A moment in RFC 3339 with any offset; parts of a millisecond are cut off.
+/// A time in RFC 3339 with any offset, truncated to milliseconds.
 pub fn moment(text: &str) -> Read<TimeMs> {
     let moment = DateTime::parse_from_rfc3339(text)
         .map_err(|_| Fault::invalid("must be a moment such as 2030-01-31T18:00:00.000Z"))?;
@@ -266,7 +267,7 @@ pub fn moment(text: &str) -> Read<TimeMs> {
         .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
 }
 
-/// A moment of the past: a record's sequence number, or a time.
+/// A past moment: a record's sequence number, or a time.
 pub fn past_moment(text: &str) -> Read<Moment> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return digits(text).map(|sequence| Moment::After(Sequence::new(sequence)));
@@ -277,11 +278,11 @@ pub fn past_moment(text: &str) -> Read<Moment> {
     })
 }
 
-/// Largest URL: what browsers and proxies agree to carry.
+/// Largest URL, in bytes: what browsers and proxies agree to carry.
 pub const URL_BYTES_MAX: usize = 2048;
 
-/// An `http` or `https` URL whose host is a name or an IPv4 address, without credentials: what
-/// every front end's parser reads alike.
+/// An `http` or `https` URL whose host is a name or an IPv4 address, without credentials: the part
+/// of the syntax that all URL parsers read alike.
 pub fn url(text: &str) -> Read<String> {
     if text.len() > URL_BYTES_MAX {
         return Err(Fault::new(
@@ -303,10 +304,10 @@ pub fn url(text: &str) -> Read<String> {
     }
 }
 
-/// Largest slug: part of an address people may type.
+/// Largest slug, in bytes: it is part of a URL that people may type.
 pub const SLUG_BYTES_MAX: usize = 64;
 
-/// A category's short name for addresses.
+/// A category's short name for URLs.
 pub fn slug(text: &str) -> Read<String> {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     if text.is_empty() || text.len() > SLUG_BYTES_MAX || !text.bytes().all(allowed) {
@@ -330,7 +331,7 @@ pub fn prose(text: &str, bytes_max: usize) -> Read<String> {
     Ok(text.to_owned())
 }
 
-/// A text as [`prose`] that says something.
+/// A text as [`prose`], but not blank.
 pub fn words(text: &str, bytes_max: usize) -> Read<String> {
     if text.trim().is_empty() {
         return Err(Fault::invalid("must not be empty"));
@@ -338,7 +339,7 @@ pub fn words(text: &str, bytes_max: usize) -> Read<String> {
     prose(text, bytes_max)
 }
 
-/// Longest text that is searched for, in bytes: the longest question.
+/// Longest search text, in bytes: that of the longest question.
 const SEARCH_BYTES_MAX: usize = 1000;
 
 /// Words to search for.
@@ -386,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Whoever writes a wrong decimal is told what a right one is, whatever is wrong with it.
+    /// Every faulty decimal gets an error that states the rule.
     #[test]
     fn a_wrong_decimal_is_answered_with_what_is_allowed() {
         let detail = |fault: Option<Fault>| fault.unwrap().detail.into_owned();

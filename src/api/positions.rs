@@ -19,10 +19,10 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = form.finish(page)?;
     let user = call.caller.user;
     let (sequence, (rows, count, markets)) = call.look(|view| {
-        let rows = view.positions.newest(user, page.places().end);
-        // A market may end while those that ended before are fetched: what is held is shown with
-        // its market of this moment.
-        let shown = rows.held_within(page.places());
+        let rows = view.positions.newest(user, page.indexes().end);
+        // A market may end while rows of ended positions are fetched: open positions are shown with
+        // their market as of this state.
+        let shown = rows.held_within(page.indexes());
         let markets = shown.filter_map(|row| view.catalogue.market(row.market).cloned());
         let markets: FxHashMap<_, _> = markets.map(|market| (market.no, market)).collect();
         Ok((rows, view.positions.count(user), markets))

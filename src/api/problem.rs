@@ -1,5 +1,5 @@
-//! Problems (RFC 9457): every answer that is no success. The only place that knows which HTTP
-//! status a refusal, a bad form or a halted engine gets (semantics 7).
+//! Problems (RFC 9457): every answer that is not a success. Only this module maps refusals, bad
+//! requests and halts to HTTP statuses (semantics 7).
 
 use std::borrow::Cow;
 
@@ -16,15 +16,15 @@ use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::history::HistoryError;
 
-/// Seconds after which a client may try again when the engine's queue was full: it drains in
-/// milliseconds, and `Retry-After` knows no shorter time.
+/// `Retry-After` when the engine's queue was full: it drains in milliseconds, and the header's unit
+/// is a second.
 const RETRY_AFTER_SECONDS: u32 = 1;
-/// When a user for whom no more names are remembered should try again: each is forgotten a day
-/// after it was given, unless its order still stands, so room comes bit by bit, and a minute spares
-/// both sides most of the asking.
+/// `Retry-After` for a user with too many remembered names. Each is forgotten a day after its use
+/// unless its order is still open, so room becomes free gradually, and a minute avoids most useless
+/// retries.
 const NAMES_RETRY_SECONDS: u32 = 60;
 
-/// What is wrong with one field.
+/// The fault of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldCode {
     /// It is missing.
@@ -64,8 +64,8 @@ impl FieldCode {
 /// One bad field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
-    /// Its name; members of members as `questions.pt`, elements as `images[0]`, the body as a
-    /// whole as `body`.
+    /// Its name; nested members as `questions.pt`, elements as `images[0]`, the whole body as
+    /// `body`.
     pub field: String,
     /// What is wrong.
     pub code: FieldCode,
@@ -82,7 +82,7 @@ pub enum Kind {
     MissingApiKey,
     /// The key is not, or no longer, known.
     InvalidApiKey,
-    /// A trader's key on an operator's path.
+    /// The key's role does not allow the request.
     Forbidden,
     /// No such path.
     NotFound,
@@ -106,21 +106,21 @@ pub enum Kind {
     Refused(Reject),
     /// The user has as many keys as may be.
     KeyLimit,
-    /// What is tried could meet too many orders.
+    /// The dry run could meet too many resting orders.
     TrialTooLarge,
-    /// The key has asked as much as it may.
+    /// The key exceeded its rate limit.
     RateLimited,
-    /// Our fault.
+    /// A server error.
     Internal,
-    /// A part of history is missing or damaged; the next start makes it anew.
+    /// A part of history is missing or damaged; the next start rebuilds it.
     HistoryUnreadable,
-    /// Too many connections, the engine's queue is full, or too many questions about the past.
+    /// Too many connections, a full engine queue, too many past queries, or too many unread rows.
     Overloaded,
     /// The journal is being replayed.
     Starting,
     /// The past moment asked for is too far from any saved state.
     OutOfReach,
-    /// The server is ending in good order.
+    /// The server is shutting down.
     Stopping,
     /// The intake is closed until a restart.
     Halted,
@@ -221,7 +221,7 @@ impl Kind {
         }
     }
 
-    /// After how many seconds the client should try the same again, where it should.
+    /// Seconds after which the client should retry the same request, if it should.
     pub const fn retry_after(self) -> Option<u32> {
         match self {
             Kind::Overloaded | Kind::Starting | Kind::Stopping => Some(RETRY_AFTER_SECONDS),
@@ -230,8 +230,8 @@ impl Kind {
         }
     }
 
-    /// Whether the rest of what the client sends cannot be told from a new request, so that the
-    /// connection must end.
+    /// Whether the connection must be closed, because the rest of the client's bytes cannot be told
+    /// apart from a new request.
     pub const fn closes(self) -> bool {
         matches!(self, Kind::RequestTimeout | Kind::ContentTooLarge | Kind::HeadersTooLarge)
     }
@@ -274,12 +274,12 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,
-        // The engine opens the venue before it takes a command: meeting this is our fault.
+        // The engine opens the venue before it takes commands: this would be a server error.
         Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 
-/// What is said of a deadline that has passed.
+/// Detail of a deadline that has passed.
 pub const NOT_IN_FUTURE: &str = "must be in the future";
 
 /// Why a request did not succeed.
@@ -289,22 +289,22 @@ pub struct Problem {
     pub kind: Kind,
     /// The same for people.
     pub detail: Cow<'static, str>,
-    /// Every bad field, of a bad form.
+    /// All bad fields of an invalid request.
     pub errors: Vec<FieldError>,
-    /// The record that refused, where one did.
+    /// The record that refused, or that the check looked at.
     pub sequence: Option<Sequence>,
-    /// The methods that the path has, where another was asked.
+    /// The allowed methods, if the method was wrong.
     pub allow: Option<Box<str>>,
-    /// What is left of the bucket that held too little.
+    /// State of the bucket that had too few tokens.
     pub allowance: Option<Box<Allowance>>,
-    /// How far the start is, of a venue that is not open yet.
+    /// Replay progress, if the venue is not open yet.
     pub replay: Option<Box<ReplayProgress>>,
-    /// What went wrong on our side: for the log, never for the client.
+    /// The cause of a server error: for the log, never for the client.
     pub cause: Option<&'static str>,
 }
 
 impl Problem {
-    /// A problem that its kind and a sentence say all about.
+    /// A problem with only a kind and a detail.
     pub fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem {
             kind,
@@ -318,23 +318,23 @@ impl Problem {
         }
     }
 
-    /// A form with these bad fields.
+    /// An invalid request with these bad fields.
     pub fn invalid(errors: Vec<FieldError>) -> Problem {
         let detail = "one or more fields of the request are not as they must be";
         Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
     }
 
-    /// More was asked than this lane of the key holds.
-    pub fn beyond(lane: &str, left: Allowance) -> Problem {
+    /// The key has too few tokens of this request class.
+    pub fn beyond(class: &str, left: Allowance) -> Problem {
         let (limit, wait) = (left.limit, left.wait_seconds.unwrap_or_default());
         let detail = format!(
-            "this key has none of its {limit} {lane} left; wait {wait} s, and see /account/limits"
+            "this key has none of its {limit} {class} left; wait {wait} s, and see /account/limits"
         );
         let allowance = Some(Box::new(left));
         Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }
     }
 
-    /// A path with other methods than the one asked; `allow` lists them.
+    /// The path does not have the method; `allow` lists those it has.
     pub fn method_not_allowed(allow: String) -> Problem {
         let detail = "this path does not have this method";
         Problem {
@@ -343,7 +343,7 @@ impl Problem {
         }
     }
 
-    /// What must be in the read model is not there.
+    /// A row that must be in the read model is missing.
     pub fn lacking_row() -> Problem {
         Problem::internal("the read model lacks a row that it must have")
     }
@@ -359,7 +359,7 @@ impl Problem {
         Problem { sequence: Some(applied), replay: Some(Box::new(progress)), ..problem }
     }
 
-    /// The intake is closed, for this reason.
+    /// The intake is closed for this reason.
     pub fn halted(reason: HaltReason) -> Problem {
         let code = reason.code();
         Problem::new(Kind::Halted, format!("no command is taken until a restart: {code}"))
@@ -383,7 +383,7 @@ impl Problem {
         Problem { sequence: Some(sequence), ..Problem::of(reject) }
     }
 
-    /// Something that cannot happen did; `cause` says what, to the log.
+    /// An impossible state; `cause` is logged.
     pub fn internal(cause: &'static str) -> Problem {
         let detail = "the request could not be answered; this is our fault";
         Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
@@ -482,7 +482,7 @@ mod tests {
     use super::*;
     use crate::engine::halt::HaltReason;
 
-    /// Semantics 7, and what is beyond it.
+    /// The statuses of semantics 7, and those of later refusals.
     const STATUSES: &str = "
         400 INVALID_REQUEST
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_that_nothing_was_accepted_when_nobody_knows() {
+    fn an_unknown_outcome_does_not_claim_that_nothing_was_accepted() {
         let reason = HaltReason::JournalUnknown;
         let unknown = Problem::from(Refusal::OutcomeUnknown(reason));
         let refused = Problem::from(Refusal::JournalUnavailable(reason));

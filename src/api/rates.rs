@@ -1,5 +1,5 @@
-//! How much a key may ask: a token bucket for each lane, filled steadily and never beyond its
-//! burst. Time is handed in, so nothing here knows a clock.
+//! Rate limits of a key: a token bucket per request class, filled steadily up to its burst. The
+//! time is a parameter, so this module reads no clock.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::routes::RequestClass;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
-/// The burst of a rate that names none, in seconds' worth of it.
+/// The default burst of a rate, in seconds.
 const BURST_SECONDS: u32 = 2;
-/// The highest rate: a token a nanosecond would be no limit, and a burst of this many tokens of a
-/// second each must be a time that fits 64 bits.
+/// The highest rate. Higher rates would not limit anything, and the time to fill the largest burst
+/// at one token per second must fit 64 bits of nanoseconds.
 const PER_SECOND_MAX: u32 = 1_000_000;
 
 /// How fast a bucket fills and how much it holds.
@@ -21,13 +21,13 @@ pub struct Rate {
     burst: NonZeroU32,
 }
 
-/// A text that is no rate.
+/// The text is not a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 0 for no limit, or a number up to 1000000 a second, as in 50 or 50:200 (burst)")]
 pub struct NoRate;
 
 impl Rate {
-    /// So many requests a second, and so many at once.
+    /// `per_second` requests a second, up to `burst` at a time. `None` if one is 0 or too large.
     pub fn new(per_second: u32, burst: u32) -> Option<Rate> {
         let within = per_second <= PER_SECOND_MAX && burst <= PER_SECOND_MAX * BURST_SECONDS;
         let (per_second, burst) = (NonZeroU32::new(per_second)?, NonZeroU32::new(burst)?);
@@ -39,12 +39,12 @@ impl Rate {
         self.per_second.get()
     }
 
-    /// Requests at once, after a pause.
+    /// Requests that a full bucket allows at a time.
     pub const fn burst(self) -> u32 {
         self.burst.get()
     }
 
-    /// Nanoseconds in which a token comes; rounded up, so that no more come than said.
+    /// Nanoseconds per token; rounded up, so that the rate is never exceeded.
     fn interval(self) -> u64 {
         NANOSECONDS_PER_SECOND.div_ceil(u64::from(self.per_second.get()))
     }
@@ -55,7 +55,7 @@ impl Rate {
     }
 }
 
-/// A rate, or none: `0` is no limit, `50` is 50 a second, `50:200` the same with 200 at once.
+/// A rate or none: `0` is no limit, `50` is 50 a second, `50:200` the same with a burst of 200.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(pub Option<Rate>);
 
@@ -76,14 +76,14 @@ impl FromStr for Limit {
     }
 }
 
-/// The limits of a key, lane by lane.
+/// The limits of a key, by request class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Of [`Lane::Reads`].
+    /// Limit of [`RequestClass::Reads`].
     pub reads: Limit,
-    /// Of [`Lane::Writes`].
+    /// Limit of [`RequestClass::Writes`].
     pub writes: Limit,
-    /// Of [`Lane::Cancels`].
+    /// Limit of [`RequestClass::Cancels`].
     pub cancels: Limit,
 }
 
@@ -91,9 +91,9 @@ impl Rates {
     /// No limits.
     pub const NONE: Rates = Rates { reads: Limit(None), writes: Limit(None), cancels: Limit(None) };
 
-    /// The rate of a lane; `None` where there is no limit.
-    pub const fn of(&self, lane: RequestClass) -> Option<Rate> {
-        match lane {
+    /// The rate of a class; `None` if it has no limit.
+    pub const fn of(&self, class: RequestClass) -> Option<Rate> {
+        match class {
             RequestClass::Reads => self.reads.0,
             RequestClass::Writes => self.writes.0,
             RequestClass::Cancels => self.cancels.0,
@@ -102,27 +102,27 @@ impl Rates {
     }
 }
 
-/// What is left of a bucket.
+/// The state of a bucket, as clients see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// What it holds when full.
+    /// Capacity: the burst.
     pub limit: u32,
-    /// Requests that would be taken now.
+    /// Requests that would be admitted now.
     pub remaining: u32,
     /// Seconds until it is full, rounded up.
     pub reset_seconds: u64,
-    /// Of a request that was not taken: seconds until it would be, rounded up.
+    /// For a refused request: seconds until it would be admitted, rounded up.
     pub wait_seconds: Option<u64>,
 }
 
-/// A bucket, as the moment at which it will be full: in nanoseconds since some beginning, to which
-/// every `now` here refers too. A new one is full.
+/// A token bucket, stored as the time at which it will be full, in nanoseconds since an arbitrary
+/// origin that every `now` here shares. A new bucket is full.
 #[derive(Debug, Default)]
 pub struct Bucket(AtomicU64);
 
 impl Bucket {
-    /// Takes so many tokens if there are as many, else none. More than the bucket holds are never
-    /// there; the wait named is then until it is full.
+    /// Takes `tokens` tokens, or none if fewer are left. More than the burst are never available;
+    /// the wait returned is then the time until the bucket is full.
     pub fn take(&self, rate: Rate, tokens: u32, now: u64) -> Allowance {
         let worth = rate.interval().saturating_mul(u64::from(tokens));
         let after = |full: u64| full.max(now).saturating_add(worth);
@@ -133,47 +133,47 @@ impl Bucket {
         }
     }
 
-    /// How long until so many tokens are there, or the bucket is full; takes nothing.
+    /// The wait until `tokens` tokens are available or the bucket is full; takes nothing.
     pub fn wait_for(&self, rate: Rate, tokens: u32, now: u64) -> Allowance {
         lacking(rate, tokens, self.0.load(Ordering::Relaxed), now)
     }
 
-    /// Halves what is there with a new bucket, so that to make one makes no tokens.
+    /// Gives half of the tokens to a new bucket, so that creating a bucket creates no tokens.
     pub fn halve(&self, rate: Rate, other: &Bucket, now: u64) {
         let halved = |full: u64| {
-            let there = rate.span().saturating_sub(full.saturating_sub(now));
-            full.max(now).saturating_add(there / 2)
+            let available = rate.span().saturating_sub(full.saturating_sub(now));
+            full.max(now).saturating_add(available / 2)
         };
         let before =
             self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |full| Some(halved(full)));
         other.0.store(halved(before.unwrap_or_else(|full| full)), Ordering::Relaxed);
     }
 
-    /// Takes the place of another bucket.
+    /// Copies the state of another bucket, which this one replaces.
     pub fn replace(&self, other: &Bucket) {
         self.0.store(other.0.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Puts tokens back that this caller took for nothing.
+    /// Returns tokens that the caller took and did not need.
     pub fn give_back(&self, rate: Rate, tokens: u32) {
-        // It was added before, and nobody else takes it out.
+        // The caller added this amount in `take`, so the subtraction cannot underflow.
         self.0.fetch_sub(rate.interval().saturating_mul(u64::from(tokens)), Ordering::Relaxed);
     }
 
-    /// What is left, taking nothing.
+    /// The state of the bucket; takes nothing.
     pub fn look(&self, rate: Rate, now: u64) -> Allowance {
         allowance(rate, self.0.load(Ordering::Relaxed), now, None)
     }
 }
 
-/// What is left of a bucket that will be full at `full`, and how long until so many are there.
+/// The state of a bucket that will be full at `full`, with the wait until `tokens` are available.
 fn lacking(rate: Rate, tokens: u32, full: u64, now: u64) -> Allowance {
     let worth = rate.interval().saturating_mul(u64::from(tokens));
     let missing = full.saturating_sub(now).saturating_add(worth).saturating_sub(rate.span());
     allowance(rate, full, now, Some(missing.min(full.saturating_sub(now))))
 }
 
-/// What is left of a bucket that will be full at `full`.
+/// The state of a bucket that will be full at `full`.
 fn allowance(rate: Rate, full: u64, now: u64, wait: Option<u64>) -> Allowance {
     let missing = full.saturating_sub(now);
     let tokens = rate.span().saturating_sub(missing) / rate.interval();
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(bucket.take(rate, 4, now + SECOND).remaining, 0);
         bucket.give_back(rate, 3);
         assert_eq!(bucket.look(rate, now + SECOND).remaining, 3);
-        // Never to be had: the bucket is full first.
+        // More than the burst: the wait is the time until the bucket is full.
         let beyond = bucket.take(rate, 6, now + SECOND);
         assert_eq!((beyond.remaining, beyond.wait_seconds), (3, Some(1)));
         assert_eq!(bucket.take(rate, 6, now + 60 * SECOND).wait_seconds, Some(1));
@@ -232,18 +232,18 @@ mod tests {
     }
 
     #[test]
-    fn buckets_that_are_made_make_no_tokens() {
+    fn new_buckets_create_no_tokens() {
         let (rate, now) = (rate(1, 9), 7 * SECOND);
-        let there = |bucket: &Bucket| bucket.look(rate, now).remaining;
+        let available = |bucket: &Bucket| bucket.look(rate, now).remaining;
         let (own, made, next) = (Bucket::default(), Bucket::default(), Bucket::default());
         own.take(rate, 1, now);
         own.halve(rate, &made, now);
-        assert_eq!((there(&own), there(&made)), (4, 4));
+        assert_eq!((available(&own), available(&made)), (4, 4));
         own.take(rate, 3, now);
         next.replace(&own);
-        assert_eq!(there(&next), 1);
+        assert_eq!(available(&next), 1);
         own.halve(rate, &made, now);
-        assert_eq!((there(&own), there(&made)), (0, 0));
+        assert_eq!((available(&own), available(&made)), (0, 0));
         own.halve(rate, &made, now);
         own.halve(rate, &made, now);
         let full = own.look(rate, now).reset_seconds;
@@ -267,8 +267,8 @@ mod tests {
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
-        /// Whatever is asked when: in no window of time are more taken than its tokens and one
-        /// burst, whoever is refused is taken after the wait named, and figures agree.
+        /// Whatever the requests: no time window admits more than its tokens and one burst, a
+        /// refused request is admitted after the wait returned, and the figures agree.
         #[test]
         fn no_window_holds_more_than_rate_and_burst(
             per_second in 1..2_000_u32,

@@ -1,4 +1,4 @@
-//! A successful answer, before it has become HTTP.
+//! A successful answer, before the door turns it into an HTTP response.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -10,7 +10,7 @@ use super::stream::Content;
 use super::wire::print;
 use crate::exchange::units::Sequence;
 
-/// Bytes that the answer to an order takes: room for them is taken at once.
+/// Initial buffer capacity: the size of the answer to an order.
 const BODY_BYTES_USUAL: usize = 512;
 
 /// A successful answer.
@@ -20,35 +20,35 @@ pub struct Reply {
     pub status: StatusCode,
     /// The last record that the answer reflects.
     pub sequence: Sequence,
-    /// Whether this is the answer to an earlier request, given once more.
+    /// Whether it replays the answer to an earlier request.
     pub replayed: bool,
-    /// The lane that it drew on, where that is not its route's.
+    /// The request class whose tokens it took, if not that of its route.
     pub drew: Option<RequestClass>,
-    /// Where the created thing is to be found.
+    /// The path of the created object.
     pub location: Option<String>,
-    /// The body's media type; JSON where there is none.
+    /// The body's media type; JSON if `None`.
     pub media: Option<&'static str>,
-    /// Whether the body is in gzip already.
+    /// Whether the body is gzipped already.
     pub gzipped: bool,
-    /// What is said; nothing where the status has no content.
+    /// The body; empty if the status has no content.
     pub body: Content,
 }
 
 impl Reply {
-    /// An answer that says this.
+    /// A 200 answer with this content.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
         let body = print::printed(content, BODY_BYTES_USUAL)?;
         Ok(Reply::json(sequence, body.into()))
     }
 
-    /// An answer that is in print.
+    /// A 200 answer with serialised JSON.
     pub fn json(sequence: Sequence, body: Bytes) -> Reply {
         let body = Content::Whole(body);
         Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) }
     }
 
-    /// An answer that lists the rows that `rows` finds in its member of this name: sent in pieces
-    /// where it is long.
+    /// A 200 answer whose member `member` lists the rows that `rows` takes out of `content`; a long
+    /// list is sent in pieces.
     pub fn list<C: Serialize, T: Serialize + Send + 'static>(
         sequence: Sequence,
         mut content: C,
@@ -61,12 +61,12 @@ impl Reply {
         Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
     }
 
-    /// An answer that is no JSON.
+    /// A 200 answer of another media type.
     pub fn text(sequence: Sequence, media: &'static str, body: Bytes) -> Reply {
         Reply { media: Some(media), ..Reply::json(sequence, body) }
     }
 
-    /// The answer to a creation: the created thing and where it is.
+    /// A 201 answer: the created object and its path.
     pub fn created(
         sequence: Sequence,
         location: String,
@@ -76,7 +76,7 @@ impl Reply {
         Ok(Reply { status: StatusCode::CREATED, location: Some(location), ..reply })
     }
 
-    /// An answer that has nothing to say.
+    /// A 204 answer.
     pub const fn no_content(sequence: Sequence) -> Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
@@ -90,7 +90,7 @@ impl Reply {
         }
     }
 
-    /// The same answer, marked as given before if it was.
+    /// Marks the answer as replayed, or not.
     #[must_use]
     pub fn replayed(self, replayed: bool) -> Reply {
         Reply { replayed, ..self }

@@ -1,4 +1,4 @@
-//! Ids of requests: what a client and a log call one by.
+//! Request ids, by which clients and logs refer to a request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,12 +6,12 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::engine::clock;
 
-/// The header that carries it, in and out.
+/// The header with the id, in requests and answers.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id that a client may choose: room for a UUID and a trace's id.
+/// Longest id that a client may choose: a UUID and a trace id fit.
 const BYTES_MAX: usize = 64;
 
-/// An id, kept in place.
+/// An id, stored inline.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestId {
     bytes: [u8; BYTES_MAX],
@@ -21,7 +21,7 @@ pub struct RequestId {
 impl RequestId {
     const EMPTY: RequestId = RequestId { bytes: [0; BYTES_MAX], length: 0 };
 
-    /// The id that a client chose, if it is fit to stand in a log.
+    /// The client's id, if it is safe to log.
     fn chosen(headers: &HeaderMap) -> Option<RequestId> {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
         let chosen = headers.get(REQUEST_ID).map(HeaderValue::as_bytes)?;
@@ -33,7 +33,7 @@ impl RequestId {
     /// As text.
     pub fn as_str(&self) -> &str {
         let written = self.bytes.get(..self.length).unwrap_or_default();
-        // Letters, digits and a few signs.
+        // Only ASCII was stored.
         std::str::from_utf8(written).unwrap_or_default()
     }
 
@@ -53,8 +53,8 @@ impl RequestId {
     }
 }
 
-/// Gives out ids: when this process began to serve, in milliseconds since 1970, and a count, so
-/// that they are unique beyond one run.
+/// Generates ids: the start time of this process in milliseconds since 1970, and a counter, so that
+/// they are unique across restarts.
 #[derive(Debug)]
 pub struct RequestIds {
     opened: RequestId,
@@ -62,7 +62,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// Ids of a process that begins to serve now.
+    /// Ids of a process that starts serving now.
     pub fn from_now() -> RequestIds {
         let mut opened = RequestId::EMPTY;
         opened.put_hex(clock::now().get().unsigned_abs());
@@ -70,7 +70,7 @@ impl RequestIds {
         RequestIds { opened, count: AtomicU64::new(0) }
     }
 
-    /// The id that the client chose, if it is fit, else a new one.
+    /// The client's id if it is acceptable, else a new one.
     pub fn of(&self, headers: &HeaderMap) -> RequestId {
         RequestId::chosen(headers).unwrap_or_else(|| self.next())
     }
@@ -98,7 +98,7 @@ mod tests {
         for fit in ["x", "a-B_0.9:z", &longest] {
             assert_eq!(of(fit), fit);
         }
-        // Nothing is made of what is unfit, not even a part.
+        // An unacceptable id is ignored as a whole, not truncated.
         for unfit in ["", "a b", "a\"", &"a".repeat(BYTES_MAX + 1)] {
             assert!(of(unfit).starts_with(ids.opened.as_str()), "{unfit}");
         }

@@ -1,6 +1,6 @@
-//! Answers kept in print until what they show has changed. The read model says which record changed
-//! it last; an answer printed for another record is printed again, so nothing has to be told when
-//! to expire, and no reader is shown less than the moment at which it looked.
+//! Caches of serialised answers, valid until their content changes. The read model knows which
+//! record changed the content last; an entry for another record is a miss. So nothing needs to be
+//! invalidated, and no reader gets an answer older than the state it looked at.
 
 use std::sync::Arc;
 
@@ -13,28 +13,27 @@ use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::Sequence;
 use crate::projection::performance::{Baseline, Day};
 
-/// Answers of each kind that are kept, each of at most one piece of a list (16 KiB): together a few
-/// megabytes at most. An answer has its place by what it shows, and gives way to another of the
-/// same place.
-const PLACES: usize = 256;
+/// Slots per cache. An answer has at most one piece of a list (16 KiB), so a cache takes a few
+/// megabytes at most. A key has one slot and evicts the entry of another key there.
+const SLOTS: usize = 256;
 
-/// Days of which it is kept what everybody had come to by then, at some tens of bytes a user. Today
-/// and the days 6 and 29 before it, with which leaderboards begin, have a place each: divided by
-/// this, they leave different remainders.
+/// Slots for scores at the start of a day, some tens of bytes per user each. Leaderboards start
+/// today and 6 and 29 days before; modulo this number these days have different remainders, so each
+/// has its own slot.
 pub(super) const DAYS: usize = 4;
 
-/// Everything that is kept in print.
+/// All caches.
 #[derive(Debug)]
 pub struct ResponseCaches {
-    /// Markets as lists show them.
+    /// Pages of market lists.
     pub markets: MarketPageCache,
-    /// Books, without the moment at which they were looked at.
+    /// Books, without their timestamp.
     pub books: VersionedCache<DepthKey>,
-    /// All the open orders of a user, who alone is shown them.
+    /// All open orders of a user; only that user reads them.
     pub orders: VersionedCache<UserNo>,
-    /// Pages of leaderboards, not yet in print: who is on them, and how many there are in all.
+    /// Pages of leaderboards, not serialised: the users on them and the total count.
     pub boards: VersionedCache<Board, Arc<Ranked>>,
-    /// What everybody had come to when a day began.
+    /// The scores of all users at the start of a day.
     pub baselines: VersionedCache<Day, Arc<Baseline>>,
 }
 
@@ -50,13 +49,13 @@ impl Default for ResponseCaches {
     }
 }
 
-/// What an answer shows.
+/// Key of a cached answer.
 pub trait CacheKey: Copy + PartialEq {
-    /// A number that tells subjects apart, as far as it goes.
+    /// A number from which the slot is derived; different keys may share it.
     fn number(self) -> usize;
 }
 
-/// So many levels of each side of a book, in the words of an outcome.
+/// A number of levels of each side of a book, in the prices of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DepthKey {
     /// Market.
@@ -70,7 +69,7 @@ pub struct DepthKey {
 impl CacheKey for DepthKey {
     fn number(self) -> usize {
         let outcome = usize::from(self.outcome == Outcome::Yes);
-        // Neighbouring markets get neighbouring places, and other numbers of levels others.
+        // Neighbouring markets get neighbouring slots; other level counts get distant ones.
         self.market.index().wrapping_mul(2).wrapping_add(outcome).wrapping_add(self.levels * 37)
     }
 }
@@ -81,67 +80,67 @@ impl CacheKey for UserNo {
     }
 }
 
-/// Answers of one kind, in print or nearly so.
+/// A fixed-size cache whose entries are valid for one version of their content.
 #[derive(Debug)]
 pub struct VersionedCache<S, T = Arc<[u8]>> {
-    places: Box<[CacheSlot<S, T>]>,
+    slots: Box<[CacheSlot<S, T>]>,
 }
 
-type CacheSlot<S, T> = Mutex<Option<Answer<S, T>>>;
+type CacheSlot<S, T> = Mutex<Option<Entry<S, T>>>;
 
 #[derive(Debug)]
-struct Answer<S, T> {
-    of: S,
+struct Entry<S, T> {
+    key: S,
     changed: Sequence,
-    said: T,
+    value: T,
 }
 
 impl<S, T> Default for VersionedCache<S, T> {
     fn default() -> VersionedCache<S, T> {
-        VersionedCache::of(PLACES)
+        VersionedCache::of(SLOTS)
     }
 }
 
 impl<S, T> VersionedCache<S, T> {
-    /// None yet, with so many places.
-    pub fn of(places: usize) -> VersionedCache<S, T> {
-        VersionedCache { places: (0..places).map(|_| Mutex::new(None)).collect() }
+    /// An empty cache with `slots` slots.
+    pub fn of(slots: usize) -> VersionedCache<S, T> {
+        VersionedCache { slots: (0..slots).map(|_| Mutex::new(None)).collect() }
     }
 }
 
 impl<S: CacheKey, T: Clone> VersionedCache<S, T> {
-    /// What was said of it since the record that changed it last, or what `look` finds, which is
-    /// kept; it must look at that record's moment or later.
+    /// The cached value for the version `changed`, else the result of `look`, which is then cached.
+    /// `look` must read the state at that record or later.
     pub fn find_or<E>(
         &self,
-        of: S,
+        key: S,
         changed: Sequence,
         look: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        if let Some(said) = self.find(of, changed) {
-            return Ok(said);
+        if let Some(value) = self.find(key, changed) {
+            return Ok(value);
         }
-        let said = look()?;
-        self.keep(of, changed, said.clone());
-        Ok(said)
+        let value = look()?;
+        self.keep(key, changed, value.clone());
+        Ok(value)
     }
 
-    /// What was said of it since the record that changed it last.
-    pub fn find(&self, of: S, changed: Sequence) -> Option<T> {
-        let kept = self.place(of)?.lock();
-        let kept = kept.as_ref().filter(|kept| kept.of == of && kept.changed == changed);
-        kept.map(|kept| kept.said.clone())
+    /// The cached value for the version `changed`, if there is one.
+    pub fn find(&self, key: S, changed: Sequence) -> Option<T> {
+        let kept = self.slot(key)?.lock();
+        let kept = kept.as_ref().filter(|kept| kept.key == key && kept.changed == changed);
+        kept.map(|kept| kept.value.clone())
     }
 
-    /// Keeps what was said of it as that record left it.
-    pub fn keep(&self, of: S, changed: Sequence, said: T) {
-        if let Some(place) = self.place(of) {
-            *place.lock() = Some(Answer { of, changed, said });
+    /// Caches a value for the version `changed`: the last record that changed the content.
+    pub fn keep(&self, key: S, changed: Sequence, value: T) {
+        if let Some(slot) = self.slot(key) {
+            *slot.lock() = Some(Entry { key, changed, value });
         }
     }
 
-    fn place(&self, of: S) -> Option<&CacheSlot<S, T>> {
-        self.places.get(of.number().checked_rem(self.places.len())?)
+    fn slot(&self, key: S) -> Option<&CacheSlot<S, T>> {
+        self.slots.get(key.number().checked_rem(self.slots.len())?)
     }
 }
 
@@ -150,11 +149,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_given_to_its_own_and_until_it_changes() {
+    fn an_entry_is_found_under_its_key_until_its_content_changes() {
         let kept: VersionedCache<UserNo> = VersionedCache::default();
         let (ann, bob) = (UserNo(3), UserNo(4));
-        // Another of the same place.
-        let eve = UserNo(3 + u32::try_from(PLACES).unwrap());
+        // Another key with the same slot.
+        let eve = UserNo(3 + u32::try_from(SLOTS).unwrap());
         let (then, now) = (Sequence::new(7), Sequence::new(9));
         assert_eq!(kept.find(ann, then), None);
         kept.keep(ann, then, Arc::from(*b"ann's"));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn books_are_told_apart_by_all_that_they_show() {
+    fn books_differ_in_all_parts_of_their_key() {
         let kept: VersionedCache<DepthKey> = VersionedCache::default();
         let changed = Sequence::new(1);
         let book = DepthKey { market: MarketNo(5), outcome: Outcome::Yes, levels: 10 };

@@ -1,4 +1,4 @@
-//! Every path, method and endpoint, in one table.
+//! The table of routes: every path, method and endpoint.
 
 use std::pin::Pin;
 
@@ -17,48 +17,48 @@ use super::{
 };
 use crate::exchange::command::Role;
 
-/// What every path begins with (interface 9).
+/// Prefix of every path of the interface (interface 9).
 pub const BASE: &str = "/api/v1";
 
-/// The answer of an endpoint that has to wait for the exchange.
+/// The answer of an asynchronous endpoint.
 pub type EndpointFuture = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
-/// The varying parts of a path, by name.
+/// Path parameters by name.
 pub type PathParts = Vec<(String, String)>;
 
-/// What answers a request.
+/// The handler of a request.
 #[derive(Clone, Copy)]
 pub enum Endpoint {
-    /// Looks at the server itself. Has no query and no body.
+    /// Reads the server's own state. Has no query and no body.
     Probe(fn(&Door, &Parts) -> Result<Reply, Problem>),
-    /// Only looks at the read model.
+    /// Reads the read model only.
     Read(fn(&Call) -> Result<Reply, Problem>),
-    /// Only looks at the read model, and may have much to read.
+    /// Reads the read model only, and may read for long.
     Long(fn(Call) -> EndpointFuture),
-    /// Asks the exchange.
+    /// Submits a command.
     Write(fn(Call) -> EndpointFuture),
-    /// Asks the exchange several things, each of which draws on the bucket that it would draw on
-    /// alone: whether there is enough is known once they are read.
+    /// Submits several commands, each of which takes a token of its own class: whether there are
+    /// enough is known only after parsing.
     Several(fn(Call) -> EndpointFuture),
-    /// May look into the past, which takes a while.
+    /// May query past states, which takes a while.
     Past(fn(Call) -> EndpointFuture),
 }
 
-/// Who may ask.
+/// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody, without a key, and before the venue is open.
+    /// Everybody, without a key, even before the venue is open.
     Everybody,
-    /// Whoever has a key.
+    /// Any key.
     Keys,
-    /// Whoever's key may do more than read.
+    /// Keys of traders and operators.
     Traders,
-    /// An operator.
+    /// Operators' keys.
     Operators,
 }
 
 impl Access {
-    /// The least role that may ask.
+    /// The least role that is allowed.
     pub const fn least(self) -> Role {
         match self {
             Access::Everybody | Access::Keys => Role::Reader,
@@ -68,25 +68,26 @@ impl Access {
     }
 }
 
-/// What a request is counted as, and whose bucket it draws on.
+/// The class of a request, for rate limits and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestClass {
-    /// Questions of those who watch over the process.
+    /// Health checks, metrics and documentation.
     Probes,
-    /// Nothing is asked of the exchange.
+    /// Requests without a command.
     Reads,
-    /// A command that takes back orders: never made to wait behind others.
+    /// Commands that only cancel orders. They have a bucket of their own, so other commands cannot
+    /// use up their tokens.
     Cancels,
     /// Any other command.
     Writes,
 }
 
 impl RequestClass {
-    /// Every lane.
+    /// All classes.
     pub const ALL: [RequestClass; 4] =
         [RequestClass::Probes, RequestClass::Reads, RequestClass::Cancels, RequestClass::Writes];
 
-    /// Its name.
+    /// Its name in metrics and messages.
     pub const fn name(self) -> &'static str {
         match self {
             RequestClass::Probes => "probes",
@@ -96,7 +97,7 @@ impl RequestClass {
         }
     }
 
-    /// The lane of a request that no route takes.
+    /// The class of a request without a route.
     pub fn of_method(method: &Method) -> RequestClass {
         if matches!(*method, Method::GET | Method::HEAD) {
             RequestClass::Reads
@@ -109,13 +110,13 @@ impl RequestClass {
 /// Whether a request carries a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyRule {
-    /// It is not looked at.
+    /// It is ignored.
     Ignored,
-    /// There is none: whoever sends one means something by it that would not be done.
+    /// It must be empty: a client that sends one expects an effect that it would not have.
     Absent,
-    /// It may be left out.
+    /// It is optional.
     Optional,
-    /// It must be there.
+    /// It is required.
     Required,
 }
 
@@ -123,34 +124,34 @@ pub enum BodyRule {
 pub struct Route {
     /// Method.
     pub method: Method,
-    /// Path after [`Route::base`]; parts in braces are named and vary.
+    /// Path after [`Route::base`]; parameters are in braces.
     pub template: &'static str,
-    /// Who may ask.
+    /// Who may call it.
     pub access: Access,
     /// Whether a body is read.
     pub body: BodyRule,
-    /// What it is counted as.
+    /// Its class.
     pub class: RequestClass,
-    /// What answers.
+    /// Its handler.
     pub endpoint: Endpoint,
-    /// Its line in the table, from 0.
+    /// Its index in the table.
     pub number: usize,
 }
 
 impl Route {
-    /// Whether it draws itself what its operations cost.
+    /// Whether the endpoint itself takes the tokens for its operations.
     pub const fn draws_itself(&self) -> bool {
         matches!(self.endpoint, Endpoint::Several(_))
     }
 
-    /// What its path begins with: the interface's base, or nothing for what watches over the
-    /// process, which expects to find it at the root.
+    /// The prefix of its path: the interface's base, or nothing for probes, which monitoring
+    /// expects at the root.
     pub const fn base(&self) -> &'static str {
         if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
     }
 }
 
-/// The table, part by part.
+/// The table.
 pub fn table() -> Vec<Route> {
     let open = [probes(), public(), trading(), account()];
     let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
@@ -314,7 +315,7 @@ fn admin_audit() -> Vec<Route> {
     routes.into_iter().map(operators_only).collect()
 }
 
-/// A route that any key may ask with `GET`.
+/// A `GET` route for any key.
 fn get(template: &'static str, endpoint: Endpoint) -> Route {
     Route {
         method: Method::GET,
@@ -378,7 +379,7 @@ fn operators_only(route: Route) -> Route {
     Route { access: Access::Operators, ..route }
 }
 
-/// The table, ready to be looked up.
+/// The table, indexed by path.
 pub struct Routes {
     router: Router<Vec<Route>>,
     /// Method and template of each route, by its number.
@@ -386,8 +387,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The table. It is an error for two templates to be told apart by the names of their parts
-    /// only.
+    /// Builds the index. Two templates that differ only in the names of their parameters are an
+    /// error.
     pub fn new() -> Result<Routes, InsertError> {
         let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
         let mut names = Vec::new();
@@ -406,7 +407,7 @@ impl Routes {
         Ok(Routes { router, names })
     }
 
-    /// How many there are.
+    /// Number of routes.
     pub const fn count(&self) -> usize {
         self.names.len()
     }
@@ -416,8 +417,8 @@ impl Routes {
         self.names.get(number).map_or(("", "none"), |(method, path)| (method.as_str(), path))
     }
 
-    /// The route of a method on a path, with the varying parts of the path. `HEAD` is `GET`
-    /// without the body, which hyper leaves out.
+    /// The route for a method and a path, with the path parameters. `HEAD` is handled as `GET`;
+    /// hyper leaves out the body.
     pub fn find(&self, method: &Method, path: &str) -> Result<(&Route, PathParts), Problem> {
         let found =
             self.router.at(path).map_err(|_| Problem::new(Kind::NotFound, "no such path"))?;

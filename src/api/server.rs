@@ -1,4 +1,4 @@
-//! Accepting connections, and turning away those for which there is no place.
+//! Accepts connections, hands them to the workers, and rejects those for which there is no slot.
 
 use std::io;
 use std::pin::pin;
@@ -19,19 +19,20 @@ use super::door::Door;
 use super::venue::Venue;
 use super::workers::{self, Workers};
 
-/// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
-/// at once would only burn the time in which some are given back.
+/// Pause after a failed accept: usually the process is out of file descriptors, and retrying
+/// immediately would only burn CPU time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Connections beyond the bound that are told so at once; more are closed without a word.
+/// Connections beyond the bound that are answered with a rejection at the same time; further ones
+/// are closed without an answer.
 const TURNED_AWAY_MAX: usize = 64;
-/// How long a client that is turned away is listened to: closing while its request is still on
-/// its way would reset the connection and lose the answer.
+/// How long the input of a rejected client is read: closing while its request is still arriving
+/// would reset the connection and lose the answer.
 const LINGER_WAIT: Duration = Duration::from_secs(1);
-/// How much of it is read meanwhile.
+/// Most bytes read from it meanwhile.
 const LINGER_BYTES_MAX: u64 = 64 * 1024;
 
-/// How many threads serve connections: one a core.
-pub fn lanes_count() -> usize {
+/// The number of workers: one per available core.
+pub fn workers_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -43,51 +44,51 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
-    let mut lanes = Workers::open(lanes_count(), &door, limits)?;
-    let mut places = ConnectionSlots::new(limits.connections_max);
-    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let mut turning_away = JoinSet::new();
+    let mut workers = Workers::open(workers_count(), &door, limits)?;
+    let mut slots = ConnectionSlots::new(limits.connections_max);
+    let rejection_permits = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let mut rejections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
             biased;
             () = &mut shutdown => break,
-            Some(ended) = turning_away.join_next() => workers::report(ended),
+            Some(ended) = rejections.join_next() => workers::report(ended),
             accepted = listener.accept() => match accepted {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     sleep(ACCEPT_PAUSE).await;
                 }
                 Ok((stream, _)) => {
-                    if let Some(taken) = places.take() {
-                        lanes.take(stream, taken);
-                    } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
-                        turning_away.spawn(turn_away(stream, Arc::clone(&door), place));
+                    if let Some(taken) = slots.take() {
+                        workers.take(stream, taken);
+                    } else if let Ok(permit) = Arc::clone(&rejection_permits).try_acquire_owned() {
+                        rejections.spawn(reject(stream, Arc::clone(&door), permit));
                     }
                 }
             }
         }
     }
     drop(listener);
-    // Those who are being turned away hear it to the end, too.
-    let told = async {
-        while let Some(ended) = turning_away.join_next().await {
+    // Let pending rejections finish, too.
+    let answered = async {
+        while let Some(ended) = rejections.join_next().await {
             workers::report(ended);
         }
     };
-    tokio::join!(lanes.close(), told);
+    tokio::join!(workers.close(), answered);
     Ok(())
 }
 
-/// Tells a client that there is no place for it.
-async fn turn_away(mut stream: TcpStream, door: Arc<Door>, _place: OwnedSemaphorePermit) {
-    let told = timeout(LINGER_WAIT, async {
-        stream.write_all(&raw(&door.no_place())).await?;
+/// Tells a client that no slot is free.
+async fn reject(mut stream: TcpStream, door: Arc<Door>, _permit: OwnedSemaphorePermit) {
+    let answered = timeout(LINGER_WAIT, async {
+        stream.write_all(&raw(&door.no_slot())).await?;
         stream.shutdown().await?;
         let mut rest = stream.take(LINGER_BYTES_MAX);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
     });
-    match told.await {
+    match answered.await {
         Ok(Ok(_)) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a client left before it was turned away"),
     }

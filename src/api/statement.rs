@@ -1,5 +1,5 @@
-//! The caller's statement: every change of money with its cause, what final markets paid, profit
-//! and loss.
+//! The caller's statement: every change of money with its cause, settlements of final markets, and
+//! profit and loss.
 
 use super::call::Call;
 use super::cursor::CursorPage;
@@ -10,7 +10,7 @@ use super::wire::statement::{
     LedgerJson, LedgerLineJson, PnlJson, SettlementJson, SettlementsJson,
 };
 
-/// Pages of a statement, and of settlements.
+/// Pages of the ledger and of settlements.
 const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
 /// `GET /account/ledger`

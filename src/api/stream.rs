@@ -1,6 +1,6 @@
-//! What an answer says, as a connection sends it: whole, or, where it is a long list, printed a
-//! piece at a time as its reader takes it. The rows of a list are copies of one moment, so that
-//! what is sent agrees with the answer's `Sequence` and a slow reader holds nobody up.
+//! The body of an answer: sent whole, or, for a long list, serialised piece by piece as its reader
+//! takes it. The rows of a list are copies from one state, so that they agree with the answer's
+//! `Sequence`, and a slow reader holds no lock.
 
 use std::fmt;
 use std::io;
@@ -15,42 +15,42 @@ use super::packing::PackedList;
 use super::unread_rows::RowReservation;
 use super::wire::print::{Unprintable, print};
 
-/// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
-/// sent: some twenty rows. What fits one piece is sent whole, with its length.
+/// Size of a piece, and most bytes serialised ahead of a list's reader: about twenty rows. What
+/// fits one piece is sent whole, with its length.
 pub const PIECE_BYTES_MAX: usize = 16 * 1024;
-/// Pieces that are printed before others of the lane have a turn, however fast the reader is.
+/// Pieces serialised before other tasks of the worker get a turn, however fast the reader is.
 const PIECES_A_TURN: usize = 4;
 
-/// What an answer says.
+/// The body of an answer.
 #[derive(Debug)]
 pub enum Content {
-    /// All of it; nothing where the status has no content.
+    /// The whole body; empty if the status has no content.
     Whole(Bytes),
-    /// A list that is longer than one piece.
+    /// A list longer than one piece.
     Listed(Box<Listed>),
-    /// The same in gzip.
+    /// The same, gzipped.
     Packed(Box<PackedList>),
 }
 
-/// A list, of which some is printed.
+/// A partly serialised list.
 pub struct Listed {
     printed: Vec<u8>,
     rows: Box<dyn Rows>,
-    any: bool,
-    /// What follows the rows, until it is printed.
+    has_rows: bool,
+    /// The text after the rows, until it is written.
     tail: Option<Vec<u8>>,
-    /// Pieces given in this turn.
-    given: usize,
-    /// What its rows count as for as long as they wait.
-    held: Option<RowReservation>,
+    /// Pieces sent in this turn.
+    sent: usize,
+    /// The reservation of its waiting rows.
+    reserved: Option<RowReservation>,
 }
 
-/// Rows still to be printed.
+/// Rows still to be serialised.
 trait Rows: Send {
-    /// Prints the next one; says whether there was one.
+    /// Writes the next row; false if there is none.
     fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable>;
 
-    /// How many are left.
+    /// Number of rows left.
     fn left(&self) -> usize;
 }
 
@@ -64,19 +64,19 @@ impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
     }
 }
 
-/// Why a list cannot be printed.
+/// Why a list cannot be serialised.
 #[derive(Debug, thiserror::Error)]
 pub enum Unprinted {
-    /// What stands around the rows lacks their member.
+    /// The surrounding object lacks the rows' member.
     #[error("the list has no member of this name that is empty")]
     NoPlace,
-    /// A row, or what stands around them, has no JSON.
+    /// A row or the surrounding object cannot be serialised.
     #[error(transparent)]
     Json(#[from] Unprintable),
 }
 
 impl Content {
-    /// These rows as the member of this name, in what `around` prints with that member empty.
+    /// Rows as the member `member` of `around`, which is serialised with that member empty.
     pub fn list<T: Serialize + Send + 'static>(
         around: &impl Serialize,
         member: &str,
@@ -84,14 +84,14 @@ impl Content {
     ) -> Result<Content, Unprinted> {
         let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
         print(&mut printed, around)?;
-        // Within a string the quotes would be escaped: only a member's name is written like this.
+        // In a string value the quotes would be escaped: only a member's name can look like this.
         let name = format!("\"{member}\":[");
         let empty = format!("{name}]");
         let mut places = printed.windows(empty.len());
         let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
         let tail = Some(printed.split_off(place.saturating_add(name.len())));
         let rows = Box::new(rows.into_iter());
-        let mut list = Listed { printed, rows, any: false, tail, given: 0, held: None };
+        let mut list = Listed { printed, rows, has_rows: false, tail, sent: 0, reserved: None };
         list.print()?;
         if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
             return Ok(Content::Whole(Bytes::from(list.printed)));
@@ -99,38 +99,38 @@ impl Content {
         Ok(Content::Listed(Box::new(list)))
     }
 
-    /// The rows that wait for the reader and are not counted yet; `None` where none do.
+    /// The number of waiting rows without a reservation; `None` if there are none.
     pub(super) fn uncounted(&self) -> Option<usize> {
         match self {
-            Content::Listed(list) if list.held.is_none() => Some(list.rows.left()),
+            Content::Listed(list) if list.reserved.is_none() => Some(list.rows.left()),
             _ => None,
         }
     }
 
-    /// Counts its rows for as long as they wait; what is sent whole has none that do.
-    pub(super) fn count(&mut self, held: RowReservation) {
+    /// Attaches the reservation of its rows; a body sent whole has no waiting rows.
+    pub(super) fn count(&mut self, reserved: RowReservation) {
         if let Content::Listed(list) = self {
-            list.held = Some(held);
+            list.reserved = Some(reserved);
         }
     }
 
-    /// Whether nothing is said.
+    /// Whether the body is empty.
     pub fn is_empty(&self) -> bool {
         matches!(self, Content::Whole(bytes) if bytes.is_empty())
     }
 }
 
 impl Listed {
-    /// Prints rows until there is more than a piece, or all.
+    /// Serialises rows until there is more than a piece, or all.
     fn print(&mut self) -> Result<(), Unprintable> {
         while self.printed.len() <= PIECE_BYTES_MAX {
             let Some(tail) = self.tail.take() else { break };
             let begins = self.printed.len();
-            if self.any {
+            if self.has_rows {
                 self.printed.push(b',');
             }
             if self.rows.print_next(&mut self.printed)? {
-                (self.any, self.tail) = (true, Some(tail));
+                (self.has_rows, self.tail) = (true, Some(tail));
             } else {
                 self.printed.truncate(begins);
                 self.printed.extend_from_slice(&tail);
@@ -142,17 +142,17 @@ impl Listed {
     /// The next piece; `None` after the last.
     pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
         self.print().map_err(io::Error::other)?;
-        self.given = self.given.saturating_add(1);
+        self.sent = self.sent.saturating_add(1);
         let rest = self.printed.split_off(self.printed.len().min(PIECE_BYTES_MAX));
         let piece = Bytes::from(std::mem::replace(&mut self.printed, rest));
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    /// Whether others are to have their turn now. Asked again, it goes on.
+    /// Whether other tasks should get a turn now; resets the count, so that the next call goes on.
     const fn turn_is_over(&mut self) -> bool {
-        let over = self.given >= PIECES_A_TURN;
+        let over = self.sent >= PIECES_A_TURN;
         if over {
-            self.given = 0;
+            self.sent = 0;
         }
         over
     }
@@ -219,7 +219,7 @@ mod tests {
         total: usize,
     }
 
-    /// Strings that look like the place where rows belong.
+    /// Strings that look like the empty member.
     const BY: &str = r#"\"rows\":[]"#;
 
     fn page(rows: Vec<String>) -> Page {

@@ -1,4 +1,5 @@
-//! Switches: the trader's own heartbeat, and what the operator lets one user or anybody do.
+//! Switches: the trader's heartbeat (dead man's switch), and the trading modes and exposure limits
+//! that the operator sets.
 
 use super::call::{Call, user_no};
 use super::form::{Faults, integer_up_to, text};
@@ -11,9 +12,9 @@ use crate::exchange::command::Command;
 use crate::projection::ReadModel;
 use crate::projection::responses::StoredResponse;
 
-/// Shortest time-out: a bot that is restarted should not lose its orders for it.
+/// Shortest timeout: a bot that restarts should not lose its orders.
 const TIMEOUT_SECONDS_MIN: u32 = 5;
-/// Longest: what nobody watches for longer should not stand under this switch.
+/// Longest timeout: a longer one would not protect orders that nobody watches.
 const TIMEOUT_SECONDS_MAX: u32 = 300;
 
 /// `GET /trading/heartbeat`
@@ -38,10 +39,10 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
     };
     let command = Command::Heartbeat { user, timeout_seconds };
     let written = call.submit_and_show(command, again).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }
 
-/// Reads a time-out: 0, or within the bounds.
+/// Reads a timeout: 0, or within the bounds.
 fn timeout(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<u32> {
     let seconds = integer_up_to(TIMEOUT_SECONDS_MAX)(faults, field, json)?;
     if seconds > 0 && seconds < TIMEOUT_SECONDS_MIN {
@@ -71,7 +72,7 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
         _ => None,
     };
     let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }
 
 /// `POST /admin/users/{userId}/mode`
@@ -103,12 +104,12 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
     show_user(&call, Command::SetExposureLimit { user, limit: None }).await
 }
 
-/// Carries out a command that changes how a user stands, and answers the user.
+/// Executes a command that changes a user's settings, and answers the user.
 async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
         StoredResponse::User(row) => Some(UserJson::from(&**row)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;
-    written.saying(&written.shown)
+    written.reply(&written.shown)
 }

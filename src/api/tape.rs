@@ -1,4 +1,4 @@
-//! What the public may know of a market's trades: themselves, candles of them, figures.
+//! Public trade data of a market: trades, candles, statistics.
 
 use super::call::{Call, public_market};
 use super::cursor::CursorPage;
@@ -9,7 +9,6 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
 use super::wire::{Text, Timestamp};
-use crate::engine::clock;
 use crate::exchange::command::Direction;
 use crate::exchange::units::{LotsSum, SettlementPrice, TimeMs};
 use crate::projection::tape::Interval;
@@ -18,9 +17,9 @@ use crate::projection::tape::Interval;
 const TRADES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 /// Most candles of one answer.
 const CANDLES_MAX: i64 = 1000;
-/// Candles where no beginning is asked for: a chart's width.
+/// Number of candles if no start is given: a chart's width.
 const CANDLES_STANDARD: i64 = 100;
-/// What the volume of a day is counted over.
+/// The window of the 24-hour volume.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// `GET /markets/{marketId}/trades`
@@ -48,8 +47,8 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
             Text(best.map_or(bound, SettlementPrice::from))
         };
         // In a quiet venue the last record may be older than a day.
-        let now = clock::now().max(view.time());
-        // Before 1970 and a day nothing traded either.
+        let now = call.engine.now().max(view.time());
+        // There were no trades before 1970, so the default is right.
         let day_ago = TimeMs::new(now.get().saturating_sub(DAY_MS)).unwrap_or_default();
         let stats = StatsJson {
             market_id: Text(id),
@@ -81,7 +80,7 @@ fn interval(text: &str) -> Read<(&'static str, Interval)> {
     known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, "must be 1m, 5m, 1h or 1d"))
 }
 
-/// Which candles.
+/// The requested candles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range {
     from: TimeMs,
@@ -90,17 +89,17 @@ struct Range {
 }
 
 impl Range {
-    /// Reads `from` and `to`, and notes a range that is empty or too long. Candles are whole: the
-    /// first is the one that `from` is in, the last the one in which `to` has not come yet.
+    /// Reads `from` and `to`, and refuses an empty or too long range. Candles are whole: the first
+    /// one contains `from`, the last one starts before `to`.
     fn read(form: &mut Form<'_>, interval: Interval, now: TimeMs) -> Option<Range> {
         let from = form.query("from", parse::moment);
         let to = form.query("to", parse::moment);
         let (from, to) = from.zip(to)?;
         let ms = interval.ms();
-        // Up to the end of the candle that is being made.
+        // Default: the end of the current candle.
         let to = to.unwrap_or_else(|| later(interval.start(now), ms));
         let from_asked = from.is_some();
-        // As many as are usual, with the last one.
+        // Default: the usual number of candles up to the last one.
         let last = interval.start(later(to, -1));
         let usual = || later(last, -(CANDLES_STANDARD - 1).saturating_mul(ms));
         let from = interval.start(from.unwrap_or_else(usual));
@@ -122,7 +121,7 @@ impl Range {
     }
 }
 
-/// The moment so many milliseconds later, or earlier; the first or last one where there is none.
+/// The time `ms` milliseconds later, clamped to the range of times.
 fn later(time: TimeMs, ms: i64) -> TimeMs {
     let bounded = time.get().saturating_add(ms).clamp(0, TimeMs::MAX.get());
     TimeMs::new(bounded).unwrap_or(TimeMs::MAX)
@@ -132,11 +131,11 @@ fn later(time: TimeMs, ms: i64) -> TimeMs {
 pub fn candles(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);
-    let named = form.query_required("interval", interval);
-    // The range of an unknown interval is read too: what is wrong with it is to be told.
-    let length = named.map_or(Interval::Day, |(_, length)| length);
-    let range = Range::read(&mut form, length, clock::now());
-    let (id, ((name, length), range)) = form.finish(id.zip(named.zip(range)))?;
+    let interval_read = form.query_required("interval", interval);
+    // With an unknown interval the range is read all the same, so that its faults are reported too.
+    let length = interval_read.map_or(Interval::Day, |(_, length)| length);
+    let range = Range::read(&mut form, length, call.engine.now());
+    let (id, ((name, length), range)) = form.finish(id.zip(interval_read.zip(range)))?;
     let (sequence, chart) = call.look(|view| {
         let market = public_market(view, id)?.no;
         Ok(view.tape.chart(market, length, range.from, range.count))

@@ -1,5 +1,5 @@
-//! What passed the door: answers by route and status, how long they took, and connections. Counted
-//! in place, without locks, and read by `/metrics`.
+//! Counts of the HTTP server for `/metrics`: answers by route and status, request times,
+//! connections. Counting takes no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -7,25 +7,25 @@ use std::time::Instant;
 use super::routes::{RequestClass, Route};
 use crate::engine::histogram::{Histogram, Spread};
 
-/// Statuses that are counted one by one; any other is counted under the last place.
+/// Statuses with a counter of their own, sorted; others share the last counter.
 const STATUSES: [u16; 21] = [
     200, 201, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414, 415, 422, 429, 431, 500,
     501, 503,
 ];
 
-/// The counts.
+/// The counters.
 #[derive(Debug)]
 pub struct Traffic {
-    /// By the route's number; the last is of what had no route.
+    /// By the route's number; the last entry is for requests without a route.
     answers: Vec<[AtomicU64; STATUSES.len() + 1]>,
-    /// By lane.
+    /// By request class.
     took: [Histogram; RequestClass::ALL.len()],
     connections: AtomicU64,
     turned_away: AtomicU64,
 }
 
 impl Traffic {
-    /// Nothing yet, over this many routes.
+    /// All zero, for this many routes.
     pub fn new(routes: usize) -> Traffic {
         let none = || std::array::from_fn(|_| AtomicU64::new(0));
         Traffic {
@@ -36,11 +36,11 @@ impl Traffic {
         }
     }
 
-    /// Counts an answer and the time since its request's head was read.
+    /// Counts an answer and the time since `began`.
     pub fn count(&self, route: Option<&Route>, status: u16, began: Instant) {
         let row = route.map_or(self.answers.len().saturating_sub(1), |route| route.number);
-        let place = STATUSES.binary_search(&status).unwrap_or(STATUSES.len());
-        if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(place)) {
+        let index = STATUSES.binary_search(&status).unwrap_or(STATUSES.len());
+        if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(index)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(took) = route.and_then(|route| self.took.get(route.class as usize)) {
@@ -48,8 +48,8 @@ impl Traffic {
         }
     }
 
-    /// Answers so far, of those that there were: the route's number, or `None` where the request
-    /// had no route; the status, or `None` for a rare one; how many.
+    /// The non-zero counts of answers: the route's number, or `None` without a route; the status,
+    /// or `None` for a rare one; the count.
     pub fn answers(&self) -> impl Iterator<Item = (Option<usize>, Option<u16>, u64)> {
         let routes = self.answers.len().saturating_sub(1);
         let rows = self.answers.iter().enumerate();
@@ -57,16 +57,16 @@ impl Traffic {
             let route = (row < routes).then_some(row);
             let counts = statuses.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
             let some = counts.filter(|(_, count)| *count > 0);
-            some.map(move |(place, count)| (route, STATUSES.get(place).copied(), count))
+            some.map(move |(index, count)| (route, STATUSES.get(index).copied(), count))
         })
     }
 
-    /// How long whole requests took, by lane, in nanoseconds.
+    /// Request times by class, in nanoseconds.
     pub fn took(&self) -> impl Iterator<Item = (RequestClass, Spread)> {
-        RequestClass::ALL.into_iter().zip(&self.took).map(|(lane, took)| (lane, took.read()))
+        RequestClass::ALL.into_iter().zip(&self.took).map(|(class, took)| (class, took.read()))
     }
 
-    /// Counts a connection until what this gives is dropped.
+    /// Counts a connection until the returned guard is dropped.
     pub fn connect(&self) -> Connected<'_> {
         self.connections.fetch_add(1, Ordering::Relaxed);
         Connected(self)
@@ -77,18 +77,18 @@ impl Traffic {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Counts a connection for which there was no place.
+    /// Counts a rejected connection.
     pub fn turn_away(&self) {
         self.turned_away.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Connections for which there was no place.
+    /// Connections rejected because no slot was free.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
 }
 
-/// An open connection.
+/// Guard of an open connection.
 #[derive(Debug)]
 pub struct Connected<'a>(&'a Traffic);
 

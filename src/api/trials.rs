@@ -1,10 +1,10 @@
-//! Trials: what would come of an order, of an amend or of a batch if it were asked now. Nothing is
-//! recorded and no name is used up; `Sequence` is the last record that the answer knows of.
+//! Dry runs: the result that a placement, an amend or a batch would have now. Nothing is journaled
+//! and no name is used up; `Sequence` is the last record that the answer reflects.
 
 use super::batch::{Resolved, Shown, key_reused};
 use super::call::Call;
 use super::idempotency;
-use super::orders::{Placed, named_order, own_order, placed, placed_before, untold};
+use super::orders::{Placed, incomplete_effects, named_order, own_order, placed, placed_before};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::BASE;
@@ -21,18 +21,18 @@ use crate::exchange::units::{Lots, Tick};
 use crate::projection::ReadModel;
 use crate::projection::responses::StoredResponse;
 
-/// `POST /trading/orders?dryRun=true`: what an order would come to.
+/// `POST /trading/orders?dryRun=true`: the result of a placement.
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
     let user = call.caller.user;
-    // The key is held to what the request would be without `dryRun`.
+    // The idempotency key is checked against the request without `dryRun`.
     let target = format!("{BASE}/trading/orders");
     let once = call
         .once
         .as_ref()
         .map(|once| Box::new(idempotency::once(user, once.key, &target, &call.body)));
-    let tell = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
+    let show = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
         let sequence = view.watermark();
-        let applied = sound(came)?;
+        let applied = consistent(came)?;
         let (sequence, placed, replayed) = match applied.effects {
             [Effect::Refused(reject)] => return Err(Problem::refused(*reject, sequence)),
             [Effect::Repeated { first }] => {
@@ -41,15 +41,15 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
             _ => (sequence, placed(applied).map(Placed::Now), false),
         };
         let balance = balance_after(view, user, applied.effects)?;
-        Ok((sequence, placed.ok_or_else(untold)?, balance, replayed))
+        Ok((sequence, placed.ok_or_else(incomplete_effects)?, balance, replayed))
     };
-    let tried = call.engine.try_out(Tried::Place(terms), once, tell).await?;
+    let tried = call.engine.try_out(Tried::Place(terms), once, show).await?;
     let (sequence, placed, balance, replayed) = tried?;
-    let content = TriedJson { came: placed.json()?, dry_run: true, balance };
+    let content = TriedJson { result: placed.json()?, dry_run: true, balance };
     Ok(Reply::ok(sequence, &content)?.replayed(replayed))
 }
 
-/// `PATCH /trading/orders/{orderId}?dryRun=true`: what an amend would make of an order.
+/// `PATCH /trading/orders/{orderId}?dryRun=true`: the order after an amend.
 pub async fn amend(
     call: &Call,
     order: OrderNo,
@@ -57,24 +57,23 @@ pub async fn amend(
     quantity: Option<Lots>,
 ) -> Result<Reply, Problem> {
     let user = call.caller.user;
-    let tell = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
+    let show = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
         let sequence = view.watermark();
-        let applied = sound(came)?;
+        let applied = consistent(came)?;
         if let [Effect::Refused(reject)] = applied.effects {
             return Err(Problem::refused(*reject, sequence));
         }
-        let before = view.orders.open_order_of(user, order).ok_or_else(untold)?;
-        let row = after(&before, applied).map_err(|_| untold())?;
+        let before = view.orders.open_order_of(user, order).ok_or_else(incomplete_effects)?;
+        let row = after(&before, applied).map_err(|_| incomplete_effects())?;
         let balance = balance_after(view, user, applied.effects)?;
-        Ok((sequence, TriedJson { came: OrderJson::of(view, &row), dry_run: true, balance }))
+        Ok((sequence, TriedJson { result: OrderJson::of(view, &row), dry_run: true, balance }))
     };
     let tried = Tried::Amend { user, order, price, quantity };
-    let (sequence, content) = call.engine.try_out(tried, None, tell).await??;
+    let (sequence, content) = call.engine.try_out(tried, None, show).await??;
     Reply::ok(sequence, &content)
 }
 
-/// `POST /trading/orders/batch?dryRun=true`: what each operation would come to after those before
-/// it.
+/// `POST /trading/orders/batch?dryRun=true`: the result of each operation after those before it.
 pub async fn batch(
     call: &Call,
     operations: Vec<Result<Resolved, Problem>>,
@@ -89,18 +88,18 @@ pub async fn batch(
         let keyed = |step| (step, once.map(|once| Box::new(IdempotencyKey { part, ..once })));
         slots.push(step.map(|step| steps.push(keyed(step))));
     }
-    let tell = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
+    let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
         let sequence = view.watermark();
-        let all = sound(came)?;
+        let all = consistent(came)?;
         let shown: Vec<_> = all.iter().map(|one| shown(view, user, all, one)).collect();
         let effects = all.iter().flat_map(|applied| applied.effects);
         let balance = balance_after(view, user, effects)?;
         Ok::<_, Problem>((sequence, shown, balance))
     };
-    let (sequence, shown, balance) = call.engine.try_out_several(user, steps, tell).await??;
+    let (sequence, shown, balance) = call.engine.try_out_several(user, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
-        let came = slot.and_then(|()| shown.next().unwrap_or_else(|| Err(untold())));
+        let came = slot.and_then(|()| shown.next().unwrap_or_else(|| Err(incomplete_effects())));
         let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
         match json {
             Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),
@@ -112,10 +111,11 @@ pub async fn batch(
         }
     });
     let came = BatchJson { results: results.collect::<Result<_, Problem>>()? };
-    Reply::ok(sequence, &TriedJson { came, dry_run: true, balance })
+    Reply::ok(sequence, &TriedJson { result: came, dry_run: true, balance })
 }
 
-/// An operation as it is tried. A name may be that of an order placed by a step before.
+/// An operation as a step of the dry run. A client order id may name an order placed by an earlier
+/// step.
 fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
     Ok(match operation {
         Resolved::Place(terms) => Step::Place(terms),
@@ -135,7 +135,7 @@ fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, 
     })
 }
 
-/// What came of one step of several, and whether that was so before.
+/// The result of one step, and whether it repeats an earlier one.
 fn shown(
     view: &ReadModel,
     user: UserNo,
@@ -149,7 +149,7 @@ fn shown(
     match applied.effects {
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
         [Effect::Repeated { first }] => {
-            // By a record, or by a step before.
+            // The first one is a record, or an earlier step.
             let step = all.iter().find(|one| accepts(one, OrderNo(*first)));
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
@@ -160,42 +160,43 @@ fn shown(
                     kept => placed_before(view, kept).map(Shown::Placed),
                 }),
             };
-            shown.map(|shown| (shown, true)).ok_or_else(untold)
+            shown.map(|shown| (shown, true)).ok_or_else(incomplete_effects)
         }
         [Effect::OrderCancelled { order, .. }, ..] => {
             let row = by(*order).or_else(|| view.orders.open_order_of(user, *order));
-            let row = row.filter(|row| row.user == user).ok_or_else(untold)?;
-            let row = after(&row, applied).map_err(|_| untold())?;
+            let row = row.filter(|row| row.user == user).ok_or_else(incomplete_effects)?;
+            let row = after(&row, applied).map_err(|_| incomplete_effects())?;
             Ok((Shown::Cancelled(OrderJson::of(view, &row)), false))
         }
         _ => {
-            let json = placed(applied).ok_or_else(untold)?;
+            let json = placed(applied).ok_or_else(incomplete_effects)?;
             Ok((Shown::Placed(Placed::Now(json)), false))
         }
     }
 }
 
-/// Whether a step is that which placed an order.
+/// Whether a step placed this order.
 fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
     matches!(step.effects, [Effect::OrderAccepted { order, .. }, ..] if *order == placed)
 }
 
-/// Whether a request that names itself was carried out before.
-pub async fn asked_before(call: &Call) -> Result<bool, Problem> {
+/// Whether a request with an idempotency key was executed before.
+pub async fn executed_before(call: &Call) -> Result<bool, Problem> {
     let Some(once) = call.once.clone() else { return Ok(false) };
-    let tell = |view: &ReadModel, came: Result<&Applied<'_>, Broken>| match sound(came)?.effects {
-        [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
-        effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
-    };
-    call.engine.try_out(Tried::Asked, Some(once), tell).await?
+    let show =
+        |view: &ReadModel, came: Result<&Applied<'_>, Broken>| match consistent(came)?.effects {
+            [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
+            effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
+        };
+    call.engine.try_out(Tried::Asked, Some(once), show).await?
 }
 
-/// What a trial came to, unless the state contradicts itself.
-fn sound<T>(came: Result<T, Broken>) -> Result<T, Problem> {
+/// The result of a dry run, unless the state contradicts itself.
+fn consistent<T>(came: Result<T, Broken>) -> Result<T, Problem> {
     came.map_err(|_| Problem::internal("a trial came to what cannot be"))
 }
 
-/// The user's money after these effects.
+/// The user's balance after these effects.
 fn balance_after<'a>(
     view: &ReadModel,
     user: UserNo,
@@ -208,6 +209,6 @@ fn balance_after<'a>(
         _ => None,
     });
     let now = view.accounts.user(user).map(|row| (row.balance.available, row.balance.reserved));
-    let (available, reserved) = after.or(now).ok_or_else(untold)?;
+    let (available, reserved) = after.or(now).ok_or_else(incomplete_effects)?;
     Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
 }

@@ -1,6 +1,6 @@
-//! What is held for the readers of long lists: rows that wait to be printed, for as long as their
-//! reader takes; and turns, for lists that take long to read. Without bounds one user with slow
-//! connections would fill the memory, and one with fast ones would keep a lane for himself.
+//! Bounds on long lists: rows that wait in memory until their reader takes them, and turns for
+//! lists that take long to read. Without them, one user with slow connections could fill the
+//! memory, and one with fast ones could monopolise a worker.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,26 +12,27 @@ use tokio::task::yield_now;
 use super::problem::{Kind, Problem};
 use crate::exchange::ids::UserNo;
 
-/// Rows read before others of the lane have a turn: each may be on a page of its own.
+/// Rows read before other tasks of the worker get a turn: each row may be on a page of its own.
 pub const ROWS_A_TURN: usize = 128;
-/// Lists read at length at once: one, so that whoever shares a lane with it waits for one turn.
+/// Long lists read at the same time: one, so that other requests of a worker wait for one turn at
+/// most.
 const READING_MAX: usize = 1;
 
-/// How many rows may wait.
+/// Limits on waiting rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadLimits {
-    /// Of all users.
+    /// Rows of all users together.
     pub rows_max: usize,
-    /// Of one.
+    /// Rows of one user.
     pub rows_of_user_max: usize,
 }
 
 impl UnreadLimits {
-    /// Four of the longest lists a user, and sixteen such users: a row takes some 250 bytes.
+    /// Four of the longest lists for a user, and sixteen such users; a row takes about 250 bytes.
     pub const STANDARD: UnreadLimits = UnreadLimits { rows_max: 640_000, rows_of_user_max: 40_000 };
 }
 
-/// The rows that wait in answers not taken yet, and who reads at length.
+/// Counts the rows of answers that are not fully sent, and hands out turns for long reads.
 #[derive(Debug)]
 pub struct UnreadRows {
     limits: UnreadLimits,
@@ -42,30 +43,30 @@ pub struct UnreadRows {
 #[derive(Debug, Default)]
 struct Waiting {
     rows: usize,
-    /// Users of whom some wait.
+    /// Rows by user; only users with waiting rows.
     users: BTreeMap<UserNo, usize>,
 }
 
-/// Rows that count as waiting until this is dropped.
+/// A reservation: its rows count as waiting until it is dropped.
 #[derive(Debug)]
 pub struct RowReservation {
-    of: Arc<UnreadRows>,
+    unread: Arc<UnreadRows>,
     user: UserNo,
     rows: usize,
 }
 
 impl UnreadRows {
-    /// Nothing waits yet.
+    /// No waiting rows.
     pub fn new(limits: UnreadLimits) -> UnreadRows {
         let (waiting, reading) = (Mutex::default(), Semaphore::new(READING_MAX));
         UnreadRows { limits, waiting, reading }
     }
 
-    /// Holds room for so many rows of a user's answer.
+    /// Reserves `rows` rows of a user's answer.
     ///
     /// # Errors
-    /// As many wait as may.
-    pub fn hold(
+    /// [`Kind::Overloaded`] if a limit would be exceeded.
+    pub fn reserve(
         this: &Arc<UnreadRows>,
         user: UserNo,
         rows: usize,
@@ -81,20 +82,20 @@ impl UnreadRows {
         }
         waiting.rows = all;
         waiting.users.insert(user, own);
-        Ok(RowReservation { of: Arc::clone(this), user, rows })
+        Ok(RowReservation { unread: Arc::clone(this), user, rows })
     }
 
-    /// A turn among those who read at length, in the order in which they come. Only who holds room
-    /// may wait for one, so those who wait are few.
-    pub async fn turn(&self, _held: &RowReservation) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
+    /// Waits for a turn to read a long list, in order of arrival. It takes a reservation, so few
+    /// can wait.
+    pub async fn turn(&self, _reserved: &RowReservation) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
         self.reading.acquire().await.ok()
     }
 }
 
 impl Drop for RowReservation {
     fn drop(&mut self) {
-        let mut waiting = self.of.waiting.lock();
+        let mut waiting = self.unread.waiting.lock();
         waiting.rows = waiting.rows.saturating_sub(self.rows);
         let left = waiting.users.get(&self.user).map_or(0, |rows| rows.saturating_sub(self.rows));
         if left == 0 {
@@ -105,10 +106,10 @@ impl Drop for RowReservation {
     }
 }
 
-/// Reads so many rows of a list, and lets others have their turns meanwhile.
+/// Reads at most `most` rows of a list and yields to other tasks in between.
 ///
 /// # Errors
-/// The list's first.
+/// The first error of the list.
 pub async fn read_in_turns<T, E>(
     list: impl Iterator<Item = Result<T, E>>,
     most: usize,
@@ -138,21 +139,21 @@ mod tests {
     #[test]
     fn no_more_rows_wait_than_may_of_one_user_and_of_all() {
         let untaken = Arc::new(UnreadRows::new(LIMITS));
-        let hold = |user, rows| UnreadRows::hold(&untaken, UserNo(user), rows);
-        let first = hold(1, 4).unwrap();
-        assert!(hold(1, 3).is_err());
-        let second = hold(1, 2).unwrap();
-        let third = hold(2, 4).unwrap();
-        assert!(hold(3, 1).is_err());
+        let reserve = |user, rows| UnreadRows::reserve(&untaken, UserNo(user), rows);
+        let first = reserve(1, 4).unwrap();
+        assert!(reserve(1, 3).is_err());
+        let second = reserve(1, 2).unwrap();
+        let third = reserve(2, 4).unwrap();
+        assert!(reserve(3, 1).is_err());
         drop(first);
-        assert!(hold(1, 5).is_err());
-        drop(hold(1, 4).unwrap());
+        assert!(reserve(1, 5).is_err());
+        drop(reserve(1, 4).unwrap());
         drop((second, third));
         assert_eq!(untaken.waiting.lock().rows, 0);
         assert!(untaken.waiting.lock().users.is_empty());
     }
 
-    /// How often others have a turn while a list is read.
+    /// How often a read yields.
     fn turns(rows: usize, most: usize) -> (usize, usize) {
         let mut reading = pin!(read_in_turns((0..rows).map(Ok::<_, ()>), most));
         let mut turns = 0;

@@ -1,4 +1,4 @@
-//! The venue behind the door: still opening, or open.
+//! The venue as the door sees it: opening, or open with an engine.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,34 +15,34 @@ pub struct Venue {
 }
 
 impl Venue {
-    /// A venue whose engine is being started; `meter` shows how far it is.
+    /// A venue whose engine is being started; `meter` reports its progress.
     pub fn opening(meter: Arc<Meter>) -> Venue {
         Venue { meter, engine: Arc::default() }
     }
 
-    /// Opens it: from now on it takes requests. A venue opens once; another engine is not taken.
+    /// Opens the venue to requests. It opens once; a second engine is ignored and logged.
     pub fn open(&self, engine: Engine) {
         if self.engine.set(engine).is_err() {
             tracing::error!("a venue cannot open twice");
         }
     }
 
-    /// Its engine, once it is open.
+    /// The engine; [`Problem::starting`] before the venue is open.
     pub fn engine(&self) -> Result<&Engine, Problem> {
         self.engine.get().ok_or_else(|| Problem::starting(self.progress()))
     }
 
-    /// What its stations tell of their work.
+    /// The meter of the engine's threads.
     pub const fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
 
-    /// How far its opening is.
+    /// Progress of the replay.
     pub fn progress(&self) -> ReplayProgress {
         self.meter.replay_progress()
     }
 
-    /// The last record that readers see.
+    /// The last record visible to readers.
     pub fn sequence(&self) -> Sequence {
         let open = self.engine.get();
         open.map_or_else(|| self.progress().applied, Engine::watermark)

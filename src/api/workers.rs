@@ -1,5 +1,6 @@
-//! Lanes: threads that serve connections, each with a runtime of its own, so that a connection's
-//! work never moves between cores and an answer wakes nobody but its own thread.
+//! Workers: threads that serve connections, each with its own single-threaded runtime. A connection
+//! stays on one worker, so its work never moves between cores and an answer wakes only its own
+//! thread.
 
 use std::convert::Infallible;
 use std::io;
@@ -28,53 +29,53 @@ use super::stream::Content;
 use super::write_timeout::WriteTimeout;
 use crate::engine::mailbox;
 
-/// A connection and its place among all.
+/// A connection and its slot.
 pub type AcceptedConnection = (std::net::TcpStream, Granted);
 
-/// The lanes, which take connections in turn.
+/// The workers, which are given connections in turn.
 pub struct Workers {
-    lanes: Vec<Worker>,
+    workers: Vec<Worker>,
     next: usize,
 }
 
-/// One lane, as seen from outside.
+/// Handle to one worker thread.
 struct Worker {
-    // Bounded by the places: a connection that waits here has one.
+    // Bounded by the connection slots: each queued connection holds one.
     connections: UnboundedSender<AcceptedConnection>,
     ended: oneshot::Receiver<()>,
 }
 
 impl Workers {
-    /// So many lanes, at least one, in which `door` answers.
+    /// Starts `count` workers, at least one, that answer through `door`.
     pub fn open(count: usize, door: &Arc<Door>, limits: Limits) -> io::Result<Workers> {
         let count = count.max(1);
-        let cores = limits.workers_pinned.then(|| Cores::for_lanes(count)).flatten();
+        let cores = limits.workers_pinned.then(|| Cores::for_workers(count)).flatten();
         if limits.workers_pinned && cores.is_none() {
             tracing::warn!(lanes = count, "lanes are not held: there is no core for each alone");
         }
-        let lane = |number| Worker::open(number, Arc::clone(door), limits, cores);
-        let lanes: io::Result<Vec<Worker>> = (0..count).map(lane).collect();
-        Ok(Workers { lanes: lanes?, next: 0 })
+        let worker = |number| Worker::open(number, Arc::clone(door), limits, cores);
+        let workers: io::Result<Vec<Worker>> = (0..count).map(worker).collect();
+        Ok(Workers { workers: workers?, next: 0 })
     }
 
-    /// Has a lane serve a connection.
+    /// Hands a connection to the next worker.
     pub fn take(&mut self, stream: TcpStream, taken: Granted) {
-        self.next = self.next.saturating_add(1).checked_rem(self.lanes.len()).unwrap_or(0);
-        let given = stream.into_std().map(|stream| {
-            let lane = self.lanes.get(self.next);
-            lane.map(|lane| lane.connections.send((stream, taken)).is_ok())
+        self.next = self.next.saturating_add(1).checked_rem(self.workers.len()).unwrap_or(0);
+        let handed_over = stream.into_std().map(|stream| {
+            let worker = self.workers.get(self.next);
+            worker.map(|worker| worker.connections.send((stream, taken)).is_ok())
         });
-        if !matches!(given, Ok(Some(true))) {
+        if !matches!(handed_over, Ok(Some(true))) {
             tracing::error!("a connection found no lane");
         }
     }
 
-    /// Lets what is running end, for as long as the limits give it.
+    /// Stops the workers; running requests may take as long as [`Limits::drain_wait`] allows.
     pub async fn close(self) {
-        // All are told before any is waited for.
-        let ended: Vec<_> = self.lanes.into_iter().map(|lane| lane.ended).collect();
-        for lane in ended {
-            if lane.await.is_err() {
+        // Dropping the senders stops all workers before any is waited for.
+        let ended: Vec<_> = self.workers.into_iter().map(|worker| worker.ended).collect();
+        for worker in ended {
+            if worker.await.is_err() {
                 tracing::error!("a lane ended before its time");
             }
         }
@@ -93,44 +94,44 @@ impl Worker {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .on_thread_park(mailbox::give_way)
-            // Those that look into the past for it.
+            // Blocking threads of this runtime, such as those that read past states.
             .on_thread_start(move || {
                 if let Some(cores) = cores {
-                    cores.free();
+                    cores.unpin();
                 }
             })
             .build()?;
         Builder::new().name(format!("worker-{number}")).spawn(move || {
             if let Some(cores) = cores {
-                cores.hold(number);
+                cores.pin(number);
             }
             runtime.block_on(serve(taken, door, limits));
-            // A look into the past that nobody waits for any more is not waited for.
+            // Do not wait for a past query whose caller is gone.
             runtime.shutdown_background();
-            // Whoever would hear of it may be gone as well.
+            // The receiver may be gone as well.
             ends.send(()).unwrap_or_default();
         })?;
         Ok(Worker { connections, ended })
     }
 }
 
-/// Serves what is taken in, until there will be no more, and drains.
+/// Serves incoming connections until the sender is dropped, then drains.
 async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>, limits: Limits) {
     let mail = tokio::spawn(mailbox::open());
     let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let open = Arc::clone(&door);
-    let seats = FuturePool::new(move |desk: RequestSlot<Request<Incoming>, _>| {
+    let pool = FuturePool::new(move |slot: RequestSlot<Request<Incoming>, _>| {
         let door = Arc::clone(&open);
         async move {
             loop {
-                let request = desk.next().await;
-                desk.answer(Ok::<_, Infallible>(door.answer(request).await));
+                let request = slot.next().await;
+                slot.answer(Ok::<_, Infallible>(door.answer(request).await));
             }
         }
     });
-    let service = service_fn(move |request| seats.seat(request));
+    let service = service_fn(move |request| pool.call(request));
     loop {
         tokio::select! {
             biased;
@@ -142,7 +143,9 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
                     Ok(stream) => {
                         let (door, service) = (Arc::clone(&door), service.clone());
                         let watcher = graceful.watcher();
-                        connections.spawn(attend(stream, door, service, limits, watcher, taken));
+                        let served =
+                            serve_connection(stream, door, service, limits, watcher, taken);
+                        connections.spawn(served);
                     }
                 },
             }
@@ -153,16 +156,16 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
     beat.abort();
 }
 
-/// Keeps a timer running that ends before any that a connection begins. Without one, each first
-/// timer of an idle lane has the runtime wake itself with a system call, to look how long it may
-/// sleep; and connections begin one after every answer.
+/// Keeps a timer running that expires before any timer of a connection. Without it, each first
+/// timer of an idle worker makes the runtime wake itself with a system call to recompute its sleep
+/// time; and a connection starts a timer after every answer.
 async fn beat(every: Duration) {
     loop {
         sleep(every).await;
     }
 }
 
-/// Lets running requests end, and cuts off those that do not.
+/// Lets running requests finish; aborts those that exceed the drain time.
 async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits: Limits) {
     if !connections.is_empty() {
         tracing::info!(connections = connections.len(), "draining");
@@ -179,7 +182,7 @@ async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits:
     }
 }
 
-/// Says if a connection's task panicked.
+/// Logs the panic of a connection's task.
 pub fn report(ended: Result<(), JoinError>) {
     if let Err(error) = ended
         && error.is_panic()
@@ -188,28 +191,28 @@ pub fn report(ended: Result<(), JoinError>) {
     }
 }
 
-/// Serves one connection to its end, or until it gives its place away unheard.
-async fn attend<S>(
+/// Serves one connection until it ends or is evicted.
+async fn serve_connection<S>(
     stream: TcpStream,
     door: Arc<Door>,
     service: S,
     limits: Limits,
     watcher: Watcher,
-    Granted { place, given }: Granted,
+    Granted { slot, evicted }: Granted,
 ) where
     S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
-        if !place.is_authenticated() {
-            // Whoever looks at the key says so.
-            request.extensions_mut().insert(Arc::clone(&place));
+        if !slot.is_authenticated() {
+            // The door authenticates the slot once it has checked the key.
+            request.extensions_mut().insert(Arc::clone(&slot));
         }
-        // Not by a closure, into which the request would be copied.
-        let answered = if place.is_evicted() { None } else { Some(service.call(request)) };
+        // Not a closure: the request would be copied into it.
+        let answered = if slot.is_evicted() { None } else { Some(service.call(request)) };
         async move {
             match answered {
                 Some(answered) => answered.await,
-                // Nothing is done for one whose place is given: it is about to be closed.
+                // An evicted connection is about to be closed: its request is not processed.
                 None => std::future::pending().await,
             }
         }
@@ -223,8 +226,8 @@ async fn attend<S>(
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
-        // A client may end its side once it has asked: it is answered all the same. To see that at
-        // once, each request would need a second read, and room for it.
+        // A client may close its sending side after a request and still gets its answer. To notice
+        // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
         .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
     tokio::select! {
@@ -232,6 +235,6 @@ async fn attend<S>(
         ended = watcher.watch(connection) => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
-        Ok(()) = given => tracing::debug!("a connection that was never heard gave its place"),
+        Ok(()) = evicted => tracing::debug!("a connection that was never heard gave its place"),
     }
 }

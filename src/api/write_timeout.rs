@@ -1,7 +1,7 @@
-//! A stream whose writer is not kept waiting for ever by a reader that does not read.
+//! A stream that fails writes which make no progress for too long.
 //!
-//! hyper bounds the wait for requests only; without this, a client that never takes its answer
-//! would hold its connection's place.
+//! hyper limits only the wait for requests; without this, a client that never reads its answer
+//! would hold its connection slot for ever.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -12,30 +12,30 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// What is written together, head and body, is copied up to so many bytes: the system takes one
-/// piece with less ado than several, and more than a copy of a usual answer costs.
-const TOGETHER_BYTES_MAX: usize = 4096;
+/// Vectored writes, head and body, are combined into one buffer up to this size: the system call is
+/// cheaper for one buffer, and the copy of a usual answer costs less than that saves.
+const COMBINED_BYTES_MAX: usize = 4096;
 
 thread_local! {
-    /// Where this thread puts such pieces together.
-    static TOGETHER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// This thread's buffer for combined writes.
+    static COMBINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stream that fails when a write has stood still for too long.
+/// A stream whose writes fail after waiting for too long.
 pub struct WriteTimeout<S> {
     stream: S,
     wait: Duration,
-    /// Runs while a write stands still.
+    /// Runs while a write makes no progress.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    /// Writes to `stream`, waiting at most `wait` for it to take something.
+    /// Wraps `stream`; a write may wait at most `wait` for progress.
     pub const fn new(stream: S, wait: Duration) -> WriteTimeout<S> {
         WriteTimeout { stream, wait, timer: None }
     }
 
-    /// Passes on what the stream said to a write, or that its time is over.
+    /// Returns the stream's result, or `TimedOut` once the wait is over.
     fn timed<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -78,15 +78,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     ) -> Poll<io::Result<usize>> {
         let bytes = bufs.iter().fold(0_usize, |bytes, buf| bytes.saturating_add(buf.len()));
         let stream = Pin::new(&mut self.stream);
-        let written = if bytes > TOGETHER_BYTES_MAX {
+        let written = if bytes > COMBINED_BYTES_MAX {
             stream.poll_write_vectored(cx, bufs)
         } else {
-            TOGETHER.with_borrow_mut(|together| {
-                together.clear();
+            COMBINED.with_borrow_mut(|combined| {
+                combined.clear();
                 for buf in bufs {
-                    together.extend_from_slice(buf);
+                    combined.extend_from_slice(buf);
                 }
-                stream.poll_write(cx, together)
+                stream.poll_write(cx, combined)
             })
         };
         self.timed(cx, written)
@@ -135,9 +135,9 @@ mod tests {
     fn pieces_arrive_in_order_however_many_and_however_large_they_are() {
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            for piece_bytes in [1, 100, TOGETHER_BYTES_MAX / 2, TOGETHER_BYTES_MAX] {
-                // Less than comes at once, so that what is written is taken in parts.
-                let (near, mut far) = duplex(TOGETHER_BYTES_MAX / 3);
+            for piece_bytes in [1, 100, COMBINED_BYTES_MAX / 2, COMBINED_BYTES_MAX] {
+                // Smaller than what is sent, so that writes are partial.
+                let (near, mut far) = duplex(COMBINED_BYTES_MAX / 3);
                 let mut near = WriteTimeout::new(near, Duration::from_mins(1));
                 let pieces: Vec<Vec<u8>> = (0..3).map(|n| vec![n; piece_bytes]).collect();
                 let sends = async {

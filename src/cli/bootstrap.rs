@@ -1,7 +1,7 @@
-//! A venue's first records: its rules, its operator and the operator's key.
+//! Writes a venue's first records: its rules, its operator and the operator's key.
 //!
-//! Every step looks at what is there and does only what is missing, so a start that was cut off is
-//! finished by the next one.
+//! Each step checks the state and does only what is missing, so the next start completes an
+//! interrupted one.
 
 use crate::api::keys::{self, ApiKey, START_KEY_LABEL};
 use crate::engine::Engine;
@@ -19,23 +19,23 @@ const OPERATOR: UserNo = UserNo(0);
 const OPERATOR_NAME: &str = "operator";
 const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
 
-/// Opens the venue if it is new, and sees to the operator's key: `wanted`, or one already there,
-/// or one drawn now. A key that is drawn is announced before it is journaled: should the start be
-/// cut off between the two, the next one draws another, and no key is lost.
+/// Opens the venue if it is new, and ensures an operator key: `wanted`, an existing one, or a new
+/// random one. A new key is announced before it is journaled: if the start is interrupted in
+/// between, the next start draws another key, and no unknown key is in force.
 ///
 /// # Errors
-/// The journal does not take the records, or the wanted key belongs to somebody else.
+/// The journal rejects the records, or the wanted key belongs to another user.
 pub async fn bootstrap(
     engine: &Engine,
     wanted: Option<&str>,
     announce: impl FnOnce(&ApiKey) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if engine.read().watermark() == Sequence::ZERO {
-        tell(engine, Command::OpenVenue(Rules::current())).await?;
+        submit_or_fail(engine, Command::OpenVenue(Rules::current())).await?;
     }
     if engine.read().accounts.user(OPERATOR).is_none() {
         let (profile_name, profile_pic) = (OPERATOR_NAME.to_owned(), OPERATOR_PIC.to_owned());
-        tell(engine, Command::CreateUser { profile_name, profile_pic }).await?;
+        submit_or_fail(engine, Command::CreateUser { profile_name, profile_pic }).await?;
     }
     match wanted {
         Some(key) => set_key(engine, keys::hash(key.as_bytes())).await,
@@ -49,7 +49,7 @@ pub async fn bootstrap(
     }
 }
 
-/// Makes this the key that the command line sets; the one set before stops working.
+/// Puts the configured operator key in force and revokes the one configured before.
 async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     let (known, revoked, set_before) = {
         let read_model = engine.read();
@@ -71,7 +71,7 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         }
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());
-            tell(engine, Command::AddKey { user, role, label, hash }).await?;
+            submit_or_fail(engine, Command::AddKey { user, role, label, hash }).await?;
             if revoked {
                 tracing::warn!(
                     "the operator's key had been revoked or replaced, and is in force again"
@@ -80,7 +80,7 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         }
     }
     for key in set_before {
-        tell(engine, Command::RevokeKey { user: OPERATOR, key }).await?;
+        submit_or_fail(engine, Command::RevokeKey { user: OPERATOR, key }).await?;
         tracing::warn!("the operator's key was replaced; the one before opens nothing any more");
     }
     Ok(())
@@ -92,8 +92,8 @@ fn has_operator_key(engine: &Engine) -> bool {
     keys.any(|key| key.role == Role::Operator)
 }
 
-/// Submits a command that has to succeed.
-async fn tell(engine: &Engine, command: Command) -> Result<Answer, Failure> {
+/// Submits a command; a refusal is a failure.
+async fn submit_or_fail(engine: &Engine, command: Command) -> Result<Answer, Failure> {
     let answer = engine.submit(command).await.map_err(|refusal: Refusal| {
         Failure::Failed(format!("the venue cannot be opened: {refusal}"))
     })?;

@@ -1,4 +1,4 @@
-//! One keep-alive HTTP/1.1 connection: a request at a time, as one client makes them.
+//! HTTP client of `admin` and `play`: one keep-alive HTTP/1.1 connection, one request at a time.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use tokio::net::TcpStream;
 
-/// How long one answer may take. A server that needs longer has stopped.
+/// Timeout for one answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
-/// Bytes of one answer: a page of 1,000 markets with the longest texts there can be is below this.
+/// Largest answer accepted: a page of 1,000 markets with the longest possible texts is smaller.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How often a request is repeated that the server was too busy to take.
+/// How often a request is retried when the server is too busy.
 const REPEATS_MAX: u32 = 30;
-/// The pause before such a repeat where the server names none.
+/// Pause before a retry when the server names none.
 const REPEAT_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause kept to when the server does.
+/// Longest pause when the server names one.
 const REPEAT_PAUSE_MAX_SECONDS: u64 = 5;
 
-/// The server: where to connect, and what its paths begin with.
+/// The server's address and the base path of its API.
 #[derive(Debug, Clone)]
 pub struct Target {
     host: String,
@@ -48,7 +48,7 @@ impl Target {
             path => path,
         };
         Ok(Target {
-            // An IPv6 address stands in brackets in a URL, and only there.
+            // A URL puts an IPv6 address in brackets; the resolver wants it without.
             host: authority.host().trim_matches(['[', ']']).to_owned(),
             port: authority.port_u16().unwrap_or(80),
             host_header: HeaderValue::from_str(authority.as_str()).map_err(|_| bad())?,
@@ -73,43 +73,43 @@ impl ApiKey {
     }
 }
 
-/// What is asked.
+/// A request.
 pub struct Ask<'a> {
     /// Method.
     pub method: Method,
     /// Path below the base, with the query.
     pub path: &'a str,
-    /// Whose request it is.
+    /// The API key it is sent with.
     pub key: &'a ApiKey,
-    /// The `Idempotency-Key` of a `POST`: the same request under it is carried out once.
-    pub once: Option<&'a str>,
-    /// JSON, if the method has a body.
+    /// The `Idempotency-Key` of a `POST`: the server executes it at most once.
+    pub idempotency_key: Option<&'a str>,
+    /// JSON body, if any.
     pub body: Option<Bytes>,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Reply {
     /// HTTP status.
     pub status: StatusCode,
     /// JSON.
     pub body: Bytes,
-    /// Whether it repeats the answer to an earlier request under the same `Idempotency-Key`.
+    /// Whether it replays the answer to an earlier request with the same `Idempotency-Key`.
     pub replayed: bool,
-    /// From sending to the last byte of the body, of the request that was taken.
+    /// From sending the last attempt to the last byte of its answer.
     pub took: Duration,
-    /// How often the server was too busy before.
+    /// How often the request was retried because the server was too busy.
     pub repeats: u32,
 }
 
 impl Reply {
-    /// Whether what was asked was carried out.
+    /// Whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         self.status.is_success()
     }
 }
 
-/// A refusal (RFC 9457), as far as it is shown.
+/// A problem document (RFC 9457): the members that are used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Problem {
@@ -117,15 +117,15 @@ pub struct Problem {
     pub code: String,
     /// The explanation.
     pub detail: String,
-    /// The bad fields, where there are any.
+    /// The bad fields, if any.
     pub errors: Vec<FieldProblem>,
 }
 
-/// What is wrong with a field.
+/// The fault of one field.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct FieldProblem {
-    /// Its name, as a path into the body.
+    /// The field's name, as a path into the body.
     pub field: String,
     /// The stable code.
     pub code: String,
@@ -134,8 +134,8 @@ pub struct FieldProblem {
 }
 
 impl Problem {
-    /// The refusal that this answer is; without a code where something else than the exchange
-    /// answered.
+    /// The problem document of a reply; without a code if something other than the exchange
+    /// answered, such as a proxy.
     pub fn of(reply: &Reply) -> Problem {
         serde_json::from_slice(&reply.body).unwrap_or_else(|error| Problem {
             detail: format!("unreadable answer: {error}"),
@@ -150,7 +150,7 @@ pub enum ClientError {
     /// Not a base URL.
     #[error("`{0}` is not of the form http://host[:port][/api/v1]")]
     Url(String),
-    /// A key with characters that no header can carry.
+    /// The key has characters that are not allowed in a header.
     #[error("the API key has characters that a header cannot carry")]
     Key,
     /// No connection.
@@ -161,7 +161,7 @@ pub enum ClientError {
         /// Why not.
         error: std::io::Error,
     },
-    /// The connection was lost, or what came was not HTTP.
+    /// The connection was lost, or the answer was not HTTP.
     #[error("connection lost: {0}")]
     Http(#[from] hyper::Error),
     /// The request could not be formed.
@@ -170,13 +170,13 @@ pub enum ClientError {
     /// The body could not be read whole.
     #[error("the answer's body cannot be read: {0}")]
     Body(Box<dyn std::error::Error + Send + Sync>),
-    /// Nothing came in time.
+    /// No answer within [`ANSWER_TIME_MAX`].
     #[error("no answer within {} s", ANSWER_TIME_MAX.as_secs())]
     TimedOut,
 }
 
 impl ClientError {
-    /// Whether the request was sent, or may have been: the server may then have carried it out.
+    /// Whether the request may have reached the server, and so may have been executed.
     pub const fn may_have_been_sent(&self) -> bool {
         matches!(self, ClientError::Http(_) | ClientError::Body(_) | ClientError::TimedOut)
     }
@@ -192,21 +192,21 @@ impl Connection {
     /// Connects.
     ///
     /// # Errors
-    /// [`ClientError::Connect`] or what the first exchange failed with.
+    /// [`ClientError::Connect`], or the error of the HTTP handshake.
     pub async fn open(target: &Target) -> Result<Connection, ClientError> {
         Ok(Connection { target: target.clone(), sender: connect(target).await? })
     }
 
-    /// Asks and waits for the whole answer. A server that is too busy (429, 503 with
-    /// `Retry-After`) has taken nothing, and is asked again after the pause it names.
+    /// Sends a request and reads the whole answer. A busy server (429, or 503 with `Retry-After`)
+    /// has executed nothing; the request is retried after the pause that it names.
     ///
     /// # Errors
-    /// No answer: whether the request was carried out is then unknown.
+    /// No answer; see [`ClientError::may_have_been_sent`].
     pub async fn ask(&mut self, ask: &Ask<'_>) -> Result<Reply, ClientError> {
         let mut repeats = 0;
         loop {
-            let once = tokio::time::timeout(ANSWER_TIME_MAX, self.once(ask));
-            let (mut reply, pause) = once.await.map_err(|_| ClientError::TimedOut)??;
+            let attempt = tokio::time::timeout(ANSWER_TIME_MAX, self.attempt(ask));
+            let (mut reply, pause) = attempt.await.map_err(|_| ClientError::TimedOut)??;
             match pause {
                 Some(pause) if repeats < REPEATS_MAX => tokio::time::sleep(pause).await,
                 _ => {
@@ -218,8 +218,8 @@ impl Connection {
         }
     }
 
-    async fn once(&mut self, ask: &Ask<'_>) -> Result<(Reply, Option<Duration>), ClientError> {
-        // A server may close an idle connection at any time; nothing was sent on it then.
+    async fn attempt(&mut self, ask: &Ask<'_>) -> Result<(Reply, Option<Duration>), ClientError> {
+        // A server may close an idle connection at any time; nothing has been sent on it then.
         if self.sender.ready().await.is_err() {
             self.sender = connect(&self.target).await?;
         }
@@ -246,8 +246,8 @@ impl Connection {
             .header(HOST, self.target.host_header.clone())
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header("x-api-key", ask.key.0.clone());
-        if let Some(once) = ask.once {
-            request = request.header("idempotency-key", once);
+        if let Some(key) = ask.idempotency_key {
+            request = request.header("idempotency-key", key);
         }
         Ok(match &ask.body {
             Some(body) => request
@@ -258,7 +258,7 @@ impl Connection {
     }
 }
 
-/// Seconds that the server asks to wait, within reason.
+/// The `Retry-After` pause, clamped to the bounds above.
 fn pause_named(value: &HeaderValue) -> Duration {
     let seconds = value.to_str().ok().and_then(|text| text.parse().ok());
     seconds
@@ -267,15 +267,15 @@ fn pause_named(value: &HeaderValue) -> Duration {
 }
 
 async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
-    let unreached =
+    let connect_error =
         |error| ClientError::Connect { address: format!("{}:{}", target.host, target.port), error };
     let stream = TcpStream::connect((target.host.as_str(), target.port)).await;
-    let stream = stream.map_err(unreached)?;
-    // One small request at a time: waiting to fill a packet would only add latency.
-    stream.set_nodelay(true).map_err(unreached)?;
+    let stream = stream.map_err(connect_error)?;
+    // With one small request at a time, Nagle's algorithm would only add latency.
+    stream.set_nodelay(true).map_err(connect_error)?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
-        // Whoever asks next meets the same failure and reports it.
+        // The next request gets the same error and reports it.
         drop(connection.await);
     });
     Ok(sender)

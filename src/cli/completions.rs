@@ -28,12 +28,12 @@ pub struct CompletionsArgs {
 /// Stdout does not take them.
 pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Failure> {
     let name = command.get_name().to_owned();
-    // Into memory first: the generator panics where its writer fails, as a closed pipe does.
+    // Write to memory first: the generator panics if its writer fails, as a closed pipe does.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(&script).and_then(|()| stdout.flush()) {
-        // Whoever reads has seen enough.
+        // The reader closed the pipe, e.g. `| head`.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::Failed(format!("stdout: {error}")))
         }

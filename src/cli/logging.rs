@@ -1,4 +1,4 @@
-//! Logs: to stderr, one line an event, filtered by `OPENOUTCRY_LOG`.
+//! Logging to stderr, one line per event, filtered by `OPENOUTCRY_LOG`.
 
 use std::io::{self, IsTerminal};
 use std::panic;
@@ -8,9 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::Failure;
 
-/// The environment variable that filters logs, in tracing's own notation.
+/// The environment variable with the filter, in the syntax of `tracing`.
 const FILTER: &str = "OPENOUTCRY_LOG";
-/// What is logged unless the filter says otherwise.
+/// The default filter.
 const FILTER_DEFAULT: &str = "info";
 
 /// How a log line looks.
@@ -22,14 +22,14 @@ pub enum LogFormat {
     Json,
 }
 
-/// Where the sources of the journal's store are, seen from a place in them.
+/// Path fragments that identify sled's source files in a panic location.
 const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 
-/// Starts logging. The store panics on some damage; that is caught where it is called and told
-/// there, so its own words are only for whoever debugs.
+/// Starts logging. sled panics on some kinds of damage; its callers catch and report that, so the
+/// panic itself is logged at debug level only.
 ///
 /// # Errors
-/// A filter that cannot be read.
+/// The filter is invalid, or logging cannot start.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
     let text = std::env::var(FILTER).unwrap_or_else(|_| FILTER_DEFAULT.to_owned());
     let filter = EnvFilter::try_new(&text)
@@ -42,8 +42,8 @@ pub fn start(format: LogFormat) -> Result<(), Failure> {
     started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
     let others = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        let place = panic.location().map_or("", |place| place.file());
-        if STORE_SOURCES.iter().any(|sources| place.contains(sources)) {
+        let file = panic.location().map_or("", |file| file.file());
+        if STORE_SOURCES.iter().any(|sources| file.contains(sources)) {
             tracing::debug!(%panic, "the store panicked");
         } else {
             others(panic);

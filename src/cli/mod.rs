@@ -1,6 +1,6 @@
-//! The command line: what the binary can be asked to do.
+//! The command line of the `openoutcry` binary.
 //!
-//! Must not know: any rule of trade.
+//! Must not know: any trading rule.
 
 pub mod admin;
 pub mod client;
@@ -48,16 +48,16 @@ enum Verb {
     Completions(completions::CompletionsArgs),
 }
 
-/// A command that did not succeed: what to tell, and whether the usage was at fault.
+/// A failed command: the message to print, and whether the usage was wrong.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command was used wrongly: exit code 2.
+    /// Wrong usage: exit code 2.
     Usage(String),
-    /// It failed: exit code 1.
+    /// Any other failure: exit code 1.
     Failed(String),
 }
 
-/// Reads the command line and does what it says. Usage errors end with exit code 2.
+/// Parses the command line and runs the command. Usage errors exit with code 2.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Verb::Serve(args) => serve::run(&args),

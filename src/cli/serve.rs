@@ -1,5 +1,5 @@
-//! `openoutcry serve`: the exchange, from an empty folder or where its journal ends, until a
-//! signal.
+//! `openoutcry serve`: opens the data folder, replays the journal, and runs the exchange until
+//! SIGTERM or SIGINT.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -35,20 +35,21 @@ use crate::journal::sled::SledJournal;
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::projection::ReadModel;
 
-/// Shortest operator key taken from the environment: too long to guess even if it is not random.
+/// Shortest operator key accepted from the environment: long enough to resist guessing even if it
+/// is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
-/// Longest: what fits in a header with room to spare.
+/// Longest operator key accepted.
 const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
-/// File descriptors that are not for connections: the journal's, the runtime's, those of clients
-/// being turned away; but for those of [`DESCRIPTORS_A_LANE`].
+/// File descriptors not available to connections: those of the journal, the runtime and connections
+/// being rejected; besides [`DESCRIPTORS_PER_WORKER`].
 const DESCRIPTORS_RESERVED: u64 = 128;
-/// What a thread that serves connections has open besides.
-const DESCRIPTORS_A_LANE: u64 = 4;
-/// Records between two snapshots: a start replays them in a fraction of a second, and a busy venue
-/// takes a while to make as many.
+/// File descriptors that each worker thread holds besides its connections.
+const DESCRIPTORS_PER_WORKER: u64 = 4;
+/// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
+/// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
-/// The environment variable that sets the operator's key. No flag: arguments are visible to every
-/// process of the machine.
+/// The environment variable with the operator's key. There is no flag, because every local process
+/// can read a process's arguments.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
@@ -71,7 +72,7 @@ Environment:
 SIGTERM and SIGINT end the server in order: requests under way are answered, the journal is durable,
 exit code 0.";
 
-/// What `serve` can be told.
+/// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
@@ -158,7 +159,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     logging::start(args.log_format)?;
-    // It accepts connections and waits for signals; what is asked is answered in lanes.
+    // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -169,13 +170,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let limits = api::Limits { workers_pinned, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
-    // A replay that was given up still runs, and has changed nothing.
+    // An abandoned replay may still be running; it has changed nothing.
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
     served.and(stopped)
 }
 
-/// Ends the engine, and says how the venue was left.
+/// Stops the engine and logs the final state.
 fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
         .stop()
@@ -216,8 +217,8 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let archive = archive.transpose()?;
     let reader = journal.reader();
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
-    let beside = Storage { history, snapshots: snapshots(args) };
-    let mut running = start::start_metered(journal, Some(beside), meter)
+    let storage = Storage { history, snapshots: snapshots(args) };
+    let mut running = start::start_metered(journal, Some(storage), meter)
         .map_err(|error| failed(error.to_string()))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
@@ -228,7 +229,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     Ok(running)
 }
 
-/// Opens the archive, which must be this journal's.
+/// Opens the archive; one that belongs to another journal is refused.
 fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failure> {
     let failed =
         |error: ArchiveError| Failure::Failed(format!("archive {}: {error}", folder.display()));
@@ -248,8 +249,7 @@ fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failu
     Ok(archive)
 }
 
-/// The folder of snapshots. They only save time: a folder that cannot be had is no reason not to
-/// start.
+/// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
     match SnapshotFolder::open(&args.data) {
@@ -261,19 +261,20 @@ fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     }
 }
 
-/// Takes the address before anything is opened or made, so that a port in use costs nothing.
+/// Binds the address before anything is opened or created, so that a port in use fails early.
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .await
         .map_err(|error| Failure::Failed(format!("cannot listen on {address}: {error}")))
 }
 
-/// The bounds of the HTTP side, with no more connections than the system gives file descriptors:
-/// the journal must never go without.
+/// The limits of the HTTP server, with connections capped by the file descriptor limit, so that the
+/// journal never runs out of descriptors.
 fn limits() -> Result<api::Limits, Failure> {
     let wanted = u64::try_from(api::Limits::STANDARD.connections_max).unwrap_or(u64::MAX);
-    let lanes = u64::try_from(api::server::lanes_count()).unwrap_or(u64::MAX);
-    let reserved = DESCRIPTORS_RESERVED.saturating_add(lanes.saturating_mul(DESCRIPTORS_A_LANE));
+    let workers = u64::try_from(api::server::workers_count()).unwrap_or(u64::MAX);
+    let reserved =
+        DESCRIPTORS_RESERVED.saturating_add(workers.saturating_mul(DESCRIPTORS_PER_WORKER));
     let given = rlimit::increase_nofile_limit(wanted.saturating_add(reserved))
         .map_err(|error| Failure::Failed(format!("no limit of file descriptors: {error}")))?;
     let connections = given.saturating_sub(reserved).min(wanted);
@@ -290,8 +291,8 @@ fn limits() -> Result<api::Limits, Failure> {
     Ok(api::Limits { connections_max, ..api::Limits::STANDARD })
 }
 
-/// Serves until a signal: health checks while the journal is replayed, everything from then on.
-/// Gives the engine back if it got as far as starting one.
+/// Serves until a signal: only health checks while the journal is replayed, then everything.
+/// Returns the engine if it was started.
 async fn serve(
     args: &ServeArgs,
     operator_key: Option<&str>,
@@ -308,20 +309,20 @@ async fn serve(
         let venue = Venue::opening(Arc::clone(&meter));
         let (stop, stopped) = oneshot::channel::<()>();
         let mut serving = tokio::spawn(api::serve(listener, venue.clone(), limits, async move {
-            // A sender that is gone ends the server as well.
+            // A dropped sender also stops the server.
             drop(stopped.await);
         }));
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
-        let told = args.clone();
-        let opening = tokio::task::spawn_blocking(move || open(&told, meter));
+        let opening_args = args.clone();
+        let opening = tokio::task::spawn_blocking(move || open(&opening_args, meter));
         let opened = tokio::select! {
             opened = opening => opened
                 .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,
             () = signals.first() => return Ok(()),
         };
         let engine = running.insert(opened).engine();
-        open_doors(args, &venue, &engine, operator_key, address).await?;
+        start_serving(args, &venue, &engine, operator_key, address).await?;
         let served = tokio::select! {
             () = signals.first() => {
                 drop(stop);
@@ -338,8 +339,8 @@ async fn serve(
     (running, served)
 }
 
-/// Sees to the venue's first records, lets requests in and says so.
-async fn open_doors(
+/// Bootstraps the venue, opens it to requests and announces the address.
+async fn start_serving(
     args: &ServeArgs,
     venue: &Venue,
     engine: &Engine,
@@ -361,13 +362,13 @@ async fn open_doors(
     Ok(())
 }
 
-/// Keeps demos and venues apart, before anything is written.
+/// Refuses to mix demos and real venues, before anything is written.
 fn refuse_mixture(
     args: &ServeArgs,
     model: &ReadModel,
     operator_key: Option<&str>,
 ) -> Result<(), Failure> {
-    // A demo's journal keeps its public keys, however it is started.
+    // A demo's journal contains public keys, even when started without `--demo`.
     if seed::is_a_demo(model) {
         return demo::loopback_only(args.listen).map_err(|e| Failure::Usage(e.to_string()));
     }
@@ -421,7 +422,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, like 127.0.0.1:8080".to_owned())
 }
 
-/// The operator's key from the environment, if it is set and fit to be one.
+/// The operator's key from the environment, if set; an error if it is not acceptable.
 fn operator_key() -> Result<Option<String>, Failure> {
     let Some(key) = std::env::var_os(OPERATOR_KEY) else { return Ok(None) };
     let fit = key.into_string().ok().filter(|key| {
@@ -434,7 +435,7 @@ fn operator_key() -> Result<Option<String>, Failure> {
     })
 }
 
-/// Prints a line that scripts wait for, at once.
+/// Prints a line and flushes, because scripts wait for it.
 fn say(line: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")

@@ -1,7 +1,8 @@
-//! The archiver: copies what the journal made durable to an archive, on a thread of its own.
+//! The archiver: a thread that copies durable blocks from the journal to an archive. Started by
+//! [`Running::archive`](super::start::Running::archive).
 //!
-//! It may fall behind and it may fail; trading never waits for it. Whatever it has missed it reads
-//! from the journal later, so a gap cannot arise.
+//! Trading never waits for it. It may lag or fail: it always reads on from the archive's last
+//! record, so the archive has no gap.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,33 +16,32 @@ use crate::journal::archive::Archive;
 use crate::journal::member::MEMBER_BLOCKS_BYTES;
 use crate::journal::reader::JournalReader;
 
-/// How often it looks for new blocks: what is lost at most if the machine is lost. Each look that
-/// finds some costs a sync of a disk that may be the journal's.
+/// Poll interval: about how much a healthy archive lacks if the machine is lost. Each poll that
+/// finds blocks costs a sync, possibly of the journal's own disk.
 const ARCHIVE_EVERY: Duration = Duration::from_secs(1);
 /// Pause after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Longest pause, to which it doubles: a freed disk is noticed within a minute.
+/// Longest pause; it doubles up to this, so freed disk space is noticed within a minute.
 const RETRY_AFTER_LONGEST: Duration = Duration::from_mins(1);
-/// Tries when the server ends: a full disk must not keep it from ending.
+/// Attempts at shutdown, so that a full disk cannot keep the server from ending.
 const LAST_TRIES: u32 = 3;
-/// How long the rest of a journal that has ended is copied, so that a process that was told to stop
-/// does.
+/// Longest time spent copying the rest of a journal that has ended, so that shutdown is bounded.
 const ENDING_MAX: Duration = Duration::from_secs(10);
-/// How often the log says how far it is, while that changes.
-const TELL_EVERY: Duration = Duration::from_mins(1);
+/// Interval between progress lines in the log, while there is progress or a lag.
+const LOG_EVERY: Duration = Duration::from_mins(1);
 
-/// How far an archive is.
+/// How far an archive has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveStatus {
     /// Its last record.
     pub archived: Sequence,
     /// Records that the journal holds beyond it.
     pub behind: u64,
-    /// Failed tries since the start.
+    /// Failed attempts since the start.
     pub failures: u64,
 }
 
-/// Where the archiver says how far it is, for everyone to see.
+/// Publishes the archiver's progress to other threads.
 #[derive(Debug)]
 pub struct ArchiveBoard {
     archived: AtomicU64,
@@ -50,15 +50,15 @@ pub struct ArchiveBoard {
 }
 
 impl ArchiveBoard {
-    /// An archive that ends with this record, of this journal.
+    /// For an archive that ends with this record, of this journal.
     pub fn new(archived: Sequence, journal: JournalReader) -> ArchiveBoard {
         let (archived, failures) = (AtomicU64::new(archived.get()), AtomicU64::new(0));
         ArchiveBoard { archived, failures, journal }
     }
 
-    /// How far it is by now.
+    /// The progress now.
     pub fn status(&self) -> ArchiveStatus {
-        // Read before the journal's head, so that an archive is never seen ahead.
+        // Read before the journal's head, so that the archive never appears ahead of the journal.
         let archived = self.archived.load(Ordering::Acquire);
         let behind = self.journal.head().sequence.get().saturating_sub(archived);
         let failures = self.failures.load(Ordering::Acquire);
@@ -69,7 +69,7 @@ impl ArchiveBoard {
         self.archived.store(last.get(), Ordering::Release);
     }
 
-    /// Counts a failed try.
+    /// Counts a failed attempt.
     pub fn failed(&self) {
         self.failures.fetch_add(1, Ordering::AcqRel);
     }
@@ -83,24 +83,24 @@ pub struct Archiver {
     board: Arc<ArchiveBoard>,
     /// Disconnected once the journal has ended.
     ended: Receiver<()>,
-    /// Until when the rest of an ended journal is copied.
-    until: Option<Instant>,
-    told: (Instant, Sequence),
+    /// Deadline for copying the rest of an ended journal.
+    deadline: Option<Instant>,
+    last_log: (Instant, Sequence),
 }
 
 impl Archiver {
-    /// An archiver that goes on where the archive ends.
+    /// An archiver that continues where the archive ends.
     pub fn new(
         archive: Archive,
         journal: JournalReader,
         board: Arc<ArchiveBoard>,
         ended: Receiver<()>,
     ) -> Archiver {
-        let told = (Instant::now(), archive.head().sequence);
-        Archiver { archive, journal, board, ended, until: None, told }
+        let last_log = (Instant::now(), archive.head().sequence);
+        Archiver { archive, journal, board, ended, deadline: None, last_log }
     }
 
-    /// Copies until the journal has ended, then the rest of it.
+    /// Copies until the journal has ended, then copies the rest of it.
     pub fn run(mut self) {
         let mut retry = RETRY_AFTER;
         loop {
@@ -112,7 +112,7 @@ impl Archiver {
                 retry = retry.saturating_mul(2).min(RETRY_AFTER_LONGEST);
                 pause
             };
-            self.tell();
+            self.log_progress();
             match self.ended.recv_timeout(pause) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
@@ -132,13 +132,13 @@ impl Archiver {
         }
     }
 
-    /// Archives everything there is by now; whether that went well.
+    /// Archives everything that is durable now; false if that failed or the deadline passed.
     fn catch_up(&mut self) -> bool {
         while self.archive.head().sequence < self.journal.head().sequence {
             if self.is_over() {
                 return false;
             }
-            if let Err(error) = self.archive_some() {
+            if let Err(error) = self.archive_next() {
                 self.board.failed();
                 let ArchiveStatus { archived, behind, failures } = self.board.status();
                 tracing::error!(
@@ -151,17 +151,17 @@ impl Archiver {
         true
     }
 
-    /// Whether the journal ended too long ago to copy more of it: a process that was told to stop
-    /// must. The next start goes on.
+    /// Whether the deadline after the journal's end has passed. The next start continues from
+    /// there.
     fn is_over(&mut self) -> bool {
-        if self.until.is_none() && self.ended.try_recv() == Err(TryRecvError::Disconnected) {
-            self.until = Some(Instant::now() + ENDING_MAX);
+        if self.deadline.is_none() && self.ended.try_recv() == Err(TryRecvError::Disconnected) {
+            self.deadline = Some(Instant::now() + ENDING_MAX);
         }
-        self.until.is_some_and(|until| until <= Instant::now())
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Archives the next blocks, as many as one member takes.
-    fn archive_some(&mut self) -> Result<(), String> {
+    /// Archives the next blocks as one member.
+    fn archive_next(&mut self) -> Result<(), String> {
         let (mut blocks, mut bytes) = (Vec::new(), 0_usize);
         for block in self.journal.read(self.archive.head().sequence.next()) {
             let block = block.map_err(|error| error.to_string())?;
@@ -179,18 +179,18 @@ impl Archiver {
         Ok(())
     }
 
-    /// Says how far it is, if that has changed or it is behind.
-    fn tell(&mut self) {
-        let (at, last) = self.told;
+    /// Logs the progress if it has changed or the archive lags.
+    fn log_progress(&mut self) {
+        let (at, last) = self.last_log;
         let ArchiveStatus { archived, behind, failures } = self.board.status();
-        if at.elapsed() < TELL_EVERY || (archived == last && behind == 0) {
+        if at.elapsed() < LOG_EVERY || (archived == last && behind == 0) {
             return;
         }
-        // The oldest record that is not archived yet says for how long.
+        // The time of the oldest record not archived yet shows how long the lag is.
         let oldest = self.journal.read(archived.next()).next().and_then(Result::ok);
         let since = oldest.and_then(|block| block.records().first().map(|record| record.time));
         let seconds = since.map_or(0, |since| (clock::now().get() - since.get()).max(0) / 1_000);
         tracing::info!(%archived, behind, behind_seconds = seconds, failures, "archiving");
-        self.told = (Instant::now(), archived);
+        self.last_log = (Instant::now(), archived);
     }
 }

@@ -1,5 +1,6 @@
-//! The backlog of pages: those put on the shelf a moment ago, on their way to the store. Whoever
-//! puts one holds everybody up, and the store is slow; a page put again meanwhile is stored once.
+//! Write-behind buffer for pages of history, between the projector and the slow page store. The
+//! projector holds the read model's lock while it puts a page, so a put must not wait for the
+//! store. A page that is put again before it is stored is stored once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -11,44 +12,44 @@ use parking_lot::Mutex;
 
 use crate::projection::history::PageKey;
 
-/// How long pages gather before they are stored.
-const GATHER: Duration = Duration::from_millis(100);
-/// Bytes that may wait; whoever puts more stores them himself.
+/// How long pages collect before they are stored.
+const COLLECT_FOR: Duration = Duration::from_millis(100);
+/// Bytes that may wait; a caller that exceeds them stores them itself (backpressure).
 const WAITING_BYTES_MAX: usize = 4 << 20;
-/// Bytes that are kept here because the store failed. What does not fit is as it was stored before,
-/// if at all, until a restart makes it anew.
+/// Bytes kept in memory after the store failed. Of a page beyond that, readers find the older
+/// stored version, if any, until a restart rebuilds it.
 const UNSTORED_BYTES_MAX: usize = 64 << 20;
 
-/// Where pages go in the end.
+/// Where pages are stored in the end.
 pub trait Store: Send + Sync + 'static {
-    /// Stores pages; false if it could not, which it says somewhere.
+    /// Stores pages; false if it failed, which the store itself reports.
     fn store(&self, pages: &Pages) -> bool;
 
-    /// Does what the store has put off, on the thread that nobody waits for.
+    /// Does the store's deferred work (syncs), on the background thread.
     fn tidy(&self);
 }
 
 /// Pages by their keys.
 pub type Pages = BTreeMap<PageKey, Box<[u8]>>;
 
-/// Pages that wait, and those being stored.
+/// Pages that wait, pages being stored, and pages that could not be stored.
 #[derive(Debug, Default)]
 struct Waiting {
     new: Pages,
     new_bytes: usize,
-    /// Read by whoever stores them, without anybody waiting.
-    taken: Arc<Pages>,
-    /// Those that could not be stored. A disk that is full stops the venue, and readers go on: they
-    /// find here what it did not take, as far as there is room.
+    /// Pages being stored; readers can still find them here.
+    storing: Arc<Pages>,
+    /// Pages that could not be stored, within [`UNSTORED_BYTES_MAX`]: a full disk halts the intake
+    /// but not the readers.
     unstored: Pages,
     unstored_bytes: usize,
 }
 
 impl Waiting {
-    /// Notes what became of the pages that were taken.
-    fn stored(&mut self, stored: bool) {
-        for (key, page) in std::mem::take(&mut self.taken).iter() {
-            // Whatever stood there is older.
+    /// Records the result of storing the pages that were taken.
+    fn finish(&mut self, stored: bool) {
+        for (key, page) in std::mem::take(&mut self.storing).iter() {
+            // An older version of the same page.
             let before = self.unstored.remove(key).map_or(0, |page| page.len());
             self.unstored_bytes = self.unstored_bytes.saturating_sub(before);
             let bytes = self.unstored_bytes.saturating_add(page.len());
@@ -65,22 +66,22 @@ impl Waiting {
 pub struct Backlog<S> {
     store: S,
     waiting: Mutex<Waiting>,
-    /// Held by whoever is storing.
-    turn: Mutex<()>,
-    /// Says that there is something.
-    some: Sender<()>,
+    /// Held while storing, so that an older version cannot overwrite a newer one.
+    store_lock: Mutex<()>,
+    /// Wakes the background thread.
+    wake: Sender<()>,
 }
 
 impl<S: Store> Backlog<S> {
-    /// Nothing yet, on its way to this store, with a thread that stores what comes. Where the
-    /// system gives none, whoever puts too much stores it, and whoever drains.
+    /// An empty backlog before this store, with a background thread that stores pages. Without that
+    /// thread, pages are stored by whoever exceeds the bound or drains.
     pub fn start(store: S) -> Arc<Backlog<S>> {
-        let (some, told) = bounded(1);
-        let (waiting, turn) = (Mutex::default(), Mutex::new(()));
-        let backlog = Arc::new(Backlog { store, waiting, turn, some });
-        let behind = Arc::downgrade(&backlog);
+        let (wake, wakes) = bounded(1);
+        let (waiting, store_lock) = (Mutex::default(), Mutex::new(()));
+        let backlog = Arc::new(Backlog { store, waiting, store_lock, wake });
+        let weak = Arc::downgrade(&backlog);
         let thread = Builder::new().name("history".to_owned());
-        if let Err(error) = thread.spawn(move || run(&told, &behind)) {
+        if let Err(error) = thread.spawn(move || run(&wakes, &weak)) {
             tracing::warn!(%error, "history is stored without a thread of its own");
         }
         backlog
@@ -91,7 +92,7 @@ impl<S: Store> Backlog<S> {
         &self.store
     }
 
-    /// Puts a page there, whatever stood under its key.
+    /// Puts a page, replacing any version under its key.
     pub fn put(&self, key: PageKey, page: Vec<u8>) {
         let length = page.len();
         let full = {
@@ -104,39 +105,39 @@ impl<S: Store> Backlog<S> {
         if full {
             self.drain();
         } else {
-            // It may be said already, or nobody listen.
-            self.some.try_send(()).unwrap_or_default();
+            // A wake-up may be pending already, or there is no thread.
+            self.wake.try_send(()).unwrap_or_default();
         }
     }
 
-    /// A page that is not stored yet, or could not be.
+    /// A page that is not stored yet or could not be stored.
     pub fn get(&self, key: PageKey) -> Option<Vec<u8>> {
         let waiting = self.waiting.lock();
-        let page = waiting.new.get(&key).or_else(|| waiting.taken.get(&key));
+        let page = waiting.new.get(&key).or_else(|| waiting.storing.get(&key));
         let page = page.or_else(|| waiting.unstored.get(&key));
         page.map(|page| page.to_vec())
     }
 
-    /// Stores all that was put before.
+    /// Stores all pages put before.
     pub fn drain(&self) {
-        let turn = self.turn.lock();
-        let taken = {
+        let store_lock = self.store_lock.lock();
+        let storing = {
             let mut waiting = self.waiting.lock();
             waiting.new_bytes = 0;
-            waiting.taken = Arc::new(std::mem::take(&mut waiting.new));
-            Arc::clone(&waiting.taken)
+            waiting.storing = Arc::new(std::mem::take(&mut waiting.new));
+            Arc::clone(&waiting.storing)
         };
-        let stored = self.store.store(&taken);
-        drop(taken);
-        self.waiting.lock().stored(stored);
-        drop(turn);
+        let stored = self.store.store(&storing);
+        drop(storing);
+        self.waiting.lock().finish(stored);
+        drop(store_lock);
     }
 }
 
-/// Stores what gathers, until the backlog is gone.
-fn run<S: Store>(told: &Receiver<()>, backlog: &Weak<Backlog<S>>) {
-    while told.recv().is_ok() {
-        std::thread::sleep(GATHER);
+/// The background thread: stores what has collected, until the backlog is dropped.
+fn run<S: Store>(wakes: &Receiver<()>, backlog: &Weak<Backlog<S>>) {
+    while wakes.recv().is_ok() {
+        std::thread::sleep(COLLECT_FOR);
         let Some(backlog) = backlog.upgrade() else { return };
         backlog.drain();
         backlog.store.tidy();
@@ -151,9 +152,9 @@ mod tests {
     use crate::projection::history::Kind;
 
     #[derive(Default)]
-    struct Kept(Mutex<Vec<(PageKey, Vec<u8>)>>, AtomicBool);
+    struct FakeStore(Mutex<Vec<(PageKey, Vec<u8>)>>, AtomicBool);
 
-    impl Store for Kept {
+    impl Store for FakeStore {
         fn store(&self, pages: &Pages) -> bool {
             let fails = self.1.load(Ordering::Acquire);
             if !fails {
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_page_is_found_on_its_way_and_stored_as_it_was_last() {
-        let backlog = Backlog::start(Kept::default());
+        let backlog = Backlog::start(FakeStore::default());
         for (page, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
             backlog.put(key(page), bytes.into());
             let found = backlog.get(key(page)).or_else(|| {
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_stored_is_found_until_it_is_stored_anew() {
-        let backlog = Backlog::start(Kept::default());
+        let backlog = Backlog::start(FakeStore::default());
         let fails = |fails| backlog.store().1.store(fails, Ordering::Release);
         let put = |number, bytes: &str| {
             backlog.put(key(number), bytes.into());
@@ -203,7 +204,7 @@ mod tests {
         put(1, "c");
         assert_eq!(backlog.get(key(1)).as_deref(), Some(b"c".as_slice()));
         assert_eq!(backlog.get(key(2)).as_deref(), Some(b"b".as_slice()));
-        // The newer page is in the store; the older one must not hide it.
+        // The newer page is in the store; the older, unstored one must not hide it.
         fails(false);
         put(1, "d");
         assert_eq!((backlog.get(key(1)), backlog.get(key(2))), (None, Some(b"b".to_vec())));
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_stored_is_bounded() {
-        let backlog = Backlog::start(Kept::default());
+        let backlog = Backlog::start(FakeStore::default());
         backlog.store().1.store(true, Ordering::Release);
         let page = vec![0; 1 << 20];
         for number in 0..2 * (UNSTORED_BYTES_MAX >> 20) as u64 {
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let backlog = Backlog::start(Kept::default());
+        let backlog = Backlog::start(FakeStore::default());
         let page = vec![0; 1 << 20];
         for number in 0..64 {
             backlog.put(key(number), page.clone());

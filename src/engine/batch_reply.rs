@@ -1,5 +1,5 @@
-//! Commands that one caller asks together and whose answers he takes together: one wake-up for all
-//! of them, where each would have its own, and one hold on each block for all its records.
+//! Replies to a batch of commands: the caller is woken once with all answers, instead of once per
+//! command, and each applied block is referenced once for all its records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,139 +12,140 @@ use super::mailbox::Mailbox;
 use super::pending::{CommandOutcome, Delivery, Refusal};
 use crate::exchange::effect::Applied;
 
-/// What came of commands that were asked one after the other.
+/// The outcome of a run of consecutive commands of the batch.
 #[derive(Debug)]
 pub struct BatchPart {
-    /// Their places among all.
-    pub places: Range<usize>,
-    /// What came of them.
-    pub came: CommandOutcome,
+    /// Their positions in the batch.
+    pub positions: Range<usize>,
+    /// Their outcome.
+    pub outcome: CommandOutcome,
 }
 
-/// Answers to several commands, as they come.
+/// Collects the outcomes of a batch.
 #[derive(Debug)]
 pub struct BatchReplySink {
     waiting: Mutex<Waiting>,
-    /// The mailbox of the thread that asks.
-    home: Option<Arc<Mailbox>>,
+    /// The mailbox of the thread that submitted the batch.
+    mailbox: Option<Arc<Mailbox>>,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    gained: Vec<BatchPart>,
-    /// Commands without an answer; one more for as long as the caller may still ask.
+    parts: Vec<BatchPart>,
+    /// Commands without an answer, plus one while the caller may still add commands.
     missing: usize,
     to: Option<oneshot::Sender<Vec<BatchPart>>>,
 }
 
 impl BatchReplySink {
-    /// Takes answers; if they were the last, gives them all, addressed.
-    pub fn put(&self, gained: BatchPart) -> Option<Delivery> {
+    /// Adds an outcome; if it was the last, returns the delivery of them all.
+    pub fn put(&self, part: BatchPart) -> Option<Delivery> {
         let mut waiting = self.waiting.lock();
-        let count = gained.places.len();
-        waiting.gained.push(gained);
-        waiting.less(count)
+        let count = part.positions.len();
+        waiting.parts.push(part);
+        waiting.complete(count)
     }
 
-    /// The mailbox of the thread that asks, if it has one.
-    pub const fn home(&self) -> Option<&Arc<Mailbox>> {
-        self.home.as_ref()
+    /// The mailbox of the thread that submitted the batch, if it has one.
+    pub const fn mailbox(&self) -> Option<&Arc<Mailbox>> {
+        self.mailbox.as_ref()
     }
 }
 
 impl Waiting {
-    fn less(&mut self, count: usize) -> Option<Delivery> {
+    fn complete(&mut self, count: usize) -> Option<Delivery> {
         self.missing = self.missing.saturating_sub(count);
         let to = if self.missing == 0 { self.to.take() } else { None }?;
-        Some(Delivery::All { to, gained: std::mem::take(&mut self.gained) })
+        Some(Delivery::All { to, parts: std::mem::take(&mut self.parts) })
     }
 }
 
-/// What has come is given, whatever became of the rest.
+/// Delivers the outcomes there are, even if the rest will never come.
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(to) = self.to.take() {
-            // Whoever asked may be gone as well.
-            drop(to.send(std::mem::take(&mut self.gained)));
+            // The caller may be gone too.
+            drop(to.send(std::mem::take(&mut self.parts)));
         }
     }
 }
 
-/// The caller's end.
+/// The caller's end of a batch.
 #[derive(Debug)]
 pub struct BatchReplies {
-    gathered: Arc<BatchReplySink>,
+    sink: Arc<BatchReplySink>,
     all: oneshot::Receiver<Vec<BatchPart>>,
     count: usize,
     halt: Arc<Halt>,
 }
 
 impl BatchReplies {
-    /// Nothing asked yet.
+    /// An empty batch.
     pub(super) fn new(halt: Arc<Halt>) -> BatchReplies {
         let (to, all) = oneshot::channel();
-        let waiting = Waiting { gained: Vec::new(), missing: 1, to: Some(to) };
-        let gathered = BatchReplySink { waiting: Mutex::new(waiting), home: Mailbox::here() };
-        BatchReplies { gathered: Arc::new(gathered), all, count: 0, halt }
+        let waiting = Waiting { parts: Vec::new(), missing: 1, to: Some(to) };
+        let sink = BatchReplySink { waiting: Mutex::new(waiting), mailbox: Mailbox::current() };
+        BatchReplies { sink: Arc::new(sink), all, count: 0, halt }
     }
 
-    /// Places for so many more answers, and the first of them.
-    pub(super) fn places(&mut self, count: usize) -> (Arc<BatchReplySink>, usize) {
+    /// Reserves positions for `count` more commands; returns the sink and the first position.
+    pub(super) fn reserve(&mut self, count: usize) -> (Arc<BatchReplySink>, usize) {
         let first = self.count;
         self.count = self.count.saturating_add(count);
-        let mut waiting = self.gathered.waiting.lock();
+        let mut waiting = self.sink.waiting.lock();
         waiting.missing = waiting.missing.saturating_add(count);
-        (Arc::clone(&self.gathered), first)
+        (Arc::clone(&self.sink), first)
     }
 
-    /// Answers the last so many commands that were asked with a refusal: they were not taken in.
+    /// Answers the last `count` commands with a refusal: the intake did not take them.
     pub(super) fn refuse_last(&self, count: usize, refusal: Refusal) {
         if count > 0 {
-            let places = self.count.saturating_sub(count)..self.count;
-            // Never the last answers, as the caller may still ask.
-            drop(self.gathered.put(BatchPart { places, came: CommandOutcome::Refused(refusal) }));
+            let positions = self.count.saturating_sub(count)..self.count;
+            // Never completes the batch, since `missing` still counts the caller.
+            drop(self.sink.put(BatchPart { positions, outcome: CommandOutcome::Refused(refusal) }));
         }
     }
 
     /// Waits for all answers.
     pub async fn came(self) -> BatchOutcomes {
-        let BatchReplies { gathered, all, count, halt } = self;
-        let last = gathered.waiting.lock().less(1);
-        // From here on only open places keep it alive: if they die unanswered, so does the wait.
-        drop(gathered);
-        let mut gained = match last {
-            Some(Delivery::All { gained, .. }) => gained,
+        let BatchReplies { sink, all, count, halt } = self;
+        let last = sink.waiting.lock().complete(1);
+        // From here on only open reply slots keep the sink alive: if they are dropped unanswered,
+        // the wait ends.
+        drop(sink);
+        let mut parts = match last {
+            Some(Delivery::All { parts, .. }) => parts,
             _ => all.await.unwrap_or_default(),
         };
-        gained.sort_unstable_by_key(|gained| gained.places.start);
-        BatchOutcomes { gained, count, unanswered: halt.unanswered() }
+        parts.sort_unstable_by_key(|part| part.positions.start);
+        BatchOutcomes { parts, count, unanswered: halt.unanswered() }
     }
 }
 
-/// Answers to several commands.
+/// The outcomes of a batch.
 #[derive(Debug)]
 pub struct BatchOutcomes {
-    /// By their places.
-    gained: Vec<BatchPart>,
+    /// Sorted by position.
+    parts: Vec<BatchPart>,
     count: usize,
-    /// What is said of a command without an answer.
+    /// The refusal for a command without an answer.
     unanswered: Refusal,
 }
 
 impl BatchOutcomes {
-    /// Each answer: the record with its effects, or why there is none; in the order in which was
-    /// asked.
+    /// Each command's answer, in the order of submission: the record with its effects, or the
+    /// refusal.
     pub fn each(&self) -> impl Iterator<Item = Result<Applied<'_>, Refusal>> {
-        let mut gained = self.gained.iter().peekable();
-        (0..self.count).map(move |place| {
-            while gained.next_if(|gained| gained.places.end <= place).is_some() {}
-            let found = gained.peek().filter(|gained| gained.places.contains(&place));
-            let Some(BatchPart { places, came }) = found else { return Err(self.unanswered) };
-            match came {
+        let mut parts = self.parts.iter().peekable();
+        (0..self.count).map(move |position| {
+            while parts.next_if(|part| part.positions.end <= position).is_some() {}
+            let found = parts.peek().filter(|part| part.positions.contains(&position));
+            let Some(BatchPart { positions, outcome }) = found else { return Err(self.unanswered) };
+            match outcome {
                 CommandOutcome::Refused(refusal) => Err(*refusal),
                 CommandOutcome::Applied(block, first) => {
-                    let place = place.saturating_sub(places.start).saturating_add(*first);
-                    block.record(place).ok_or(self.unanswered)
+                    let position = position.saturating_sub(positions.start).saturating_add(*first);
+                    block.record(position).ok_or(self.unanswered)
                 }
             }
         })
@@ -155,46 +156,47 @@ impl BatchOutcomes {
 mod tests {
     use super::*;
 
-    /// So many asked, and those at these places refused.
+    /// Submits `asked` commands and refuses those at these positions.
     fn answers(asked: usize, refused: &[Range<usize>]) -> Vec<Refusal> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut gathering = BatchReplies::new(Arc::default());
-        let gathered = (asked > 0).then(|| gathering.places(asked));
-        for places in refused {
-            let (places, came) = (places.clone(), CommandOutcome::Refused(Refusal::Overloaded));
-            if let Some((gathered, _)) = &gathered
-                && let Some(letter) = gathered.put(BatchPart { places, came })
+        let mut batch = BatchReplies::new(Arc::default());
+        let sink = (asked > 0).then(|| batch.reserve(asked));
+        for positions in refused {
+            let (positions, outcome) =
+                (positions.clone(), CommandOutcome::Refused(Refusal::Overloaded));
+            if let Some((sink, _)) = &sink
+                && let Some(delivery) = sink.put(BatchPart { positions, outcome })
             {
-                letter.deliver();
+                delivery.deliver();
             }
         }
-        drop(gathered);
-        let answers = runtime.block_on(gathering.came());
+        drop(sink);
+        let answers = runtime.block_on(batch.came());
         answers.each().map(|answer| answer.unwrap_err()).collect()
     }
 
     #[test]
     fn answers_come_together_whoever_is_last() {
-        let overloaded = |came: &[Refusal]| -> Vec<bool> {
-            came.iter().map(|came| *came == Refusal::Overloaded).collect()
+        let overloaded = |outcome: &[Refusal]| -> Vec<bool> {
+            outcome.iter().map(|outcome| *outcome == Refusal::Overloaded).collect()
         };
         assert!(answers(0, &[]).is_empty());
         assert_eq!(overloaded(&answers(3, &[1..3, 0..1])), [true; 3]);
-        // One is never answered: nobody waits for it for ever, and what came to others is told.
+        // One is never answered: the wait still ends, and the other outcomes are delivered.
         assert_eq!(overloaded(&answers(4, &[3..4, 0..2])), [true, true, false, true]);
     }
 
     #[test]
     fn what_was_not_taken_in_is_refused_in_its_place() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut gathering = BatchReplies::new(Arc::default());
-        let (gathered, first) = gathering.places(5);
+        let mut batch = BatchReplies::new(Arc::default());
+        let (sink, first) = batch.reserve(5);
         assert_eq!(first, 0);
-        gathering.refuse_last(2, Refusal::TooLarge);
-        gathering.refuse_last(0, Refusal::TooLarge);
-        let came = CommandOutcome::Refused(Refusal::Overloaded);
-        assert!(gathered.put(BatchPart { places: 0..3, came }).is_none());
-        let answers = runtime.block_on(gathering.came());
+        batch.refuse_last(2, Refusal::TooLarge);
+        batch.refuse_last(0, Refusal::TooLarge);
+        let outcome = CommandOutcome::Refused(Refusal::Overloaded);
+        assert!(sink.put(BatchPart { positions: 0..3, outcome }).is_none());
+        let answers = runtime.block_on(batch.came());
         let refusals: Vec<Refusal> = answers.each().map(|answer| answer.unwrap_err()).collect();
         let [taken, not] = [Refusal::Overloaded, Refusal::TooLarge];
         assert_eq!(refusals, [taken, taken, taken, not, not]);

@@ -1,6 +1,6 @@
-//! Catching up: what a start replays goes through threads beside each other. The sequencer's reads,
-//! verifies and decodes blocks, the matcher's applies them, one hashes what they come to, and one
-//! folds it. Each does what it does live, in the same order; nobody is answered before all is done.
+//! Catch-up: replay at a start, pipelined over threads. The sequencer's thread reads, verifies and
+//! decodes blocks, the matcher's applies them, one hashes the results and one folds them. Each does
+//! what it does live, in the same order; no command is answered before the replay is complete.
 
 use std::sync::Arc;
 use std::thread::{self, Builder};
@@ -19,11 +19,11 @@ use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Replayer;
 use crate::journal::replay::hasher_thread::HasherThread;
 
-/// Blocks that are applied and not yet folded: enough that neither waits for the other at every
-/// block.
+/// Applied blocks that may wait to be folded: enough that neither thread waits for the other at
+/// every block.
 const FOLDING_MAX: usize = 4;
 
-/// A block on its way to whoever folds.
+/// An applied block on its way to the folder thread.
 struct Folding {
     applied: Arc<AppliedBlock>,
     last: Sequence,
@@ -31,20 +31,20 @@ struct Folding {
     results: Results,
 }
 
-/// What ended a catching up.
+/// Why a catch-up ended.
 enum End {
-    /// The first block that somebody waits for.
+    /// The first live block: one whose records have reply slots.
     Live(Sequenced),
-    /// A trial is held, or nothing comes any more.
+    /// A trial is waiting, or a channel has closed.
     Nothing,
     /// A fault; the engine has halted.
     Fault,
 }
 
-/// Who folds while others apply.
+/// The folder thread's state.
 struct Folder<'a> {
     projector: &'a mut Projector,
-    due: &'a MatcherStatus,
+    status: &'a MatcherStatus,
     halt: &'a Halt,
     meter: &'a Meter,
 }
@@ -52,30 +52,32 @@ struct Folder<'a> {
 impl Folder<'_> {
     fn run(self, applied: &Receiver<Folding>) {
         for Folding { applied, last, next_due, results } in applied {
-            self.due.post_came(next_due, results);
+            self.status.post_came(next_due, results);
             self.meter.matcher.post_applied(last);
-            // Nobody waits for what is replayed.
+            // Replayed records have no callers.
             if let Err(NotFolded { reason, .. }) = self.projector.project(&applied, Vec::new()) {
                 self.halt.halt(reason);
                 return;
             }
-            // A start waits for this: it is over when all is folded.
-            self.due.post_folded(results.through);
+            // The start waits for this: it ends when everything is folded.
+            self.status.post_folded(results.through);
         }
     }
 }
 
 impl Matcher {
-    /// Applies what is replayed, with results hashed and folded beside; false where that was the
-    /// end. Without threads for that nothing is done: the same can be done in place.
+    /// Applies replayed blocks, with hashing and folding on threads of their own; false if the
+    /// engine must end. Where no hasher thread can be started it does nothing: [`Matcher::apply`]
+    /// then does all.
     pub(super) fn catch_up(&mut self) -> bool {
-        let Ok(sealer) = HasherThread::start(self.replayer.results()) else { return true };
-        let mut beside = std::mem::take(&mut self.replayer).sealed_by(sealer);
-        let end = self.apply_beside(&mut beside);
-        match beside.settled() {
+        let Ok(hasher) = HasherThread::start(self.replayer.results()) else { return true };
+        let mut threaded = std::mem::take(&mut self.replayer).sealed_by(hasher);
+        let end = self.apply_threaded(&mut threaded);
+        match threaded.settled() {
             Ok(replayer) => self.replayer = replayer,
             Err(fault) => {
-                // Nobody relies on what came of it: that waits for the last block to be settled.
+                // Nothing depends on these results yet: the start waits until the last block is
+                // settled.
                 self.halt.halt(fault.into());
                 return false;
             }
@@ -89,14 +91,14 @@ impl Matcher {
         sound
     }
 
-    fn apply_beside(&mut self, beside: &mut Replayer<HasherThread>) -> End {
-        let Matcher { blocks, trials, held, projector, due, halt, meter, replayed, .. } = self;
+    fn apply_threaded(&mut self, threaded: &mut Replayer<HasherThread>) -> End {
+        let Matcher { blocks, trials, held, projector, status, halt, meter, replayed, .. } = self;
         let halt: &Halt = halt;
         thread::scope(|scope| {
-            let (hands_on, applied) = bounded(FOLDING_MAX);
-            let folder = Folder { projector, due, halt, meter };
+            let (to_folder, applied) = bounded(FOLDING_MAX);
+            let folder = Folder { projector, status, halt, meter };
             let thread = Builder::new().name("folder".to_owned());
-            // A panic must be seen at once: nothing else may come that would end the scope.
+            // A panic must halt at once: nothing else would end the scope.
             let run = move || halt.watch("folder", || folder.run(&applied));
             if thread.spawn_scoped(scope, run).is_err() {
                 halt.halt(HaltReason::ThreadDied("folder"));
@@ -108,7 +110,7 @@ impl Matcher {
                         Ok(sequenced) if sequenced.replies.is_empty() => {
                             meter.matcher.post_blocks_waiting(blocks.len());
                             let through = *replayed;
-                            if !hand_on(beside, &sequenced, through, halt, &hands_on) {
+                            if !apply_and_send(threaded, &sequenced, through, halt, &to_folder) {
                                 return End::Fault;
                             }
                         }
@@ -126,22 +128,22 @@ impl Matcher {
     }
 }
 
-/// Applies a block and hands on what came of it; false where that was the end.
-fn hand_on(
-    beside: &mut Replayer<HasherThread>,
+/// Applies a block and sends the result to the folder thread; false if the engine must end.
+fn apply_and_send(
+    threaded: &mut Replayer<HasherThread>,
     sequenced: &Sequenced,
     through: Sequence,
     halt: &Halt,
-    hands_on: &Sender<Folding>,
+    to_folder: &Sender<Folding>,
 ) -> bool {
     let block = &sequenced.block;
-    // Nobody asks for the results of a block while there are more to replay.
+    // Results are only settled at the last block: until then nobody reads them.
     let settles = block.last() >= through;
-    match apply(beside, block, settles) {
+    match apply(threaded, block, settles) {
         Ok((applied, results)) => {
-            let (last, next_due) = (block.last(), beside.exchange().next_due());
-            // Whoever folds ends at a fault only, and has halted then.
-            hands_on.send(Folding { applied, last, next_due, results }).is_ok()
+            let (last, next_due) = (block.last(), threaded.exchange().next_due());
+            // The folder thread ends only at a fault, and has halted the engine then.
+            to_folder.send(Folding { applied, last, next_due, results }).is_ok()
         }
         Err(reason) => {
             halt.halt(reason);
@@ -172,11 +174,11 @@ mod tests {
     use crate::projection::history::page_storage::PageStorage;
     use crate::projection::history::{History, HistoryError, PageKey};
 
-    /// A shelf that breaks under the first page.
+    /// A page storage that panics at the first page.
     #[derive(Debug)]
-    struct Rotten;
+    struct PanickingStorage;
 
-    impl PageStorage for Rotten {
+    impl PageStorage for PanickingStorage {
         fn put(&self, _: PageKey, _: Vec<u8>) {
             panic!("expected by this test");
         }
@@ -188,7 +190,7 @@ mod tests {
         fn failed(&self, _: &HistoryError) {}
     }
 
-    /// Blocks of one record each; folded in pages of one row, the second deposit puts a page away.
+    /// Blocks of one record each. With one row per page, the second deposit puts a page.
     fn journal() -> MemoryJournal {
         let mut journal = MemoryJournal::new();
         let user = UserNo(0);
@@ -208,13 +210,13 @@ mod tests {
         journal
     }
 
-    /// What a start is told that replays the journal into a read model on this history, and how
-    /// far its readers would see.
-    fn replayed(history: &History) -> (Result<(), StartError>, Sequence) {
+    /// Replays the journal into a read model on this history: what the start returns, and the read
+    /// model's watermark.
+    fn replay_into(history: &History) -> (Result<(), StartError>, Sequence) {
         let (journal, read_model) = (journal(), ReadModel::on(history));
         let read_model = Arc::new(RwLock::new(read_model));
         let (durable, blocks) = bounded(1);
-        let (halt, due, meter) = (Arc::new(Halt::default()), Arc::default(), Arc::default());
+        let (halt, status, meter) = (Arc::new(Halt::default()), Arc::default(), Arc::default());
         let clock = Arc::new(Clock::after(journal.head().time));
         let matcher = Matcher {
             replayer: Replayer::new(),
@@ -223,33 +225,34 @@ mod tests {
             held: None,
             replayed: journal.head().sequence,
             projector: Projector::new(Arc::clone(&read_model), None),
-            due: Arc::clone(&due),
+            status: Arc::clone(&status),
             halt: Arc::clone(&halt),
             meter: Arc::clone(&meter),
             clock: Arc::clone(&clock),
         };
         let commands = crossbeam_channel::never();
-        let mut sequencer = Sequencer::new(journal, commands, durable, due, halt, meter, clock);
-        let (tells, told) = bounded(1);
+        let mut sequencer = Sequencer::new(journal, commands, durable, status, halt, meter, clock);
+        let (sender, result) = bounded(1);
         let matcher = thread::spawn(move || matcher.run());
-        let start = thread::spawn(move || tells.send(sequencer.replay()));
-        let told = told.recv_timeout(Duration::from_secs(20)).expect("the start waits for ever");
+        let start = thread::spawn(move || sender.send(sequencer.replay()));
+        let result =
+            result.recv_timeout(Duration::from_secs(20)).expect("the start waits for ever");
         start.join().unwrap().unwrap();
         matcher.join().unwrap();
         let watermark = read_model.read().watermark();
-        (told, watermark)
+        (result, watermark)
     }
 
-    /// Nothing else would ever tell a start that nobody folds any more.
+    /// Without the halt, the start would wait forever for a folder thread that has died.
     #[test]
     fn a_panic_while_folding_ends_the_start() {
         let one = NonZeroU32::MIN;
-        let (told, seen) = replayed(&History::default().paged(one));
-        assert!(told.is_ok(), "{told:?}");
+        let (result, seen) = replay_into(&History::default().paged(one));
+        assert!(result.is_ok(), "{result:?}");
         assert_eq!(seen, Sequence::new(4));
-        let (told, seen) = replayed(&History::on(Arc::new(Rotten)).paged(one));
+        let (result, seen) = replay_into(&History::on(Arc::new(PanickingStorage)).paged(one));
         let died = HaltReason::ThreadDied("folder");
-        assert!(matches!(told, Err(StartError::Halted(reason)) if reason == died), "{told:?}");
+        assert!(matches!(result, Err(StartError::Halted(reason)) if reason == died), "{result:?}");
         assert!(seen < Sequence::new(4));
     }
 }

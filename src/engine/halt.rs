@@ -1,5 +1,5 @@
-//! Why an engine stops taking commands before it is told to: once, for one of a few reasons, until
-//! a restart. Reads go on.
+//! Halting: why an engine closes its intake before it is stopped. The first reason stays until a
+//! restart; reads go on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -15,17 +15,16 @@ pub enum HaltReason {
     /// A block could not be made durable. Its commands were refused.
     #[error("the journal could not be made durable; free or repair the disk, then restart")]
     JournalFailed,
-    /// A block could not be made durable, and the disk did not even take the mark that refuses it:
-    /// whether its commands were accepted is known at the next start only.
+    /// A block could not be made durable, and neither could the marker that refuses it: whether its
+    /// commands were accepted is known only at the next start.
     #[error("the journal failed in an unknown state; free or repair the disk, then restart")]
     JournalUnknown,
-    /// The exchange met something that cannot be. What was journaled is safe; a restart on the
-    /// same software meets the same thing.
+    /// The exchange broke an invariant. What was journaled is safe; a restart on the same software
+    /// breaks it again.
     #[error("the exchange contradicted itself ({0}); do not restart before this is understood")]
     StateBroken(Broken),
-    /// The journal's records come to other results than those that were recorded when they were
-    /// answered. A start on the software that wrote the journal, or on the journal as it was
-    /// written, is the way out.
+    /// A replay gives other results than those recorded in the journal. The way out is a start on
+    /// the software that wrote the journal, or on the journal as it was written.
     #[error(
         "what was answered is not what the journal comes to ({0}); start the software that wrote \
          this journal, or put back the journal as it was written"
@@ -40,7 +39,7 @@ pub enum HaltReason {
 }
 
 impl HaltReason {
-    /// The stable code, for those who watch over the process. It says nothing of the state.
+    /// The stable code, for monitoring. It reveals nothing of the state.
     pub const fn code(self) -> &'static str {
         match self {
             HaltReason::JournalFailed => "JOURNAL_FAILED",
@@ -64,28 +63,28 @@ impl From<ReplayFault> for HaltReason {
     }
 }
 
-/// The first reason to halt, and whether the engine was told to end, for everyone to see.
+/// The first reason to halt, and whether the engine is stopping; shared by all threads.
 #[derive(Debug, Default)]
 pub struct Halt {
     reason: OnceLock<HaltReason>,
     live: AtomicBool,
-    told: AtomicBool,
+    logged: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Halt {
-    /// Halts; the first reason stays. During a start it is the start that tells of it.
+    /// Halts; the first reason stays. During a start it is not logged: the start reports it.
     pub fn halt(&self, reason: HaltReason) {
         if self.reason.set(reason).is_ok() {
-            // Either this or who goes live at the same moment sees the other.
+            // If `go_live` runs at the same time, at least one of the two sees the other.
             fence(Ordering::SeqCst);
             if self.live.load(Ordering::SeqCst) {
-                self.tell(reason);
+                self.log(reason);
             }
         }
     }
 
-    /// Runs a thread's work, whose panic halts instead of going unseen.
+    /// Runs a thread's work; a panic halts the engine instead of going unnoticed.
     pub fn watch<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> Option<T> {
         let ended = catch_unwind(AssertUnwindSafe(work));
         ended.map_err(|_| self.halt(HaltReason::ThreadDied(name))).ok()
@@ -96,34 +95,34 @@ impl Halt {
         self.reason.get().copied()
     }
 
-    /// Says that commands are taken from now on; tells of what halted it just before.
+    /// From now on commands are taken and a halt is logged, also one that came just before.
     pub fn go_live(&self) {
         self.live.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if let Some(reason) = self.reason() {
-            self.tell(reason);
+            self.log(reason);
         }
     }
 
-    /// Says it once.
-    fn tell(&self, reason: HaltReason) {
-        if !self.told.swap(true, Ordering::AcqRel) {
+    /// Logs the halt once.
+    fn log(&self, reason: HaltReason) {
+        if !self.logged.swap(true, Ordering::AcqRel) {
             tracing::error!(%reason, "intake is closed until a restart; reads go on");
         }
     }
 
-    /// Says that the engine is about to end in good order.
+    /// Marks that the engine is being stopped in an orderly way.
     pub fn end(&self) {
         self.ending.store(true, Ordering::Release);
     }
 
-    /// Why a command that was never stamped was not: nothing of it was accepted.
+    /// The refusal for a command that was never stamped: nothing of it was accepted.
     pub fn not_taken(&self) -> Refusal {
         self.reason().map_or(Refusal::Stopping, Refusal::JournalUnavailable)
     }
 
-    /// Why a command that was taken in got no answer. Only an engine that ends in good order drops
-    /// no command that it has stamped; any other may have journaled it.
+    /// The refusal for a command that was taken in and got no answer. Only an engine that is
+    /// stopping in an orderly way has journaled no such command; any other may have.
     pub fn unanswered(&self) -> Refusal {
         match self.reason() {
             Some(reason) => Refusal::OutcomeUnknown(reason),

@@ -1,5 +1,5 @@
-//! How values are spread, counted without locks: every bound is twice the one before, so that one
-//! table covers a microsecond and ten seconds alike.
+//! A lock-free histogram whose bounds double, so that one table covers a microsecond and ten
+//! seconds alike.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -8,20 +8,21 @@ use std::time::Instant;
 const BOUNDS: usize = 25;
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
-/// Counts of values by size. Anybody may count and anybody may read, at any moment.
+/// Counts of values by size. Any thread may count and read at any time.
 #[derive(Debug)]
 pub struct Histogram {
-    /// The first bound; values are told in its parts.
+    /// The first bound; the unit of the values' resolution.
     unit: u64,
-    /// The last one holds what is beyond every bound.
+    /// The last bucket holds values beyond every bound.
     buckets: [AtomicU64; BOUNDS + 1],
     sum: AtomicU64,
 }
 
-/// What a histogram held at one moment, give or take values that were being counted.
+/// A histogram's contents at one moment; values being counted meanwhile may be missing in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
-    /// Upper bounds, inclusive, with how many values are at most that and more than the one before.
+    /// Upper bounds, inclusive, with the count of values above the previous bound and up to this
+    /// one.
     pub buckets: Vec<(u64, u64)>,
     /// How many values are beyond the last bound.
     pub beyond: u64,
@@ -37,12 +38,12 @@ impl Spread {
 }
 
 impl Histogram {
-    /// Of times in nanoseconds, from a microsecond on.
+    /// For times in nanoseconds; the first bound is a microsecond.
     pub fn of_times() -> Histogram {
         Histogram::from(NANOSECONDS_PER_MICROSECOND)
     }
 
-    /// Of how many there are of something.
+    /// For counts; the first bound is 1.
     pub fn of_counts() -> Histogram {
         Histogram::from(1)
     }
@@ -60,36 +61,36 @@ impl Histogram {
         self.count_times(value, 1);
     }
 
-    /// Counts a value so many times.
+    /// Counts a value `times` times.
     pub fn count_times(&self, value: u64, times: u64) {
-        if let Some(bucket) = self.buckets.get(self.place(value)) {
+        if let Some(bucket) = self.buckets.get(self.bucket_of(value)) {
             bucket.fetch_add(times, Ordering::Relaxed);
             self.sum.fetch_add(value.saturating_mul(times), Ordering::Relaxed);
         }
     }
 
-    /// Counts the time since then.
+    /// Counts the time elapsed since `began`.
     pub fn count_since(&self, began: Instant) {
         self.count_times_since(began, 1);
     }
 
-    /// Counts the time since then so many times.
+    /// Counts the time elapsed since `began`, `times` times.
     pub fn count_times_since(&self, began: Instant, times: usize) {
         let value = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.count_times(value, u64::try_from(times).unwrap_or(u64::MAX));
     }
 
-    /// The bucket of a value: the least `i` for which it is at most `unit` doubled `i` times.
-    fn place(&self, value: u64) -> usize {
+    /// The bucket of a value: the least `i` for which the value is at most `unit << i`.
+    fn bucket_of(&self, value: u64) -> usize {
         let units = value.div_ceil(self.unit).max(1);
         let doublings = u64::BITS - (units - 1).leading_zeros();
-        usize::try_from(doublings).map_or(BOUNDS, |place| place.min(BOUNDS))
+        usize::try_from(doublings).map_or(BOUNDS, |index| index.min(BOUNDS))
     }
 
-    /// What it holds.
+    /// The contents now.
     pub fn read(&self) -> Spread {
         let counts = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed));
-        let bounds = (0..BOUNDS).map(|place| self.unit << place);
+        let bounds = (0..BOUNDS).map(|index| self.unit << index);
         Spread {
             beyond: self.buckets.last().map_or(0, |last| last.load(Ordering::Relaxed)),
             buckets: bounds.zip(counts).collect(),
@@ -121,7 +122,7 @@ mod tests {
                         prop_assert_eq!(spread.sum, sum / 4 * counted_by_now);
                     }
                     let least = spread.buckets.iter().position(|(bound, _)| value <= *bound);
-                    let counted = least.map_or(spread.beyond, |place| spread.buckets[place].1);
+                    let counted = least.map_or(spread.beyond, |index| spread.buckets[index].1);
                     prop_assert_eq!(counted, counted_by_now);
                 }
             }

@@ -1,5 +1,5 @@
-//! History on disk: the shelf of a running venue's read model, and which snapshots of it may be
-//! started from.
+//! History on disk: the page store of a running venue's read model, and which snapshots may be
+//! started from because all pages that they refer to are durable.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -14,22 +14,22 @@ use crate::journal::store::{Step, StoreError};
 use crate::projection::history::page_storage::PageStorage;
 use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
 
-/// Bytes put on the shelf after which they are synced, with what leads to them.
+/// Bytes put after which the pages and their index are synced.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;
-/// The same after which they alone are. A journal on the same disk waits for what the disk has
-/// before it, so it must never be much.
+/// Bytes put after which the page file alone is written out. A journal on the same disk waits
+/// behind pending writes, so there must never be many.
 const WRITE_OUT_EVERY_BYTES: u64 = 256 << 10;
 
 // A key ends with the number of the page.
 const _: () = assert!(KEY_BYTES == NAME_BYTES);
 
-/// Why history up to a record cannot be vouched for.
+/// Why the pages up to a record cannot be attested to be complete.
 #[derive(Debug, thiserror::Error)]
 pub enum NotVouched {
-    /// Something could not be put on the shelf, or read there, since the start.
+    /// A page could not be stored or read since the start.
     #[error("HISTORY_FAILED: a page could not be put away or read; the next start makes it anew")]
     Failed,
-    /// The shelf fails.
+    /// The page store fails.
     #[error("HISTORY_STORE: {0}")]
     Store(#[from] StoreError),
 }
@@ -44,31 +44,29 @@ pub struct HistoryStore {
 #[derive(Debug)]
 struct StoredState {
     pages: PageStore,
-    /// The last record whose pages are on the shelf.
+    /// The last record whose pages were put.
     folded: AtomicU64,
-    /// Bytes put there since the last sync.
+    /// Bytes put since the last sync.
     unsynced: AtomicU64,
-    /// Those of them that are not written out either.
+    /// Bytes put that are not written out either.
     unwritten: AtomicU64,
     failed: AtomicBool,
-    /// Whether what comes may be there already.
+    /// True during a start's replay: pages put then may be stored already.
     replaying: AtomicBool,
 }
 
 impl HistoryStore {
-    /// The history of a data directory whose journal is open. What is of another form, or was found
-    /// damaged, is taken away and begun anew: the journal has it all.
+    /// The history of a data directory whose journal is open. A store of another format, or one
+    /// that was found damaged, is removed and rebuilt: the journal holds everything.
     ///
     /// # Errors
-    /// The system does not let its files be made, read or written: what is there may be sound.
+    /// The system does not let the files be created, read or written: what is there may be sound,
+    /// so it is kept.
     pub fn open(data: &Path) -> Result<HistoryStore, StoreError> {
         HistoryStore::open_paged(data, ROWS_PER_PAGE)
     }
 
-    /// The same with pages of another length.
-    ///
-    /// # Errors
-    /// As [`open`](HistoryStore::open).
+    /// The same with another number of rows per page.
     pub fn open_paged(data: &Path, rows: NonZeroU32) -> Result<HistoryStore, StoreError> {
         if PageStore::is_damaged(data) {
             tracing::warn!("history was found damaged; it is made anew from the whole journal");
@@ -90,65 +88,65 @@ impl HistoryStore {
         })?;
         let [folded, unsynced, unwritten] = [const { AtomicU64::new(0) }; 3];
         let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
-        let kept = StoredState { pages, folded, unsynced, unwritten, failed, replaying };
-        Ok(HistoryStore { backlog: Backlog::start(kept), rows })
+        let state = StoredState { pages, folded, unsynced, unwritten, failed, replaying };
+        Ok(HistoryStore { backlog: Backlog::start(state), rows })
     }
 
-    fn kept(&self) -> &StoredState {
+    fn state(&self) -> &StoredState {
         self.backlog.store()
     }
 
-    /// Where a read model puts its pages.
+    /// Where the venue's read model puts its pages.
     pub fn history(&self) -> History {
         History::on(Arc::clone(&self.backlog) as Arc<dyn PageStorage>).paged(self.rows)
     }
 
-    /// Where a read model puts pages that are here already.
+    /// For a read model whose pages are stored here already: it discards them.
     pub fn rebuild_target(&self) -> History {
         History::discarding().paged(self.rows)
     }
 
-    /// Notes that the pages up to a record are here.
+    /// Notes that all pages up to a record were put.
     pub fn folded(&self, through: Sequence) {
-        self.kept().folded.store(through.get(), Ordering::Release);
+        self.state().folded.store(through.get(), Ordering::Release);
     }
 
-    /// The last record whose pages are here.
+    /// The last record whose pages were put.
     pub fn through(&self) -> Sequence {
-        Sequence::new(self.kept().folded.load(Ordering::Acquire))
+        Sequence::new(self.state().folded.load(Ordering::Acquire))
     }
 
-    /// Notes that what comes from now on is new.
+    /// Ends the replay: pages put from now on are new.
     pub fn caught_up(&self) {
-        self.kept().replaying.store(false, Ordering::Release);
+        self.state().replaying.store(false, Ordering::Release);
     }
 
-    /// Has all pages of the records up to a snapshot's on disk, and remembers that they are those
-    /// of its journal. They must be here by now.
+    /// Makes all pages up to a snapshot's record durable and records that they are those of its
+    /// journal. They must have been put before.
     ///
     /// # Errors
-    /// They are not all here, or cannot be made durable.
+    /// A page failed since the start, or the pages cannot be made durable.
     pub fn vouch(&self, point: &Point) -> Result<(), NotVouched> {
         self.backlog.drain();
-        if self.kept().failed.load(Ordering::Acquire) {
+        if self.state().failed.load(Ordering::Acquire) {
             return Err(NotVouched::Failed);
         }
-        self.kept().sync()?;
-        self.kept().pages.vouch(&vouched_key(point.sequence), &point.chain.0)?;
-        self.kept().sync()?;
+        self.state().sync()?;
+        self.state().pages.vouch(&vouched_key(point.sequence), &point.chain.0)?;
+        self.state().sync()?;
         Ok(())
     }
 
-    /// Whether the pages up to a snapshot's record are here.
+    /// Whether the pages up to a snapshot's record are here, durable and of its journal.
     pub fn vouches(&self, point: &Point) -> bool {
-        let found = self.kept().pages.vouched(&vouched_key(point.sequence));
+        let found = self.state().pages.vouched(&vouched_key(point.sequence));
         found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
     }
 
-    /// Closes it; whoever reads still finds nothing more.
+    /// Closes the store; reads find nothing after that.
     pub fn close(&self) {
         self.backlog.drain();
-        self.kept().pages.close();
+        self.state().pages.close();
     }
 }
 
@@ -160,7 +158,8 @@ impl StoredState {
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
         self.unwritten.store(0, Ordering::Release);
-        // Nothing more can be vouched for; the pages know that the next start makes them anew.
+        // After a failed sync nothing can be attested; the store is marked, so the next start
+        // rebuilds it.
         self.pages.sync().inspect_err(|error| self.fail(error))
     }
 
@@ -170,7 +169,7 @@ impl StoredState {
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {
-        // Whoever comes after it was closed, as the thread that stores may, has lost nothing.
+        // The background thread may run after the close; nothing is lost then.
         if !self.pages.is_closed() && !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
@@ -234,11 +233,11 @@ impl PageStorage for Backlog<StoredState> {
     }
 
     fn failed(&self, error: &HistoryError) {
-        // What could not be put away is missing, and a closed store has lost nothing.
-        let kept = self.store();
-        let known = kept.failed.load(Ordering::Acquire);
-        if !known && kept.pages.damaged().is_ok() {
-            kept.fail(error);
+        // A failed put was reported already, and a closed store has lost nothing.
+        let state = self.store();
+        let known = state.failed.load(Ordering::Acquire);
+        if !known && state.pages.damaged().is_ok() {
+            state.fail(error);
         }
     }
 }
@@ -268,15 +267,15 @@ mod tests {
 
     #[test]
     fn after_a_failed_sync_nothing_is_vouched_for_until_all_is_made_anew() {
-        // By whoever vouches, or by the thread that stores pages.
+        // By `vouch`, or by the background thread.
         let vouch = |history: &HistoryStore| drop(history.vouch(&point(2)));
         let tidy = |history: &HistoryStore| {
-            history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
-            history.kept().tidy();
+            history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+            history.state().tidy();
         };
         let write_out = |history: &HistoryStore| {
-            history.kept().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
-            history.kept().pages.while_unwritten(|| history.kept().tidy());
+            history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+            history.state().pages.while_unwritten(|| history.state().tidy());
         };
         let ways: [fn(&HistoryStore); 3] = [vouch, tidy, write_out];
         for fails in ways {
@@ -287,14 +286,14 @@ mod tests {
             history.vouch(&point(1)).unwrap();
             assert!(history.vouches(&point(1)) && !history.vouches(&point(2)));
 
-            history.kept().pages.while_unsynced(|| fails(&history));
-            // The disk is well again, and says that all is written.
+            history.state().pages.while_unsynced(|| fails(&history));
+            // The disk works again, and reports that everything is written.
             for sequence in 2..4 {
                 let vouched = history.vouch(&point(sequence));
                 assert!(matches!(vouched, Err(NotVouched::Failed)), "{vouched:?}");
                 assert!(!history.vouches(&point(sequence)));
             }
-            // What is put is still found.
+            // Pages put before are still found.
             assert_eq!(PageStorage::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
             history.close();
             drop(history);
@@ -307,7 +306,7 @@ mod tests {
         }
     }
 
-    /// It may be sound, and whoever starts again with it has nothing to replay.
+    /// It may be sound, and a start that can read it again has nothing to replay.
     #[test]
     fn history_that_the_system_does_not_let_be_read_is_not_taken_away() {
         let data = tempfile::tempdir().unwrap();
@@ -328,11 +327,11 @@ mod tests {
         let history = HistoryStore::open(data.path()).unwrap();
         history.close();
         history.backlog.drain();
-        history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
-        history.kept().tidy();
-        history.kept().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
-        history.kept().tidy();
-        assert!(!history.kept().failed.load(Ordering::Acquire));
+        history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.state().tidy();
+        history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+        history.state().tidy();
+        assert!(!history.state().failed.load(Ordering::Acquire));
         assert!(!PageStore::is_damaged(data.path()));
     }
 }

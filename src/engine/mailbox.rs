@@ -1,6 +1,6 @@
-//! Mailboxes: how answers that are ready together reach the callers of one thread with one wake-up,
-//! where each would cost a system call of its own. A thread that runs many callers opens one for
-//! itself; whoever asks from any other thread is answered directly.
+//! Mailboxes: answers for callers of one worker thread are delivered together with one wake-up,
+//! instead of one system call each. A worker opens its own mailbox; callers on a thread without one
+//! are answered directly.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -11,77 +11,79 @@ use tokio::sync::Notify;
 
 use super::pending::Delivery;
 
-/// A thread that is about to sleep so soon after it last was is busy.
+/// A thread that goes idle again within this time is busy.
 const BUSY_WITHIN: Duration = Duration::from_millis(1);
-/// A thread where nothing was asked for so many sleeps only has readers to serve.
-const QUIET_SLEEPS: u32 = 16;
+/// A thread that went idle this many times without submitting a command only serves reads.
+const READ_ONLY_IDLES: u32 = 16;
 
 thread_local! {
-    static HERE: RefCell<Option<Arc<Mailbox>>> = const { RefCell::new(None) };
-    /// When this thread was last about to sleep.
-    static TIRED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// How often it was since anything was asked here whose answer comes to its mailbox.
-    static QUIET: Cell<u32> = const { Cell::new(0) };
+    static CURRENT: RefCell<Option<Arc<Mailbox>>> = const { RefCell::new(None) };
+    /// When this thread last went idle.
+    static LAST_IDLE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// How often it went idle since a command was last submitted here.
+    static IDLE_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Where answers wait for the callers of one thread.
+/// Answers that wait for the callers of one thread.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    letters: Mutex<Vec<Delivery>>,
-    came: Notify,
+    deliveries: Mutex<Vec<Delivery>>,
+    arrived: Notify,
 }
 
 impl Mailbox {
-    /// This thread's, if it has opened one: for whoever asks something.
-    pub fn here() -> Option<Arc<Mailbox>> {
-        QUIET.set(0);
-        HERE.with_borrow(Clone::clone)
+    /// This thread's mailbox, if it has opened one. Called for each command submitted.
+    pub fn current() -> Option<Arc<Mailbox>> {
+        IDLE_COUNT.set(0);
+        CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Puts letters in, leaving none, and wakes the thread once.
-    pub fn put(&self, letters: &mut Vec<Delivery>) {
+    /// Adds deliveries, leaving none in the given vector, and wakes the thread once.
+    pub fn put(&self, deliveries: &mut Vec<Delivery>) {
         {
-            let mut waiting = self.letters.lock();
+            let mut waiting = self.deliveries.lock();
             if waiting.is_empty() {
-                // Their places are given back to be filled again.
-                std::mem::swap(&mut *waiting, letters);
+                // Swapped, so that the vectors' capacity is reused.
+                std::mem::swap(&mut *waiting, deliveries);
             } else {
-                waiting.append(letters);
+                waiting.append(deliveries);
             }
         }
-        self.came.notify_one();
+        self.arrived.notify_one();
     }
 }
 
-/// To be called before this thread sleeps. If it is busy with readers alone, others go first: what
-/// they send meanwhile is found at once, and nobody need wake this thread for each piece of it. One
-/// that is not busy is better woken, since whoever gave way waits for its turn; and one that hands
-/// commands in is waited for by those who journal them.
+/// To be called before this thread goes idle. A busy thread that only serves reads yields: what
+/// others send meanwhile is found at once, without a wake-up for each. A thread that is not busy
+/// does not yield, since it would then have to wait for its turn; nor does one that submits
+/// commands, since the sequencer waits for them.
 pub fn give_way() {
     let now = Instant::now();
-    let busy = TIRED.replace(Some(now)).is_some_and(|last| now.duration_since(last) < BUSY_WITHIN);
-    if is_quiet() && busy {
+    let busy =
+        LAST_IDLE.replace(Some(now)).is_some_and(|last| now.duration_since(last) < BUSY_WITHIN);
+    if serves_reads_only() && busy {
         std::thread::yield_now();
     }
 }
 
-/// Whether this thread has slept often enough since anything was asked here, and will once more.
-fn is_quiet() -> bool {
-    let sleeps = QUIET.get().saturating_add(1);
-    QUIET.set(sleeps);
-    sleeps > QUIET_SLEEPS
+/// Whether this thread has gone idle often enough since a command was last submitted. Counts a
+/// call.
+fn serves_reads_only() -> bool {
+    let sleeps = IDLE_COUNT.get().saturating_add(1);
+    IDLE_COUNT.set(sleeps);
+    sleeps > READ_ONLY_IDLES
 }
 
-/// Opens a mailbox for the callers on this thread, and hands out what comes; to be run on this
-/// thread for as long as any of them waits. Never ends by itself.
+/// Opens a mailbox for the callers on this thread and delivers what arrives. Must run on this
+/// thread for as long as any of them waits; never ends by itself.
 pub async fn open() {
     let mailbox = Arc::new(Mailbox::default());
-    HERE.set(Some(Arc::clone(&mailbox)));
-    let mut letters = Vec::new();
+    CURRENT.set(Some(Arc::clone(&mailbox)));
+    let mut deliveries = Vec::new();
     loop {
-        mailbox.came.notified().await;
-        std::mem::swap(&mut *mailbox.letters.lock(), &mut letters);
-        letters.drain(..).for_each(Delivery::deliver);
+        mailbox.arrived.notified().await;
+        std::mem::swap(&mut *mailbox.deliveries.lock(), &mut deliveries);
+        deliveries.drain(..).for_each(Delivery::deliver);
     }
 }
 
@@ -93,9 +95,9 @@ mod tests {
     #[test]
     fn a_thread_is_quiet_once_nothing_was_asked_for_long() {
         for _ in 0..2 {
-            assert!(Mailbox::here().is_none());
-            assert!((0..QUIET_SLEEPS).all(|_| !is_quiet()));
-            assert!((0..3).all(|_| is_quiet()));
+            assert!(Mailbox::current().is_none());
+            assert!((0..READ_ONLY_IDLES).all(|_| !serves_reads_only()));
+            assert!((0..3).all(|_| serves_reads_only()));
         }
     }
 
@@ -103,17 +105,17 @@ mod tests {
     fn letters_are_handed_out_on_the_thread_that_opened_the_box() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            assert!(Mailbox::here().is_none());
+            assert!(Mailbox::current().is_none());
             let opened = tokio::spawn(open());
             tokio::task::yield_now().await;
-            let mailbox = Mailbox::here().unwrap();
+            let mailbox = Mailbox::current().unwrap();
             let (slots, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| ReplySlot::new(None)).unzip();
-            let letters = slots.into_iter().filter_map(|slot| {
-                assert!(Arc::ptr_eq(slot.home().unwrap(), &mailbox));
-                slot.letter(CommandOutcome::Refused(Refusal::Overloaded))
+            let deliveries = slots.into_iter().filter_map(|slot| {
+                assert!(Arc::ptr_eq(slot.mailbox().unwrap(), &mailbox));
+                slot.delivery(CommandOutcome::Refused(Refusal::Overloaded))
             });
-            let mut letters: Vec<Delivery> = letters.collect();
-            std::thread::spawn(move || mailbox.put(&mut letters)).join().unwrap();
+            let mut deliveries: Vec<Delivery> = deliveries.collect();
+            std::thread::spawn(move || mailbox.put(&mut deliveries)).join().unwrap();
             for answer in answers {
                 assert_eq!(answer.await.unwrap().unwrap_err(), Refusal::Overloaded);
             }

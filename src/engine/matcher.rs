@@ -1,8 +1,7 @@
-//! The matcher: applies every durable record, in order, and hands on what happened.
+//! The matcher: applies every durable block in order and passes the effects to the projector.
 //!
-//! At a start the blocks come from the journal, later from the sequencer; the matcher cannot tell.
-//! Between blocks it says what commands would do that are only tried, because nobody else has the
-//! exchange as it stands.
+//! Blocks come from the journal at a start and from the sequencer afterwards. Between blocks it
+//! answers trials, since only this thread has the exchange's current state.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,37 +23,36 @@ use crate::journal::Durable;
 use crate::journal::block::Block;
 use crate::journal::replay::{Replayer, Stop};
 
-/// Effects that a record has on the whole, or more: room that is asked for at once.
+/// Usual number of effects per record, rounded up: the capacity allocated per block.
 const EFFECTS_USUAL: usize = 4;
 
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
-    /// The one exchange, and what its records came to.
+    /// The only live exchange, and the hash of its results.
     pub replayer: Replayer,
-    /// Durable blocks come from here.
+    /// Source of durable blocks.
     pub blocks: Receiver<Sequenced>,
-    /// What is only tried comes from here.
+    /// Source of trials.
     pub trials: Receiver<Trial>,
-    /// A trial that waits for what is due to be journaled, as the command itself would.
+    /// A trial that waits until due work is journaled, as the command itself would.
     pub held: Option<Trial>,
-    /// Results go here.
+    /// Folds and answers.
     pub projector: Projector,
-    /// The last record that is replayed.
+    /// The last record to be replayed at the start.
     pub replayed: Sequence,
-    /// Where to say what is due, and what the records came to.
-    pub due: Arc<MatcherStatus>,
-    /// Why to stop.
+    /// Where to post results and what is due next.
+    pub status: Arc<MatcherStatus>,
+    /// Halts the engine.
     pub halt: Arc<Halt>,
-    /// Where to tell of the work.
+    /// Counts the work.
     pub meter: Arc<Meter>,
-    /// Which time a command would get.
+    /// Gives the time that a trial's command would get.
     pub clock: Arc<Clock>,
 }
 
 impl Matcher {
-    /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
-    /// it. Hands the exchange back.
+    /// Applies blocks until the channel closes or a fault halts the engine. Returns the exchange.
     pub fn run(mut self) -> Replayer {
         if !self.catch_up() {
             return self.replayer;
@@ -62,7 +60,7 @@ impl Matcher {
         let none = crossbeam_channel::never();
         loop {
             let trials = if self.held.is_none() { &self.trials } else { &none };
-            // Of two that are ready either may be taken, so neither waits for ever.
+            // `select!` picks at random among ready channels, so neither starves.
             select! {
                 recv(self.blocks) -> sequenced => {
                     let Ok(sequenced) = sequenced else { return self.replayer };
@@ -76,8 +74,8 @@ impl Matcher {
         }
     }
 
-    /// Answers the trial that waits, unless something is due: the sequencer journals that before
-    /// any command, and soon without one.
+    /// Answers the waiting trial, unless something is due: the sequencer journals that before any
+    /// command, and soon even without one.
     pub(super) fn try_held(&mut self) {
         let exchange = self.replayer.exchange();
         let time = self.clock.now().max(exchange.time());
@@ -88,30 +86,33 @@ impl Matcher {
         let view = &self.projector.read_model;
         match self.held.take() {
             None => {}
-            Some(Trial::One { tried, once, told }) => {
+            Some(Trial::One { tried, once, callback }) => {
                 let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
                 let effects = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken);
                 let came = effects.map(|effects| {
                     effects.map(|effects| Applied { sequence: first, time, effects })
                 });
-                told(&view.read(), came.as_ref().map(Option::as_ref).map_err(|broken| *broken));
+                callback(&view.read(), came.as_ref().map(Option::as_ref).map_err(|broken| *broken));
             }
-            Some(Trial::Several { user, steps, told }) => {
+            Some(Trial::Several { user, steps, callback }) => {
                 let all = exchange.trial_of_several(user, &steps, time, TRIAL_MEETS_MAX);
                 let all = all.as_ref().map_err(|broken| *broken);
                 let came = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
-                told(&view.read(), came.as_ref().map(Option::as_deref).map_err(|broken| *broken));
+                callback(
+                    &view.read(),
+                    came.as_ref().map(Option::as_deref).map_err(|broken| *broken),
+                );
             }
         }
     }
 
-    /// Applies a block and has it folded and answered; false where that was the end.
+    /// Applies a block, has it folded and answered; false if the engine must end.
     pub(super) fn apply(&mut self, Sequenced { block, replies }: Sequenced) -> bool {
         let began = Instant::now();
-        // Only what is replayed has nobody's slots: it was counted when it was new.
+        // Only replayed blocks have no reply slots, and those were counted when they were new.
         let live = !replies.is_empty();
-        let told = &self.meter.matcher;
-        told.post_blocks_waiting(self.blocks.len());
+        let meter = &self.meter.matcher;
+        meter.post_blocks_waiting(self.blocks.len());
         let (applied, results) = match apply(&mut self.replayer, &block, true) {
             Ok(applied) => applied,
             Err(reason) => {
@@ -123,36 +124,35 @@ impl Matcher {
         if live {
             let commands = block.records().iter().map(|record| &record.command);
             for (command, applied) in commands.zip(applied.records()) {
-                told.count(command, applied.effects);
+                meter.count(command, applied.effects);
             }
         }
-        // Before any of it is folded: whoever is answered finds readers nowhere ahead of it, and
-        // the sequencer, whom he asks next, knows what is due.
+        // Before folding: by the time a caller is answered, no reader may be ahead of this figure,
+        // and the sequencer must know what is due before the caller's next command.
         let exchange = self.replayer.exchange();
-        self.due.post_came(exchange.next_due(), results);
-        told.post_applied(exchange.sequence());
+        self.status.post_came(exchange.next_due(), results);
+        meter.post_applied(exchange.sequence());
         if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
             refuse(unanswered, Refusal::OutcomeUnknown(reason));
             return false;
         }
-        self.due.post_folded(results.through);
+        self.status.post_folded(results.through);
         if live {
-            told.apply.count_since(began);
+            meter.apply.count_since(began);
         }
         true
     }
 }
 
-/// The effects of steps with the places that their records would have.
+/// The effects of the steps, with the sequence numbers that their records would have.
 fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_>> {
-    let places = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
-    let all = places.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
+    let sequences = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
+    let all = sequences.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
     all.collect()
 }
 
-/// Applies a block: what came of it, and the latest results that are known, all of them if they are
-/// to be settled.
+/// Applies a block: its effects, and the latest results known, all of them if `settles`.
 ///
 /// # Errors
 /// Why the engine must halt.
@@ -199,7 +199,7 @@ mod tests {
     use crate::journal::replay::ReplayFault;
     use crate::projection::ReadModel;
 
-    /// Blocks of one clock each that record these results.
+    /// Blocks of one clock command each that record these results.
     fn clocks(recorded: &[Results]) -> Vec<Durable<Block>> {
         let mut journal = MemoryJournal::new();
         let mut durable = Vec::new();
@@ -213,7 +213,7 @@ mod tests {
         durable
     }
 
-    /// A matcher that nothing is asked to try, with these blocks before it and nothing applied.
+    /// A matcher without trials, with these blocks waiting and nothing applied.
     fn matcher(blocks: Receiver<Sequenced>, read_model: ReadModel) -> Matcher {
         Matcher {
             replayer: Replayer::new(),
@@ -222,17 +222,16 @@ mod tests {
             held: None,
             replayed: Sequence::ZERO,
             projector: Projector::new(Arc::new(RwLock::new(read_model)), None),
-            due: Arc::default(),
+            status: Arc::default(),
             halt: Arc::default(),
             meter: Arc::default(),
             clock: Arc::new(Clock::after(TimeMs::default())),
         }
     }
 
-    /// Has the matcher apply the last of such blocks only, over what is shown already, and gives
-    /// what its caller is told, and what is found at that moment: why the engine halted, and what
-    /// is applied.
-    fn told_over(
+    /// Applies the last of such blocks only, to a matcher on this read model. Returns the caller's
+    /// answer and, as of that answer, why the engine halted and the last record applied.
+    fn answer_over(
         read_model: ReadModel,
         recorded: &[Results],
     ) -> (Result<Sequence, Refusal>, Option<HaltReason>, Sequence) {
@@ -248,69 +247,69 @@ mod tests {
         sends.send(Sequenced { block, replies: vec![Some(slot)] }).unwrap();
         drop(sends);
         matcher.run();
-        let told = answer.try_recv().unwrap().map(|answer| answer.sequence());
+        let answer = answer.try_recv().unwrap().map(|answer| answer.sequence());
         let (reason, applied) = found.lock().take().unwrap();
-        (told, reason, applied)
+        (answer, reason, applied)
     }
 
-    /// The same over nothing; what is told of what was not answered, and why.
+    /// The same with an empty read model: the refusal, and why the engine halted.
     fn halted_by(recorded: &[Results]) -> (Refusal, Option<HaltReason>) {
-        let (told, reason, _) = told_over(ReadModel::new(), recorded);
-        (told.unwrap_err(), reason)
+        let (answer, reason, _) = answer_over(ReadModel::new(), recorded);
+        (answer.unwrap_err(), reason)
     }
 
     #[test]
     fn whoever_is_answered_finds_his_record_among_those_applied() {
-        let (told, halted, applied) = told_over(ReadModel::new(), &[Results::NONE]);
-        assert_eq!((told, halted, applied), (Ok(Sequence::new(1)), None, Sequence::new(1)));
+        let (answer, halted, applied) = answer_over(ReadModel::new(), &[Results::NONE]);
+        assert_eq!((answer, halted, applied), (Ok(Sequence::new(1)), None, Sequence::new(1)));
     }
 
-    /// The record is journaled, so nobody may say that it was refused, nor ask another before the
-    /// engine has halted.
+    /// The record is journaled, so it must not be reported as refused, and the engine must halt
+    /// before the caller can submit another.
     #[test]
     fn a_read_model_that_is_broken_halts_the_engine_before_callers_are_told() {
         let mut read_model = ReadModel::new();
         let again = Applied { sequence: Sequence::ZERO, time: TimeMs::default(), effects: &[] };
-        // Debug builds stop over it.
+        // Debug builds panic here.
         drop(catch_unwind(AssertUnwindSafe(|| read_model.fold(&again))));
         let broken = HaltReason::ReadModelBroken;
-        let (told, halted, _) = told_over(read_model, &[Results::NONE]);
-        assert_eq!((told, halted), (Err(Refusal::OutcomeUnknown(broken)), Some(broken)));
+        let (answer, halted, _) = answer_over(read_model, &[Results::NONE]);
+        assert_eq!((answer, halted), (Err(Refusal::OutcomeUnknown(broken)), Some(broken)));
     }
 
-    /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
-    /// say that nothing was accepted: a mended version will apply it.
+    /// A block is durable before it is applied. If it cannot be applied, its commands must not be
+    /// reported as refused: a fixed version will apply them.
     #[test]
     fn callers_of_a_block_that_breaks_the_exchange_are_not_told_that_it_was_refused() {
         // The second block without the first.
         let broken = HaltReason::StateBroken(Broken::OutOfOrder);
-        let told = halted_by(&[Results::NONE; 2]);
-        assert_eq!(told, (Refusal::OutcomeUnknown(broken), Some(broken)));
+        let answer = halted_by(&[Results::NONE; 2]);
+        assert_eq!(answer, (Refusal::OutcomeUnknown(broken), Some(broken)));
     }
 
     #[test]
     fn a_block_that_records_other_results_halts_the_engine() {
         let (block, through) = (Sequence::new(2), Sequence::new(1));
         let other = Results { through, hash: ResultsHash([1; 32]) };
-        // Nothing was applied that they could be the results of.
+        // No record was applied that they could be the results of.
         let differs = ReplayFault::ResultsPlace { block, through };
         let differs = HaltReason::ResultsDiffer(differs);
-        let told = halted_by(&[Results::NONE, other]);
-        assert_eq!(told, (Refusal::OutcomeUnknown(differs), Some(differs)));
+        let answer = halted_by(&[Results::NONE, other]);
+        assert_eq!(answer, (Refusal::OutcomeUnknown(differs), Some(differs)));
     }
 
     #[test]
     fn trials_that_wait_when_the_matcher_ends_are_let_go() {
         let blocks = bounded(0).1;
         let (asks, trials) = crossbeam_channel::unbounded();
-        let (shows, mut told): (Vec<_>, Vec<_>) =
+        let (shows, mut answer): (Vec<_>, Vec<_>) =
             (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
         for shows in shows {
-            let told: BatchTrialCallback = Box::new(move |_, _| drop(shows));
-            asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), told }).unwrap();
+            let callback: BatchTrialCallback = Box::new(move |_, _| drop(shows));
+            asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
         }
         Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();
-        assert!(told.iter_mut().all(|told| told.try_recv() == Err(TryRecvError::Closed)));
+        assert!(answer.iter_mut().all(|answer| answer.try_recv() == Err(TryRecvError::Closed)));
         drop(asks);
     }
 }

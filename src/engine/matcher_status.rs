@@ -1,5 +1,5 @@
-//! What the matcher tells the sequencer: how far it is, what that came to, and when something is
-//! due next.
+//! What the matcher reports to the sequencer: how far it is, the results hash, and when something
+//! is due next.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 
-/// The matcher's last word on its results and on due things. Written by the matcher when it has
-/// applied a block and when it has folded that, read by the sequencer.
+/// The matcher's latest results and next due time. Written by the matcher after it has applied a
+/// block and again after it has folded it; read by the sequencer.
 #[derive(Debug)]
 pub struct MatcherStatus {
     next_due_ms: AtomicI64,
-    /// The record after which that is due.
+    /// The record as of which `next_due_ms` holds.
     as_of: AtomicU64,
     folded: AtomicU64,
-    /// Behind a lock, so that the hash is that of the record beside it.
+    /// Behind a lock, so that hash and record belong together.
     results: Mutex<Results>,
 }
 
@@ -32,16 +32,16 @@ impl Default for MatcherStatus {
 }
 
 impl MatcherStatus {
-    /// Says what the records up to a block's end came to, and what is due next. Before anyone is
-    /// answered: whoever is, finds it in the very next block.
+    /// Posts the results up to a block's end and what is due next. Called before anyone is
+    /// answered, so that the sequencer already uses it for a caller's next command.
     pub fn post_came(&self, next_due: Option<TimeMs>, results: Results) {
         *self.results.lock() = results;
         self.next_due_ms.store(next_due.map_or(i64::MAX, TimeMs::get), Ordering::Release);
-        // Last: whoever finds it here finds what is due as of it.
+        // Stored last: a reader that sees this record sees what is due as of it.
         self.as_of.store(results.through.get(), Ordering::Release);
     }
 
-    /// Says that everything up to this record is applied, folded and answered, and its results
+    /// Posts that everything up to this record is applied, folded and answered, and its results
     /// known.
     pub fn post_folded(&self, through: Sequence) {
         self.folded.store(through.get(), Ordering::Release);
@@ -52,13 +52,13 @@ impl MatcherStatus {
         Sequence::new(self.folded.load(Ordering::Acquire))
     }
 
-    /// What the records of all blocks that the matcher has applied came to.
+    /// The results of all blocks that the matcher has applied.
     pub fn results(&self) -> Results {
         *self.results.lock()
     }
 
-    /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something
-    /// is due, and that clock command has been applied, so that it cannot be what is due still.
+    /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something is
+    /// due, and that clock command has been applied, so it cannot be what will do the due work.
     pub fn wants_clock(&self, now: TimeMs, last_clock: Sequence) -> bool {
         let as_of = Sequence::new(self.as_of.load(Ordering::Acquire));
         as_of >= last_clock && self.next_due_ms.load(Ordering::Acquire) <= now.get()
@@ -72,16 +72,16 @@ mod tests {
 
     #[test]
     fn what_is_due_is_known_as_of_what_was_applied_before_it_is_folded() {
-        let (board, now) = (MatcherStatus::default(), TimeMs::new(5).unwrap());
+        let (status, now) = (MatcherStatus::default(), TimeMs::new(5).unwrap());
         let came = |through: u64, due_ms: Option<i64>| {
             let results = Results { through: Sequence::new(through), hash: ResultsHash([0; 32]) };
-            board.post_came(due_ms.and_then(TimeMs::new), results);
+            status.post_came(due_ms.and_then(TimeMs::new), results);
         };
-        let wants = |last_clock: u64| board.wants_clock(now, Sequence::new(last_clock));
+        let wants = |last_clock: u64| status.wants_clock(now, Sequence::new(last_clock));
         assert!(!wants(0));
         came(3, Some(5));
-        assert!(wants(3) && board.folded() == Sequence::ZERO);
-        // The clock that was asked for is not applied yet: what is due still may be its work.
+        assert!(wants(3) && status.folded() == Sequence::ZERO);
+        // The clock command is not applied yet: it may do what is still due.
         assert!(!wants(4));
         came(4, Some(6));
         assert!(!wants(4));

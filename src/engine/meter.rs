@@ -1,5 +1,5 @@
-//! What the engine's stations tell of their work while they do it: figures that anybody may read at
-//! any moment without being waited for. What is replayed at a start is not counted as work.
+//! Metrics of the engine's stages: lock-free figures that any thread may read at any time. Records
+//! replayed at a start are not counted as work.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,32 +13,32 @@ use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::journal::fields::{KINDS, kind_of};
 
-/// The figures, a part for each station: each writes its own and reads nobody's.
+/// The figures, one part per stage: each stage writes only its own.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// The sequencer's.
     pub sequencer: SequencerMeter,
     /// The matcher's.
     pub matcher: MatcherMeter,
-    /// Those of whoever else works beside the engine.
+    /// Figures registered by parts outside the engine.
     pub gauges: Gauges,
 }
 
-/// What the sequencer tells. Aligned so that no two stations write to one line of the cache.
+/// The sequencer's figures. Aligned so that no two stages write to one cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct SequencerMeter {
     replay_head: AtomicU64,
     journal_head: AtomicU64,
-    /// How long commands waited until they were taken into a block, in nanoseconds.
+    /// How long commands waited in the intake, in nanoseconds.
     pub intake_wait: Histogram,
-    /// How long appends of a block took until they were durable, in nanoseconds.
+    /// How long it took to make a block durable, in nanoseconds.
     pub append: Histogram,
-    /// Records of a block: how many commands shared one append.
+    /// Records per block: the size of a group commit.
     pub block_records: Histogram,
 }
 
-/// What the matcher tells.
+/// The matcher's figures.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct MatcherMeter {
@@ -46,7 +46,7 @@ pub struct MatcherMeter {
     blocks_waiting: AtomicU64,
     /// How long blocks took to be applied, folded and answered, in nanoseconds.
     pub apply: Histogram,
-    /// Live commands by kind and by what came of them.
+    /// Live commands by kind and result.
     results: Vec<[AtomicU64; RESULTS]>,
 }
 
@@ -74,7 +74,7 @@ impl Default for MatcherMeter {
     }
 }
 
-/// How far a start is.
+/// Progress of a start's replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayProgress {
     /// The last record applied.
@@ -84,7 +84,7 @@ pub struct ReplayProgress {
 }
 
 impl Meter {
-    /// How far the start is.
+    /// The start's progress.
     pub fn replay_progress(&self) -> ReplayProgress {
         ReplayProgress {
             applied: self.matcher.applied(),
@@ -94,13 +94,13 @@ impl Meter {
 }
 
 impl SequencerMeter {
-    /// Says which record the start ends with.
+    /// Posts the record with which the replay ends.
     pub fn post_replay_head(&self, head: Sequence) {
         self.replay_head.store(head.get(), Ordering::Relaxed);
         self.post_journal_head(head);
     }
 
-    /// Says that everything up to this record is durable.
+    /// Posts the last durable record.
     pub fn post_journal_head(&self, head: Sequence) {
         self.journal_head.store(head.get(), Ordering::Relaxed);
     }
@@ -112,7 +112,7 @@ impl SequencerMeter {
 }
 
 impl MatcherMeter {
-    /// Says that everything up to this record is applied.
+    /// Posts the last record applied.
     pub fn post_applied(&self, sequence: Sequence) {
         self.applied.store(sequence.get(), Ordering::Relaxed);
     }
@@ -122,7 +122,7 @@ impl MatcherMeter {
         Sequence::new(self.applied.load(Ordering::Relaxed))
     }
 
-    /// Says how many durable blocks wait to be applied.
+    /// Posts how many durable blocks wait to be applied.
     pub fn post_blocks_waiting(&self, blocks: usize) {
         self.blocks_waiting.store(u64::try_from(blocks).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -132,7 +132,7 @@ impl MatcherMeter {
         self.blocks_waiting.load(Ordering::Relaxed)
     }
 
-    /// Counts a command and what came of it.
+    /// Counts a command by its kind and result.
     pub fn count(&self, command: &Command, effects: &[Effect]) {
         let result = match effects {
             [Effect::Refused(reject)] => result_of(*reject),
@@ -146,22 +146,21 @@ impl MatcherMeter {
         }
     }
 
-    /// Live commands so far: kind, result, how many. What never happened is left out, except that
-    /// nothing of a kind was accepted.
+    /// Live commands so far: kind, result, count. Zero counts are left out, except for `accepted`.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        // Nobody asked for the clock's own.
+        // Clock commands are the sequencer's own.
         let clock = kind_of(&Command::AdvanceClock);
         let kinds = KINDS.iter().zip(&self.results).filter(move |(kind, _)| kind.0 != clock);
         kinds.flat_map(|((_, _, kind), results)| {
             let counts = results.iter().map(|count| count.load(Ordering::Relaxed));
             let named = result_names().zip(counts).enumerate();
-            let told = named.filter(|(place, (_, count))| *place == ACCEPTED || *count > 0);
-            told.map(|(_, (result, count))| (*kind, result, count))
+            let shown = named.filter(|(index, (_, count))| *index == ACCEPTED || *count > 0);
+            shown.map(|(_, (result, count))| (*kind, result, count))
         })
     }
 }
 
-/// The place of what was accepted among the results; refusals follow.
+/// Index of `accepted` among the results; reject codes follow.
 const ACCEPTED: usize = 0;
 const RESULTS: usize = 1 + Reject::ALL.len();
 
@@ -170,21 +169,21 @@ fn result_names() -> impl Iterator<Item = &'static str> {
 }
 
 fn result_of(refused: Reject) -> usize {
-    let place = Reject::ALL.iter().position(|reject| *reject == refused);
-    place.map_or(ACCEPTED, |place| ACCEPTED + 1 + place)
+    let index = Reject::ALL.iter().position(|reject| *reject == refused);
+    index.map_or(ACCEPTED, |index| ACCEPTED + 1 + index)
 }
 
-/// One more figure.
+/// A figure that is read on demand.
 pub struct Gauge {
-    /// Its name, in small letters and underscores, its unit last.
+    /// Its name: lower case and underscores, the unit last.
     pub name: &'static str,
-    /// What it says, for people.
+    /// Its description, for people.
     pub help: &'static str,
     read: Box<dyn Fn() -> i64 + Send + Sync>,
 }
 
 impl Gauge {
-    /// What it shows now.
+    /// The value now.
     pub fn read(&self) -> i64 {
         (self.read)()
     }
@@ -196,12 +195,12 @@ impl fmt::Debug for Gauge {
     }
 }
 
-/// Figures of whoever works beside the engine: read when somebody asks, never pushed.
+/// Figures of parts outside the engine, read on demand.
 #[derive(Debug, Default)]
 pub struct Gauges(Mutex<Vec<Gauge>>);
 
 impl Gauges {
-    /// Adds a figure; `read` must not wait. Names are not repeated.
+    /// Adds a figure. `read` must not block; names must be unique.
     pub fn add(
         &self,
         name: &'static str,
@@ -211,9 +210,9 @@ impl Gauges {
         self.0.lock().push(Gauge { name, help, read: Box::new(read) });
     }
 
-    /// Has a look at every figure, in the order of adding.
-    pub fn each(&self, mut look: impl FnMut(&Gauge)) {
-        self.0.lock().iter().for_each(&mut look);
+    /// Visits every figure, in the order of adding.
+    pub fn each(&self, mut visit: impl FnMut(&Gauge)) {
+        self.0.lock().iter().for_each(&mut visit);
     }
 }
 

@@ -1,8 +1,8 @@
-//! The engine: the threads that a command passes, and the handle that callers hold.
+//! The engine: the threads that process a command, and the handle that callers hold.
 //!
-//! sequencer (stamp, block, journal) -> matcher (apply) -> projector (fold, answer). One
-//! direction, bounded queues, and a start that feeds the journal through the same matcher. Matcher
-//! and projector share a thread. Beside them, if asked to, the archiver copies what is durable.
+//! sequencer (stamp, block, journal) -> matcher (apply) -> projector (fold, answer): one direction,
+//! bounded queues. A start replays the journal through the same matcher. Matcher and projector
+//! share a thread; an optional archiver copies durable blocks.
 //!
 //! Must not know: HTTP, JSON, what readers want.
 
@@ -42,7 +42,7 @@ use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
 use crate::exchange::trial::several::KeyedStep;
-use crate::exchange::units::Sequence;
+use crate::exchange::units::{Sequence, TimeMs};
 use crate::projection::ReadModel;
 
 use batch_reply::BatchReplies;
@@ -57,38 +57,38 @@ use pending::{
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 use watermark::PublishedWatermark;
 
-/// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
-/// worth: more would only make the wait longer than clients wait. Callers who come at the same
-/// instant may exceed it by as many as there are.
+/// Commands that may wait for the sequencer; the next is refused at once. Worth some ten group
+/// commits: with more, clients would give up before their turn. Concurrent callers may exceed it by
+/// one command each.
 pub const INTAKE_MAX: usize = 8_192;
 
-/// Trials that may wait for the matcher; the next is refused at once. Few, because between two
-/// blocks it answers one of them at most while commands are waiting.
+/// Trials that may wait for the matcher; the next is refused at once. Few, because while blocks are
+/// waiting the matcher answers at most one of them between two blocks.
 pub const TRIALS_MAX: usize = 256;
 
-/// Most resting orders that a trial may meet: everybody waits for it, and it can be asked again and
-/// again, since it uses nothing up.
+/// Most resting orders that a trial may match: it delays every command behind it, and it uses
+/// nothing up, so it can be repeated at no cost.
 pub const TRIAL_MEETS_MAX: usize = 1000;
 
 /// A caller's handle on a running engine. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine(Arc<EngineShared>);
 
-/// What a handle reaches.
+/// State shared by all handles.
 #[derive(Debug)]
 struct EngineShared {
     intake: Sender<Intake>,
-    room: IntakeQuota,
+    quota: IntakeQuota,
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
-    shown: Arc<PublishedWatermark>,
+    published: Arc<PublishedWatermark>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Past,
     snapshots: Arc<SnapshotBoard>,
 }
 
-/// A command that was handed in, and what its caller waits for.
+/// A submitted command whose caller has not waited for the answer yet.
 #[derive(Debug)]
 pub struct Asking<T> {
     answer: oneshot::Receiver<Result<Answer, Refusal>>,
@@ -97,7 +97,7 @@ pub struct Asking<T> {
 }
 
 impl<T> Asking<T> {
-    /// What came of it, and what was seen just after it.
+    /// The answer, and what `look` returned just after the command's record was folded.
     ///
     /// # Errors
     /// As [`Engine::submit`].
@@ -109,8 +109,8 @@ impl<T> Asking<T> {
 }
 
 impl Engine {
-    /// Has a command journaled, applied and folded, and gives its effects: every later read shows
-    /// them. A refusal by the exchange is an answer too.
+    /// Has a command journaled, applied and folded, and returns its effects: every later read shows
+    /// them. A reject by the exchange is an answer too.
     ///
     /// # Errors
     /// [`Refusal`], which says whether the command may have been accepted.
@@ -119,8 +119,8 @@ impl Engine {
         answer.await.unwrap_or_else(|_| Err(self.0.halt.unanswered()))
     }
 
-    /// As [`Engine::submit`], with a look at the read model just after the command's own record
-    /// and before the next, so that what is seen is what this command made.
+    /// As [`Engine::submit`], and calls `look` on the read model after the command's own record was
+    /// folded and before the next, so that it sees exactly this command's result.
     ///
     /// # Errors
     /// As [`Engine::submit`].
@@ -132,71 +132,70 @@ impl Engine {
         self.ask_and_look(command, look)?.came().await
     }
 
-    /// As [`Engine::submit_and_look`], without waiting: commands handed in by one caller keep their
-    /// order, and those handed in together share a block.
+    /// As [`Engine::submit_and_look`], without waiting: one caller's commands keep their order, and
+    /// those submitted together share a block.
     ///
     /// # Errors
-    /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
+    /// [`Refusal`] when the command was not taken in: the intake is full, stopped or halted.
     pub fn ask_and_look<T: Send + 'static>(
         &self,
         command: impl Into<KeyedCommand>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<Asking<T>, Refusal> {
-        let (shows, seen) = oneshot::channel();
+        let (sender, seen) = oneshot::channel();
         let look: Look = Box::new(move |read_model, applied| {
             // The caller may have gone away meanwhile.
-            drop(shows.send(look(read_model, applied)));
+            drop(sender.send(look(read_model, applied)));
         });
-        let answer = self.hand_in(command.into(), Some(look))?;
+        let answer = self.submit_one(command.into(), Some(look))?;
         Ok(Asking { answer, seen, halt: Arc::clone(&self.0.halt) })
     }
 
-    /// Hands a command in without waiting for its answer; commands handed in by one caller keep
-    /// their order.
+    /// Submits a command without waiting for its answer; one caller's commands keep their order.
     ///
     /// # Errors
-    /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
+    /// [`Refusal`] when the command was not taken in: the intake is full, stopped or halted.
     pub fn submit_detached(
         &self,
         command: impl Into<KeyedCommand>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
-        self.hand_in(command.into(), None)
+        self.submit_one(command.into(), None)
     }
 
-    fn hand_in(
+    fn submit_one(
         &self,
         asked: KeyedCommand,
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         let (reply, answer) = ReplySlot::new(look);
         let since = Instant::now();
-        self.take_in(Intake::Command(Pending { asked, reply, since })).map(|()| answer)
+        self.enqueue(Intake::Command(Pending { asked, reply, since })).map(|()| answer)
     }
 
-    /// For a caller that asks several commands and takes their answers together.
+    /// An empty batch, for a caller that takes the answers of several commands together.
     pub fn gather(&self) -> BatchReplies {
         BatchReplies::new(Arc::clone(&self.0.halt))
     }
 
-    /// Hands commands in whose answers come together: in their order, as far as there is room for
-    /// them. The rest are answered with a [`Refusal`].
-    pub fn ask_several(&self, gathering: &mut BatchReplies, mut asked: Vec<KeyedCommand>) {
+    /// Submits commands as part of a batch, in order, as many as the intake has capacity for. The
+    /// rest are answered with a [`Refusal`].
+    pub fn ask_several(&self, batch: &mut BatchReplies, mut asked: Vec<KeyedCommand>) {
         let all = asked.len();
-        let (gathered, place) = gathering.places(all);
-        let room = self.0.room.take(all, self.0.intake.len());
-        asked.truncate(room.commands());
+        let (sink, first) = batch.reserve(all);
+        let reservation = self.0.quota.take(all, self.0.intake.len());
+        asked.truncate(reservation.commands());
         let mut rest = all.saturating_sub(asked.len());
         let mut refused = Refusal::Overloaded;
         if !asked.is_empty() {
-            let several = CommandBatch::new(asked, gathered, place, room);
-            if let Err(refusal) = self.take_in(Intake::Several(several)) {
+            let several = CommandBatch::new(asked, sink, first, reservation);
+            if let Err(refusal) = self.enqueue(Intake::Several(several)) {
                 (rest, refused) = (all, refusal);
             }
         }
-        gathering.refuse_last(rest, refused);
+        batch.refuse_last(rest, refused);
     }
 
-    fn take_in(&self, intake: Intake) -> Result<(), Refusal> {
+    fn enqueue(&self, intake: Intake) -> Result<(), Refusal> {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
@@ -206,27 +205,27 @@ impl Engine {
         self.0.intake.send(intake).map_err(|_| self.0.halt.not_taken())
     }
 
-    /// Says what a command would do now, without doing it: nothing is journaled or changed. `tell`
-    /// makes of its effects, with the sequence and time that its record would have, what the answer
-    /// needs; it sees the read model as it is before them, whose watermark is the last record that
-    /// the trial knows of. Costs the matcher as much as the command would.
+    /// Reports what a command would do now; nothing is journaled or changed. `tell` turns its
+    /// effects, with the sequence number and time that its record would have, into the result. It
+    /// sees the read model without them, whose watermark is the last record that the trial takes
+    /// into account. Costs the matcher as much as the command would.
     ///
     /// # Errors
-    /// As [`Engine::submit`], though never that its outcome is unknown.
+    /// As [`Engine::submit`], but never an unknown outcome.
     pub async fn try_out<T: Send + 'static>(
         &self,
         tried: Tried,
         once: Option<Box<IdempotencyKey>>,
         tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (shows, seen) = oneshot::channel();
-        let told: TrialCallback = Box::new(move |view, came| {
-            show(shows, came.transpose().map(|applied| tell(view, applied)));
+        let (sender, seen) = oneshot::channel();
+        let callback: TrialCallback = Box::new(move |view, came| {
+            send_trial_result(sender, came.transpose().map(|applied| tell(view, applied)));
         });
-        self.on_trial(Trial::One { tried, once, told }, seen).await
+        self.submit_trial(Trial::One { tried, once, callback }, seen).await
     }
 
-    /// The same for several commands of one user's, each after those before it.
+    /// The same for several commands of one user, each applied after those before it.
     ///
     /// # Errors
     /// As [`try_out`](Engine::try_out).
@@ -236,14 +235,14 @@ impl Engine {
         steps: Vec<KeyedStep>,
         tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (shows, seen) = oneshot::channel();
-        let told: BatchTrialCallback = Box::new(move |view, came| {
-            show(shows, came.transpose().map(|all| tell(view, all)));
+        let (sender, seen) = oneshot::channel();
+        let callback: BatchTrialCallback = Box::new(move |view, came| {
+            send_trial_result(sender, came.transpose().map(|all| tell(view, all)));
         });
-        self.on_trial(Trial::Several { user, steps, told }, seen).await
+        self.submit_trial(Trial::Several { user, steps, callback }, seen).await
     }
 
-    async fn on_trial<T>(
+    async fn submit_trial<T>(
         &self,
         trial: Trial,
         seen: oneshot::Receiver<Result<T, Refusal>>,
@@ -258,38 +257,43 @@ impl Engine {
         seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken()))
     }
 
-    /// The read model at one moment. Held only briefly: the projector waits for readers.
+    /// Locks the read model for reading. Hold it only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.0.read_model.read()
     }
 
-    /// The last record that every read shows. Waits for nobody.
+    /// The last record that every read shows. Takes no lock.
     pub fn watermark(&self) -> Sequence {
-        self.0.shown.load().0
+        self.0.published.load().0
     }
 
-    /// The same, and the record that last gave or took away a key: what was known of keys since it
-    /// holds at least as of the first.
+    /// The watermark, and the last record that added or revoked an API key: what a reader knew of
+    /// keys at that record or later still holds at the watermark.
     pub fn watermark_and_keys(&self) -> (Sequence, Sequence) {
-        self.0.shown.load()
+        self.0.published.load()
     }
 
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
-        self.0.intake.len().saturating_add(self.0.room.taken())
+        self.0.intake.len().saturating_add(self.0.quota.taken())
     }
 
-    /// What the engine's stations tell of their work.
+    /// The metrics of the engine's stages.
     pub fn meter(&self) -> &Arc<Meter> {
         &self.0.meter
     }
 
-    /// What was, from the journal.
+    /// The time by the venue's clock: a record that is stamped later never has an earlier one.
+    pub fn now(&self) -> TimeMs {
+        self.0.past.now()
+    }
+
+    /// Answers queries about earlier states and records, from the journal.
     pub fn past(&self) -> &Past {
         &self.0.past
     }
 
-    /// How snapshots fare.
+    /// The state of snapshotting.
     pub fn snapshots(&self) -> SnapshotStatus {
         self.0.snapshots.read()
     }
@@ -300,8 +304,8 @@ impl Engine {
     }
 }
 
-/// Shows a caller what was told of a trial; nothing is told of one that could meet too much.
-fn show<T>(caller: oneshot::Sender<Result<T, Refusal>>, told: Option<T>) {
+/// Passes a trial's result to its caller; `None` is a trial that could match too many orders.
+fn send_trial_result<T>(caller: oneshot::Sender<Result<T, Refusal>>, result: Option<T>) {
     // It may have gone away meanwhile.
-    drop(caller.send(told.ok_or(Refusal::TrialTooLarge)));
+    drop(caller.send(result.ok_or(Refusal::TrialTooLarge)));
 }

@@ -1,5 +1,6 @@
-//! The past: the state at an earlier moment, and the records themselves, from the journal and off
-//! the threads that trade. Questions are bounded in what each may cost and in how many run at once.
+//! Time travel: the state at an earlier moment, and the records themselves, read from the journal
+//! on threads other than the engine's. Both a query's cost and the number of concurrent queries are
+//! bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use crate::journal::replay::{Listener, ReplayFault, Replayer, Stop};
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Durable, JournalError};
 
-/// How often, and after which pause each time, a moment that has just come is asked for again while
-/// a block of it is being written: two seconds in all, longer than any disk that is not stalled.
+/// Attempts, with a pause before each next one, to resolve a moment that has just passed while a
+/// block of it is being written: two seconds in all, longer than any disk takes that is not
+/// stalled.
 const SETTLED_TRIES_MAX: usize = 2_000;
 /// See [`SETTLED_TRIES_MAX`].
 const SETTLED_TRY_EVERY: Duration = Duration::from_millis(1);
@@ -32,49 +34,49 @@ const SETTLED_TRY_EVERY: Duration = Duration::from_millis(1);
 pub enum Moment {
     /// After this record; zero is before the first.
     After(Sequence),
-    /// After the last record that is not later than this.
+    /// After the last record stamped at or before this time.
     Until(TimeMs),
-    /// After the last record that is on disk by now.
+    /// After the last durable record.
     Head,
 }
 
-/// Why a question about the past was not answered.
+/// Why a query about the past was not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PastError {
-    /// As many are answered at once as may be.
+    /// All query slots are taken.
     #[error("too many questions about the past at once")]
     Busy,
-    /// The moment has not come yet.
+    /// The moment has not passed yet.
     #[error("the moment is later than the journal's last record, {0}")]
     Beyond(Sequence),
-    /// More records than one question may cost lie between the moment and the nearest state from
-    /// which they could be replayed.
+    /// More records than one query may replay lie between the moment and the nearest state before
+    /// it.
     #[error("{0} records would have to be replayed for this")]
     OutOfReach(u64),
     /// The journal could not be read, or is damaged.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The records do not come to what they should.
+    /// The replay contradicts the recorded results, or breaks the exchange.
     #[error(transparent)]
     Fault(#[from] ReplayFault),
-    /// The answering thread ended without an answer.
+    /// The query's thread ended without an answer.
     #[error("the question ended without an answer")]
     Lost,
 }
 
-/// What questions about the past may cost.
+/// Bounds on the cost of queries about the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Most records replayed for one question.
+    /// Most records replayed for one query.
     pub records: u64,
-    /// Most questions answered at once; the public's are one fewer.
+    /// Most concurrent queries; public callers get one fewer.
     pub askers: usize,
 }
 
 impl Bounds {
-    /// The bounds of a server. A million records replay while a reader waits (the rate is in
-    /// `benches/RESULTS.md`), and are twice the distance between two snapshots, so that one that is
-    /// missing is no gap. Two at once: each takes a core from the exchange and a copy of its state.
+    /// A server's bounds. A million records replay while a reader waits (the rate is in
+    /// `benches/RESULTS.md`); that is twice the distance between two snapshots, so a missing
+    /// snapshot leaves no gap. Two at once: each takes a core and a copy of the state.
     pub const STANDARD: Bounds = Bounds { records: 1_000_000, askers: 2 };
 }
 
@@ -102,17 +104,17 @@ impl Rebuilt {
         self.exchange().sequence()
     }
 
-    /// What its records came to.
+    /// The results of its records.
     pub fn results(&self) -> Results {
         self.replayer.results()
     }
 
-    /// The end of the last block that is in the state as a whole.
+    /// The end of the last block that was applied as a whole.
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Applies the records up to `target`, and holds every block to the results that it records.
+    /// Applies the records up to `target` and checks each block's recorded results.
     fn advance(&mut self, reader: &JournalReader, target: Sequence) -> Result<(), PastError> {
         if self.sequence() >= target {
             return Ok(());
@@ -130,15 +132,15 @@ impl Rebuilt {
                 return Ok(());
             }
         }
-        // The target was not beyond the head, and a reading that ends early is an error.
+        // Unreachable: the target is not beyond the head, and a read that ends early is an error.
         Err(PastError::Lost)
     }
 }
 
-/// Ends a replay after a record.
+/// Stops a replay after a record.
 struct UpTo(Sequence);
 
-/// The record was the last one wanted.
+/// The next record is beyond the last one wanted.
 struct Reached;
 
 impl Listener for UpTo {
@@ -155,72 +157,78 @@ impl Listener for UpTo {
     }
 }
 
-/// A place among those whose questions are answered at once, until it is dropped.
+/// A query slot, held until it is dropped.
 #[derive(Debug)]
 #[allow(dead_code, reason = "holding it is what it is for")]
-pub struct Place {
-    place: OwnedSemaphorePermit,
+pub struct QuerySlot {
+    slot: OwnedSemaphorePermit,
     public: Option<OwnedSemaphorePermit>,
 }
 
-/// Answers questions about the past. Clones share their bounds.
+/// Answers queries about the past. Clones share their bounds.
 #[derive(Debug, Clone)]
 pub struct Past {
-    archive: Arc<Archive>,
-    /// Whether whoever asks leaves a place free.
+    shared: Arc<Shared>,
+    /// Whether this handle leaves one slot to the operator.
     public: bool,
 }
 
 #[derive(Debug)]
-struct Archive {
+struct Shared {
     reader: JournalReader,
-    /// States on disk, where some are kept.
-    states: Option<SnapshotFolder>,
+    /// Snapshots on disk, if any are kept.
+    snapshots: Option<SnapshotFolder>,
     bounds: Bounds,
     clock: Arc<Clock>,
-    places: Arc<Semaphore>,
-    /// All places but one: what the public may hold of them.
+    slots: Arc<Semaphore>,
+    /// All slots but one: the public's share.
     public: Arc<Semaphore>,
-    /// The state that was asked for last: whoever asks again, for a moment not earlier, goes on
-    /// from it. One only, as each is as large as the exchange.
-    kept: Mutex<Option<Rebuilt>>,
+    /// The state of the last query; a query for the same or a later moment continues from it. One
+    /// only, as each is as large as the exchange.
+    last_state: Mutex<Option<Rebuilt>>,
 }
 
 impl Past {
-    /// The past of this journal, with the states that were kept of it.
+    /// The past of this journal, with the snapshots taken of it.
     pub fn new(
         reader: JournalReader,
-        states: Option<SnapshotFolder>,
+        snapshots: Option<SnapshotFolder>,
         bounds: Bounds,
         clock: Arc<Clock>,
     ) -> Past {
-        let places = Arc::new(Semaphore::new(bounds.askers));
+        let slots = Arc::new(Semaphore::new(bounds.askers));
         let public = Arc::new(Semaphore::new(bounds.askers.saturating_sub(1)));
-        let kept = Mutex::new(None);
-        let archive = Arc::new(Archive { reader, states, bounds, clock, places, public, kept });
-        Past { archive, public: false }
+        let last_state = Mutex::new(None);
+        let shared =
+            Arc::new(Shared { reader, snapshots, bounds, clock, slots, public, last_state });
+        Past { shared, public: false }
     }
 
-    /// The same for the public, however many of them ask: one place is left to whoever runs the
-    /// venue, so that an audit does not wait for traders.
+    /// A handle for public callers: together they leave one slot to the operator, so that an audit
+    /// does not wait for traders.
     #[must_use]
     pub fn for_the_public(&self) -> Past {
-        Past { archive: Arc::clone(&self.archive), public: true }
+        Past { shared: Arc::clone(&self.shared), public: true }
     }
 
-    /// Takes a place, as every question does.
+    /// The time by the venue's clock, which bounds the moments that can be asked about.
+    pub fn now(&self) -> TimeMs {
+        self.shared.clock.now()
+    }
+
+    /// Takes a query slot, as every query does.
     ///
     /// # Errors
-    /// [`PastError::Busy`] if all that may be had are taken.
-    pub fn enter(&self) -> Result<Place, PastError> {
-        let free = |places: &Arc<Semaphore>| {
-            Arc::clone(places).try_acquire_owned().map_err(|_| PastError::Busy)
+    /// [`PastError::Busy`] if all slots available to this handle are taken.
+    pub fn enter(&self) -> Result<QuerySlot, PastError> {
+        let free = |slots: &Arc<Semaphore>| {
+            Arc::clone(slots).try_acquire_owned().map_err(|_| PastError::Busy)
         };
-        let public = self.public.then(|| free(&self.archive.public)).transpose()?;
-        Ok(Place { place: free(&self.archive.places)?, public })
+        let public = self.public.then(|| free(&self.shared.public)).transpose()?;
+        Ok(QuerySlot { slot: free(&self.shared.slots)?, public })
     }
 
-    /// Rebuilds the state at a moment and looks at it.
+    /// Rebuilds the state at a moment and calls `look` on it.
     ///
     /// # Errors
     /// [`PastError`].
@@ -229,30 +237,29 @@ impl Past {
         moment: Moment,
         look: impl FnOnce(&Rebuilt) -> T + Send + 'static,
     ) -> Result<T, PastError> {
-        self.aside(move |archive| {
-            let state = archive.rebuild(moment)?;
+        self.run_blocking(move |shared| {
+            let state = shared.rebuild(moment)?;
             let seen = look(&state);
-            *archive.kept.lock() = Some(state);
+            *shared.last_state.lock() = Some(state);
             Ok(seen)
         })
         .await
     }
 
-    /// Reads records from `from` on: as many as asked for, fewer where the journal ends, or where
-    /// the blocks that hold them come to more than `bytes_max`; but always at least one if there
-    /// is one.
+    /// Reads records from `from` on, at most `count_max`; fewer where the journal ends, or where
+    /// their blocks exceed `bytes_max` bytes, but at least one if there is one.
     ///
     /// # Errors
-    /// [`PastError::Busy`], or that of the journal.
+    /// [`PastError::Busy`], or the journal's.
     pub async fn records(
         &self,
         from: Sequence,
         count_max: usize,
         bytes_max: usize,
     ) -> Result<Vec<Record>, PastError> {
-        self.aside(move |archive| {
+        self.run_blocking(move |shared| {
             let (mut records, mut bytes) = (Vec::new(), 0_usize);
-            for block in archive.reader.read(from) {
+            for block in shared.reader.read(from) {
                 let block = block?;
                 bytes = bytes.saturating_add(block.bytes().len());
                 if bytes > bytes_max && !records.is_empty() {
@@ -270,36 +277,36 @@ impl Past {
         .await
     }
 
-    /// Answers a question where waiting and working hold nobody up, within a place.
-    async fn aside<T: Send + 'static>(
+    /// Runs a query on a blocking thread, within a slot.
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        answer: impl FnOnce(&Archive) -> Result<T, PastError> + Send + 'static,
+        answer: impl FnOnce(&Shared) -> Result<T, PastError> + Send + 'static,
     ) -> Result<T, PastError> {
-        let (place, archive) = (self.enter()?, Arc::clone(&self.archive));
-        // Whoever asked may go away: the place is free again when the work is done, not before.
+        let (slot, shared) = (self.enter()?, Arc::clone(&self.shared));
+        // The caller may go away, but the slot stays taken until the work is done.
         let asked = spawn_blocking(move || {
-            let answered = answer(&archive);
+            let answered = answer(&shared);
             if let Err(error @ (PastError::Journal(_) | PastError::Fault(_))) = &answered {
                 tracing::error!(%error, "the past cannot be read");
             }
-            drop(place);
+            drop(slot);
             answered
         });
         asked.await.unwrap_or(Err(PastError::Lost))
     }
 }
 
-impl Archive {
+impl Shared {
     fn rebuild(&self, moment: Moment) -> Result<Rebuilt, PastError> {
         let target = self.resolve(moment)?;
-        let mut state = self.begin(target)?;
+        let mut state = self.start_state(target)?;
         state.advance(&self.reader, target)?;
         Ok(state)
     }
 
     /// The last record of a moment.
     fn resolve(&self, moment: Moment) -> Result<Sequence, PastError> {
-        // Before the head is looked at: what is stamped by then stands before that.
+        // Before the head is read: records stamped by then are at or before that head.
         let over = match moment {
             Moment::Until(time) => self.wait_until_settled(time)?,
             Moment::Head | Moment::After(_) => true,
@@ -313,8 +320,8 @@ impl Archive {
         }
     }
 
-    /// Waits for a moment that has come until all its records are in the journal: asked again, the
-    /// answer must be the same. False for one that has not come.
+    /// Waits until all records of a moment that has passed are in the journal, so that a repeated
+    /// query gets the same answer. False if the moment has not passed.
     fn wait_until_settled(&self, time: TimeMs) -> Result<bool, PastError> {
         for _ in 0..SETTLED_TRIES_MAX {
             match self.clock.settled(time) {
@@ -326,10 +333,10 @@ impl Archive {
         Err(PastError::Busy)
     }
 
-    /// The last record up to `end` that is not later than `time`; zero if there is none. Reads a
-    /// block for each halving of what is left.
+    /// The last record up to `end` stamped at or before `time`; zero if there is none. Binary
+    /// search, reading one block per step.
     fn last_until(&self, time: TimeMs, end: Sequence) -> Result<Sequence, JournalError> {
-        // Records up to `low` are not later; those after `high` are. Both stand between blocks.
+        // Records up to `low` are not later, records after `high` are. Both are block boundaries.
         let (mut low, mut high) = (0, end.get());
         while low < high {
             let middle = low.saturating_add(high.saturating_sub(low).div_ceil(2));
@@ -353,14 +360,15 @@ impl Archive {
     }
 
     /// The latest state at hand that is not later than `target`, if it is near enough.
-    fn begin(&self, target: Sequence) -> Result<Rebuilt, PastError> {
-        let kept = self.kept.lock().take_if(|kept| kept.sequence() <= target);
-        let after = kept.as_ref().map_or(Sequence::ZERO, Rebuilt::sequence);
-        let begun = self.nearest(after, target).or(kept).unwrap_or_default();
+    fn start_state(&self, target: Sequence) -> Result<Rebuilt, PastError> {
+        let last_state =
+            self.last_state.lock().take_if(|last_state| last_state.sequence() <= target);
+        let after = last_state.as_ref().map_or(Sequence::ZERO, Rebuilt::sequence);
+        let begun = self.nearest(after, target).or(last_state).unwrap_or_default();
         let records = target.get().saturating_sub(begun.sequence().get());
         if records > self.bounds.records {
-            // Nearer questions go on from it.
-            self.kept.lock().get_or_insert(begun);
+            // Later queries for nearer moments continue from it.
+            self.last_state.lock().get_or_insert(begun);
             return Err(PastError::OutOfReach(records));
         }
         Ok(begun)
@@ -368,8 +376,8 @@ impl Archive {
 
     /// The latest state on disk that is later than `after` and not later than `target`.
     fn nearest(&self, after: Sequence, target: Sequence) -> Option<Rebuilt> {
-        let states = self.states.as_ref()?;
-        let found = restore::newest_state(states, &self.reader, after, target);
+        let snapshots = self.snapshots.as_ref()?;
+        let found = restore::newest_state(snapshots, &self.reader, after, target);
         found.map(|(replayer, head)| Rebuilt { replayer, head })
     }
 }

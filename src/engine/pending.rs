@@ -1,4 +1,4 @@
-//! A command on its way, and what its caller gets back.
+//! A command on its way from its caller through the engine, and the answer on its way back.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,108 +23,108 @@ use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Listener;
 use crate::projection::ReadModel;
 
-/// A look at the read model as a record has left it, before the next one is folded. Everybody waits
-/// for it, so it only takes what the answer needs.
+/// Reads the read model as a record left it, before the next one is folded. It delays the projector
+/// and all readers, so it must only copy what the answer needs.
 pub type Look = Box<dyn FnOnce(&ReadModel, &Applied<'_>) + Send>;
 
-/// Where an answer goes, and what to look at on the way; or where the answers go to commands in a
-/// row.
+/// Where an answer goes, and an optional look at the read model on the way; or where the answers to
+/// a run of consecutive commands go.
 pub struct ReplySlot {
     to: To,
     look: Option<Look>,
 }
 
-/// Whoever waits.
+/// Who waits for the answer.
 enum To {
-    /// For this answer, on the thread of this mailbox if it has one.
+    /// The caller of one command, and the mailbox of its thread, if it has one.
     One(oneshot::Sender<Result<Answer, Refusal>>, Option<Arc<Mailbox>>),
-    /// For several, of which these are the ones at these places.
-    Gathered(Arc<BatchReplySink>, Range<usize>),
+    /// The caller of a batch, for the commands at these positions of it.
+    Batch(Arc<BatchReplySink>, Range<usize>),
 }
 
-/// What came of commands in a row.
+/// The outcome of a run of consecutive commands.
 #[derive(Debug, Clone)]
 pub enum CommandOutcome {
-    /// The block's records from this place on.
+    /// Applied as the block's records from this index on.
     Applied(Arc<AppliedBlock>, usize),
     /// They were refused.
     Refused(Refusal),
 }
 
-/// What is said, and to whom.
+/// An answer, addressed to its caller.
 #[derive(Debug)]
 pub enum Delivery {
     /// One answer.
     One {
-        /// Who asked.
+        /// The caller.
         to: oneshot::Sender<Result<Answer, Refusal>>,
-        /// What came of it.
+        /// The answer.
         answer: Result<Answer, Refusal>,
     },
     /// Several answers.
     All {
-        /// Who asked.
+        /// The caller.
         to: oneshot::Sender<Vec<BatchPart>>,
-        /// What came of them.
-        gained: Vec<BatchPart>,
+        /// The outcomes.
+        parts: Vec<BatchPart>,
     },
 }
 
 impl Delivery {
-    /// Hands it over. A caller that has gone away needs no answer.
+    /// Hands it over. The caller may be gone.
     pub fn deliver(self) {
         match self {
             Delivery::One { to, answer } => drop(to.send(answer)),
-            Delivery::All { to, gained } => drop(to.send(gained)),
+            Delivery::All { to, parts } => drop(to.send(parts)),
         }
     }
 }
 
 impl ReplySlot {
-    /// A slot and the end at which its answer arrives.
+    /// A slot, and the receiver at which its answer arrives.
     pub fn new(look: Option<Look>) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
         let (answer, arrives) = oneshot::channel();
-        (ReplySlot { to: To::One(answer, Mailbox::here()), look }, arrives)
+        (ReplySlot { to: To::One(answer, Mailbox::current()), look }, arrives)
     }
 
-    /// A slot for the answers at these places among several.
-    pub const fn gathered(gathered: Arc<BatchReplySink>, places: Range<usize>) -> ReplySlot {
-        ReplySlot { to: To::Gathered(gathered, places), look: None }
+    /// A slot for the answers at these positions of a batch.
+    pub const fn in_batch(sink: Arc<BatchReplySink>, positions: Range<usize>) -> ReplySlot {
+        ReplySlot { to: To::Batch(sink, positions), look: None }
     }
 
-    /// Has the look, if there is one, just after the record was folded.
+    /// Calls the look, if there is one; just after the record was folded.
     pub fn look(&mut self, read_model: &ReadModel, applied: &Applied<'_>) {
         if let Some(look) = self.look.take() {
             look(read_model, applied);
         }
     }
 
-    /// The mailbox of the thread that asked, if it has one.
-    pub fn home(&self) -> Option<&Arc<Mailbox>> {
+    /// The mailbox of the submitting thread, if it has one.
+    pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
         match &self.to {
-            To::One(_, home) => home.as_ref(),
-            To::Gathered(gathered, _) => gathered.home(),
+            To::One(_, mailbox) => mailbox.as_ref(),
+            To::Batch(sink, _) => sink.mailbox(),
         }
     }
 
-    /// The answer, addressed; nothing as long as its caller waits for others too.
-    pub fn letter(self, came: CommandOutcome) -> Option<Delivery> {
+    /// Makes the delivery; `None` while a batch waits for other answers.
+    pub fn delivery(self, outcome: CommandOutcome) -> Option<Delivery> {
         match self.to {
             To::One(to, _) => {
-                let answer = match came {
-                    CommandOutcome::Applied(block, place) => Ok(Answer::of(block, place)?),
+                let answer = match outcome {
+                    CommandOutcome::Applied(block, position) => Ok(Answer::of(block, position)?),
                     CommandOutcome::Refused(refusal) => Err(refusal),
                 };
                 Some(Delivery::One { to, answer })
             }
-            To::Gathered(gathered, places) => gathered.put(BatchPart { places, came }),
+            To::Batch(sink, positions) => sink.put(BatchPart { positions, outcome }),
         }
     }
 
-    /// Answers at once.
-    pub fn send(self, came: CommandOutcome) {
-        if let Some(letter) = self.letter(came) {
-            letter.deliver();
+    /// Delivers at once.
+    pub fn send(self, outcome: CommandOutcome) {
+        if let Some(delivery) = self.delivery(outcome) {
+            delivery.deliver();
         }
     }
 }
@@ -135,102 +135,102 @@ impl fmt::Debug for ReplySlot {
     }
 }
 
-/// A command and its reply slot. The two part at the sequencer: the slot never enters a block.
+/// A command and its reply slot. The sequencer separates them: the slot never enters a block.
 #[derive(Debug)]
 pub struct Pending {
-    /// What is asked.
+    /// The command.
     pub asked: KeyedCommand,
     /// Where the answer goes.
     pub reply: ReplySlot,
-    /// When it was handed in: only ever told, never acted on.
+    /// When it was submitted; for metrics only.
     pub since: Instant,
 }
 
-/// Commands that one caller hands in together, in their order.
+/// Commands that one caller submits together, in their order.
 #[derive(Debug)]
 pub struct CommandBatch {
-    /// What was taken out and put back.
-    back: Option<KeyedCommand>,
+    /// The command taken last and put back.
+    put_back: Option<KeyedCommand>,
     asked: std::vec::IntoIter<KeyedCommand>,
-    gathered: Arc<BatchReplySink>,
-    /// The next one's place among the answers.
-    place: usize,
-    /// When they were handed in: only ever told, never acted on.
+    sink: Arc<BatchReplySink>,
+    /// The next command's position in the batch.
+    position: usize,
+    /// When they were submitted; for metrics only.
     pub since: Instant,
-    /// Until the last is taken out.
-    _room: Reservation,
+    /// Held until the last command is taken out.
+    _reservation: Reservation,
 }
 
 impl CommandBatch {
-    /// Commands whose answers are gathered from this place on, handed in now.
+    /// Commands submitted now, whose answers take the positions from `place` on.
     pub fn new(
         asked: Vec<KeyedCommand>,
-        gathered: Arc<BatchReplySink>,
-        place: usize,
-        room: Reservation,
+        sink: Arc<BatchReplySink>,
+        position: usize,
+        reservation: Reservation,
     ) -> CommandBatch {
         let (since, asked) = (Instant::now(), asked.into_iter());
-        CommandBatch { back: None, asked, gathered, place, since, _room: room }
+        CommandBatch { put_back: None, asked, sink, position, since, _reservation: reservation }
     }
 
-    /// The place among the answers of what is taken out next.
-    pub const fn place(&self) -> usize {
-        self.place
+    /// The position of the next command.
+    pub const fn position(&self) -> usize {
+        self.position
     }
 
-    /// Takes out the next command.
+    /// Takes the next command.
     #[inline]
     pub fn take(&mut self) -> Option<KeyedCommand> {
-        let asked = self.back.take().or_else(|| self.asked.next())?;
-        self.place = self.place.saturating_add(1);
+        let asked = self.put_back.take().or_else(|| self.asked.next())?;
+        self.position = self.position.saturating_add(1);
         Some(asked)
     }
 
-    /// Puts back what was taken out last.
+    /// Puts back the command taken last.
     pub fn put_back(&mut self, asked: KeyedCommand) {
-        self.place = self.place.saturating_sub(1);
-        self.back = Some(asked);
+        self.position = self.position.saturating_sub(1);
+        self.put_back = Some(asked);
     }
 
-    /// The slot of commands that were taken out one after the other, by their places.
-    pub fn slot(&self, places: Range<usize>) -> ReplySlot {
-        ReplySlot::gathered(Arc::clone(&self.gathered), places)
+    /// The slot for a run of commands, by their positions.
+    pub fn slot(&self, positions: Range<usize>) -> ReplySlot {
+        ReplySlot::in_batch(Arc::clone(&self.sink), positions)
     }
 
-    /// The slot of all that are still to be taken out, if there are any.
+    /// The slot for all commands that are left, if there are any.
     pub fn rest(&self) -> Option<ReplySlot> {
-        let left = self.asked.len().saturating_add(usize::from(self.back.is_some()));
-        (left > 0).then(|| self.slot(self.place..self.place.saturating_add(left)))
+        let left = self.asked.len().saturating_add(usize::from(self.put_back.is_some()));
+        (left > 0).then(|| self.slot(self.position..self.position.saturating_add(left)))
     }
 }
 
-/// What is made of a trial's effects, on the matcher's thread and with the read model as it is
-/// before them; everybody waits for it. `None` is for what could meet too many orders.
+/// Makes the result of a trial from its effects, on the matcher's thread and with the read model as
+/// it is before them; it delays every command behind it. `None`: too many orders could match.
 pub type TrialCallback = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
 
-/// What is made in the same way of what several commands would come to, each with its effects.
+/// The same for several commands, each with its effects.
 pub type BatchTrialCallback =
     Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
 
-/// What is only tried: it is not journaled and changes nothing.
+/// A trial: not journaled, and changes nothing.
 pub enum Trial {
     /// One command.
     One {
-        /// What is tried.
+        /// The command.
         tried: Tried,
-        /// The key under which it would be asked.
+        /// The idempotency key that it would be submitted under.
         once: Option<Box<IdempotencyKey>>,
-        /// What to make of it.
-        told: TrialCallback,
+        /// Makes the result.
+        callback: TrialCallback,
     },
-    /// Several of one user's, each after those before it.
+    /// Several commands of one user, each applied after those before it.
     Several {
-        /// Whose.
+        /// The user.
         user: UserNo,
-        /// What is tried.
+        /// The commands.
         steps: Vec<KeyedStep>,
-        /// What to make of it.
-        told: BatchTrialCallback,
+        /// Makes the result.
+        callback: BatchTrialCallback,
     },
 }
 
@@ -243,25 +243,25 @@ impl fmt::Debug for Trial {
     }
 }
 
-/// What the intake takes.
+/// An element of the intake queue.
 #[derive(Debug)]
 pub enum Intake {
     /// A command.
     Command(Pending),
-    /// Commands of one caller's.
+    /// A batch of one caller.
     Several(CommandBatch),
-    /// Finish what was taken before this, then end.
+    /// Finish what was queued before this, then end.
     Stop,
 }
 
-/// What a block's records did: the effects of all of them, one after the other.
+/// The effects of a block's records, in one vector.
 #[derive(Debug)]
 pub struct AppliedBlock {
     effects: Vec<Effect>,
     records: AppliedRecords,
 }
 
-/// Marks, while a block is applied, which effects are which record's.
+/// Records, while a block is applied, which effects belong to which record.
 #[derive(Debug, Default)]
 pub struct AppliedRecords(Vec<AppliedRecord>);
 
@@ -269,13 +269,13 @@ pub struct AppliedRecords(Vec<AppliedRecord>);
 struct AppliedRecord {
     sequence: Sequence,
     time: TimeMs,
-    /// Where its effects begin and end in the block's.
+    /// Range of its effects in the block's.
     from: usize,
     to: usize,
 }
 
 impl AppliedRecords {
-    /// Nothing marked yet, with room for so many records.
+    /// None yet, with capacity for `records`.
     pub fn expecting(records: usize) -> AppliedRecords {
         AppliedRecords(Vec::with_capacity(records))
     }
@@ -298,7 +298,7 @@ impl Listener for AppliedRecords {
 }
 
 impl AppliedBlock {
-    /// A block's effects, all of them, and the records that were marked meanwhile.
+    /// A block's effects, and the records they belong to.
     pub const fn new(effects: Vec<Effect>, records: AppliedRecords) -> AppliedBlock {
         AppliedBlock { effects, records }
     }
@@ -308,9 +308,9 @@ impl AppliedBlock {
         self.records.0.iter().map(|record| self.applied(record))
     }
 
-    /// The record at a place, with its effects.
-    pub fn record(&self, place: usize) -> Option<Applied<'_>> {
-        self.records.0.get(place).map(|record| self.applied(record))
+    /// The record at an index, with its effects.
+    pub fn record(&self, position: usize) -> Option<Applied<'_>> {
+        self.records.0.get(position).map(|record| self.applied(record))
     }
 
     fn applied(&self, record: &AppliedRecord) -> Applied<'_> {
@@ -322,7 +322,7 @@ impl AppliedBlock {
     }
 }
 
-/// What came of a command: its place in the journal and its effects.
+/// The answer to a command that was applied: its record's sequence number, time and effects.
 #[derive(Debug, Clone)]
 pub struct Answer {
     block: Arc<AppliedBlock>,
@@ -330,9 +330,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to a block's record at a place.
-    fn of(block: Arc<AppliedBlock>, place: usize) -> Option<Answer> {
-        let record = *block.records.0.get(place)?;
+    /// The answer for a block's record at an index.
+    fn of(block: Arc<AppliedBlock>, position: usize) -> Option<Answer> {
+        let record = *block.records.0.get(position)?;
         Some(Answer { block, record })
     }
 
@@ -355,28 +355,28 @@ impl Answer {
 /// Why a command has no answer from the exchange. Unless it says otherwise, nothing was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Too many commands are waiting; trying again is right.
+    /// Too many commands are waiting; the client should retry.
     #[error("too many commands are waiting")]
     Overloaded,
-    /// The engine is ending in good order; trying again after the restart is right.
+    /// The engine is stopping; the client should retry after the restart.
     #[error("the exchange is stopping")]
     Stopping,
     /// The command is larger than a journal record can be.
     #[error("the command is too large to be journaled")]
     TooLarge,
-    /// More orders could be met than a trial may meet.
+    /// The trial could match more orders than a trial may.
     #[error("this could meet more orders than a trial may")]
     TrialTooLarge,
     /// The intake is closed until a restart.
     #[error("{0}")]
     JournalUnavailable(HaltReason),
-    /// The command may be in the journal, and then takes effect at the next start: whether it is
-    /// shows then, and not before.
+    /// The command may be in the journal and takes effect at the next start if it is; it is unknown
+    /// until then.
     #[error("{0}; whether the command was accepted shows after that")]
     OutcomeUnknown(HaltReason),
 }
 
-/// Callers for the tests of whoever answers them.
+/// Callers for tests.
 #[cfg(test)]
 pub(super) mod fixture {
     use std::pin::Pin;
@@ -384,7 +384,7 @@ pub(super) mod fixture {
 
     use super::*;
 
-    /// Does something at the moment in which somebody is answered.
+    /// Runs a closure when a caller is woken by its answer.
     struct OnAnswer<F>(F);
 
     impl<F: Fn() + Send + Sync> Wake for OnAnswer<F> {
@@ -393,12 +393,12 @@ pub(super) mod fixture {
         }
     }
 
-    /// A slot whose caller does this when he is answered, and his answer.
+    /// A slot whose caller runs `does` when it is answered, and the receiver of the answer.
     pub fn slot_then(
-        does: impl Fn() + Send + Sync + 'static,
+        on_answer: impl Fn() + Send + Sync + 'static,
     ) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
         let (slot, mut answer) = ReplySlot::new(None);
-        let waker = Waker::from(Arc::new(OnAnswer(does)));
+        let waker = Waker::from(Arc::new(OnAnswer(on_answer)));
         assert!(Pin::new(&mut answer).poll(&mut Context::from_waker(&waker)).is_pending());
         (slot, answer)
     }

@@ -1,5 +1,5 @@
-//! The projector: folds what happened into the read model, then answers. In this order, so that
-//! whoever has an answer finds its effects in every read.
+//! The projector: folds effects into the read model, then answers. In this order, so that a caller
+//! that has an answer finds its effects in every read.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use super::watermark::PublishedWatermark;
 use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
-/// Records that are folded before those who wait for them are answered: small blocks go whole, and
-/// of a large one the first callers do not wait for the last, as all would ask again at once and
-/// leave cores idle until then. The size hardly matters (`benches/PROFILE.md`).
+/// Records folded before their callers are answered: small blocks are folded whole; in a large one
+/// the first callers do not wait for the last, as all would submit again at once and leave cores
+/// idle until then. The exact size hardly matters (`benches/PROFILE.md`).
 const PORTION_RECORDS: usize = 64;
 
 /// Why a block was not folded to its end.
@@ -23,49 +23,49 @@ const PORTION_RECORDS: usize = 64;
 pub struct NotFolded {
     /// What is wrong.
     pub reason: HaltReason,
-    /// Who was not answered: whoever is told must find the engine halted.
+    /// Slots not answered yet: the engine must halt before they are.
     pub unanswered: Vec<ReplySlot>,
 }
 
-/// The projector's state. It works on the matcher's thread: handing a block to another thread
-/// costs more than folding it.
+/// The projector's state. It works on the matcher's thread: handing a block to another thread costs
+/// more than folding it.
 #[derive(Debug)]
 pub struct Projector {
-    /// The one read model.
+    /// The live read model.
     pub read_model: Arc<RwLock<ReadModel>>,
-    /// Where it says how far that is.
-    pub shown: Arc<PublishedWatermark>,
-    /// Where it puts its pages, if not in memory.
+    /// Where the read model's watermark is published.
+    pub published: Arc<PublishedWatermark>,
+    /// Where its pages go, if not to memory.
     history: Option<HistoryStore>,
-    /// What answers are sorted into: mailboxes of threads.
-    mail: Vec<(Arc<Mailbox>, Vec<Delivery>)>,
-    /// Who waits for what was folded just now, by their places in the block.
+    /// Answers grouped by the mailbox they go to.
+    outgoing: Vec<(Arc<Mailbox>, Vec<Delivery>)>,
+    /// Slots of the records just folded, with their index in the block.
     waiting: Vec<(usize, ReplySlot)>,
 }
 
 impl Projector {
-    /// A projector that folds into this read model, whose pages go there.
+    /// A projector that folds into this read model, whose pages go to `history`.
     pub fn new(read_model: Arc<RwLock<ReadModel>>, history: Option<HistoryStore>) -> Projector {
-        let shown = Arc::new(PublishedWatermark::default());
-        shown.publish(&read_model.read());
-        Projector { read_model, shown, history, mail: Vec::new(), waiting: Vec::new() }
+        let published = Arc::new(PublishedWatermark::default());
+        published.publish(&read_model.read());
+        Projector { read_model, published, history, outgoing: Vec::new(), waiting: Vec::new() }
     }
 }
 
 impl Projector {
-    /// Folds a block's results and answers those who wait; `replies` holds a slot a record, or
-    /// nothing when nobody waits. A large block goes portion by portion.
+    /// Folds a block and answers its callers; `replies` has one slot per record, or is empty when
+    /// nobody waits. A large block is folded in portions.
     ///
     /// # Errors
-    /// The read model was contradicted; then nobody was answered from there on.
+    /// The read model was contradicted; from there on nobody was answered.
     pub fn project(
         &mut self,
         block: &Arc<AppliedBlock>,
         replies: Vec<Option<ReplySlot>>,
     ) -> Result<(), NotFolded> {
         let (mut records, mut replies) = (block.records().enumerate(), replies.into_iter());
-        // Kept from portion to portion: the fold would wait for readers who come in between, and
-        // others be woken to find the next portion begun.
+        // Held across portions: released in between, readers would come in and delay the fold, and
+        // others would be woken only to find it locked again.
         let read_model = Arc::clone(&self.read_model);
         let mut read_model = read_model.write();
         while records.len() > 0 {
@@ -80,18 +80,18 @@ impl Projector {
         Ok(())
     }
 
-    /// Folds records, whose places in the block are given, and has those who wait look.
+    /// Folds records, given with their index in the block, and calls the looks of their slots.
     fn fold<'a>(
         &mut self,
         read_model: &mut ReadModel,
         portion: impl Iterator<Item = (usize, Applied<'a>)>,
         replies: &mut impl Iterator<Item = Option<ReplySlot>>,
     ) -> Result<(), HaltReason> {
-        for (place, applied) in portion {
+        for (index, applied) in portion {
             read_model.fold(&applied);
             if let Some(Some(mut slot)) = replies.next() {
                 slot.look(read_model, &applied);
-                self.waiting.push((place, slot));
+                self.waiting.push((index, slot));
             }
         }
         if read_model.inconsistencies() > 0 {
@@ -100,39 +100,39 @@ impl Projector {
         if let Some(history) = &self.history {
             history.folded(read_model.watermark());
         }
-        self.shown.publish(read_model);
+        self.published.publish(read_model);
         Ok(())
     }
 
-    /// Hands out answers: those for one thread's callers together.
+    /// Delivers answers, grouped by mailbox.
     fn answer(&mut self, block: &Arc<AppliedBlock>) {
         for (record, slot) in self.waiting.drain(..) {
-            let came = CommandOutcome::Applied(Arc::clone(block), record);
-            let Some(home) = slot.home() else {
-                slot.send(came);
+            let outcome = CommandOutcome::Applied(Arc::clone(block), record);
+            let Some(mailbox) = slot.mailbox() else {
+                slot.send(outcome);
                 continue;
             };
-            let known = self.mail.iter().position(|(known, _)| Arc::ptr_eq(known, home));
-            let place = known.unwrap_or_else(|| {
-                self.mail.push((Arc::clone(home), Vec::new()));
-                self.mail.len().saturating_sub(1)
+            let known = self.outgoing.iter().position(|(known, _)| Arc::ptr_eq(known, mailbox));
+            let index = known.unwrap_or_else(|| {
+                self.outgoing.push((Arc::clone(mailbox), Vec::new()));
+                self.outgoing.len().saturating_sub(1)
             });
-            if let Some((_, letters)) = self.mail.get_mut(place) {
-                letters.extend(slot.letter(came));
+            if let Some((_, deliveries)) = self.outgoing.get_mut(index) {
+                deliveries.extend(slot.delivery(outcome));
             }
         }
-        // Threads come and go with the server: a box that only we still know is nobody's.
-        self.mail.retain_mut(|(home, letters)| {
-            if !letters.is_empty() {
-                home.put(letters);
+        // A mailbox that only the projector still holds belongs to a thread that has ended.
+        self.outgoing.retain_mut(|(mailbox, deliveries)| {
+            if !deliveries.is_empty() {
+                mailbox.put(deliveries);
             }
-            Arc::strong_count(home) > 1
+            Arc::strong_count(mailbox) > 1
         });
     }
 }
 
-/// How many records to fold before answering, of those that these slots belong to: commands whose
-/// answers go to one slot stay together, and what nobody waits for goes on to the end.
+/// How many records to fold before answering. Commands that share a slot stay in one portion, and
+/// records without slots are folded up to the block's end.
 fn portion(slots: &[Option<ReplySlot>]) -> usize {
     let later = slots.get(PORTION_RECORDS..).unwrap_or_default();
     let next = later.iter().position(Option::is_some);
@@ -159,7 +159,7 @@ mod tests {
     use crate::journal::memory::MemoryJournal;
     use crate::journal::replay::Replayer;
 
-    /// What came of so many ticks of the clock in one block.
+    /// The outcome of a block of `count` clock commands.
     fn ticks(count: usize) -> Arc<AppliedBlock> {
         let mut journal = MemoryJournal::new();
         let mut block = BlockBuilder::new(journal.head());
@@ -183,14 +183,14 @@ mod tests {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (slots, waiting): (Vec<_>, Vec<_>) = (0..3 * PORTION_RECORDS)
             .map(|_| {
-                let (shown, seen) = (Arc::clone(&projector.shown), Arc::clone(&seen));
-                slot_then(move || seen.lock().push(shown.load().0))
+                let (published, seen) = (Arc::clone(&projector.published), Arc::clone(&seen));
+                slot_then(move || seen.lock().push(published.load().0))
             })
             .unzip();
         let count = slots.len();
         projector.project(&ticks(count), slots.into_iter().map(Some).collect()).unwrap();
         drop(waiting);
-        // And nothing that comes after his portion.
+        // And nothing after its own portion.
         let folded = (1..=3).flat_map(|portion| [portion * PORTION_RECORDS; PORTION_RECORDS]);
         assert!(seen.lock().iter().copied().eq(folded.map(|folded| Sequence::new(folded as u64))));
     }
@@ -199,7 +199,7 @@ mod tests {
     fn nobody_is_answered_from_a_broken_read_model_nor_let_go_before_the_engine_halts() {
         let mut projector = projector();
         let again = Applied { sequence: Sequence::ZERO, time: TimeMs::default(), effects: &[] };
-        // Debug builds stop over it.
+        // Debug builds panic here.
         let fold = || projector.read_model.write().fold(&again);
         drop(catch_unwind(AssertUnwindSafe(fold)));
         let count = 3 * PORTION_RECORDS;
@@ -227,11 +227,11 @@ mod tests {
         let (first_slot, first) = ReplySlot::new(None);
         let first = Arc::new(Mutex::new(first));
         let answered_before = Arc::new(Mutex::new(None));
-        let looking = |place: usize| {
+        let looking = |index: usize| {
             let (first, answered_before) = (Arc::clone(&first), Arc::clone(&answered_before));
             let look: Look = Box::new(move |_, _| {
                 if first.lock().try_recv().is_ok() {
-                    *answered_before.lock() = Some(place);
+                    *answered_before.lock() = Some(index);
                 }
             });
             Some(ReplySlot::new(Some(look)).0)
@@ -258,9 +258,9 @@ mod tests {
 
     #[test]
     fn every_portion_answers_with_its_own_records() {
-        let mut gathering = BatchReplies::new(Arc::default());
-        let (gathered, first) = gathering.places(PORTION_RECORDS);
-        let together = ReplySlot::gathered(gathered, first..PORTION_RECORDS);
+        let mut batch = BatchReplies::new(Arc::default());
+        let (sink, first) = batch.reserve(PORTION_RECORDS);
+        let together = ReplySlot::in_batch(sink, first..PORTION_RECORDS);
         let (slots, answers): (Vec<_>, Vec<_>) =
             (0..2 * PORTION_RECORDS).map(|_| ReplySlot::new(None)).unzip();
         let mut replies: Vec<Option<ReplySlot>> = slots.into_iter().map(Some).collect();
@@ -270,8 +270,8 @@ mod tests {
         replies.splice(at..at, std::iter::once(Some(together)).chain(rest));
         projector().project(&ticks(replies.len()), replies).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let numbers = |places: std::ops::Range<usize>| places.map(|place| place as u64 + 1);
-        let gained = runtime.block_on(gathering.came());
+        let numbers = |places: std::ops::Range<usize>| places.map(|index| index as u64 + 1);
+        let gained = runtime.block_on(batch.came());
         let together = gained.each().map(|answer| answer.unwrap().sequence.get());
         assert!(together.eq(numbers(at..at + PORTION_RECORDS)));
         let alone = answers.into_iter().map(|mut answer| answer.try_recv().unwrap().unwrap());

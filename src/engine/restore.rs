@@ -1,4 +1,4 @@
-//! What is taken from a snapshot: the newest one that can be vouched for, or nothing. Every one
+//! Restoring from snapshots: picks the newest one that passes every check, or none. Each snapshot
 //! that is passed over is logged by name, with the reason.
 
 use std::io::Read;
@@ -22,19 +22,19 @@ use crate::projection::history::History;
 /// State and read model as of one record.
 #[derive(Debug)]
 pub struct Restored {
-    /// The exchange, and what its records came to.
+    /// The exchange, and the results hash of its records.
     pub replayer: Replayer,
     /// The read model.
     pub read_model: ReadModel,
 }
 
 impl Restored {
-    /// Before the first record; pages will go there.
+    /// The state before the first record; pages will go to `history`.
     pub fn nothing(history: &History) -> Restored {
         Restored { replayer: Replayer::new(), read_model: ReadModel::on(history) }
     }
 
-    /// The record that it is as of.
+    /// The record up to which the state goes.
     pub const fn sequence(&self) -> Sequence {
         self.replayer.exchange().sequence()
     }
@@ -58,9 +58,9 @@ pub enum Rejection {
     /// The journal has another block there, or no block that ends there.
     #[error("SNAPSHOT_ELSEWHERE: the journal's block there is {found}, it was taken after {of}")]
     Elsewhere {
-        /// Hash of the block it was taken after.
+        /// Hash of the block that the snapshot was taken after.
         of: ChainHash,
-        /// Hash of the journal's block that holds its last record.
+        /// Hash of the journal's block that holds that record.
         found: ChainHash,
     },
     /// The journal could not be read there.
@@ -74,7 +74,7 @@ pub enum Rejection {
         /// What is wrong with it.
         cause: BadImage,
     },
-    /// What was read is of another record.
+    /// The image is as of another record.
     #[error("SNAPSHOT_PLACE: the {} are as of record {found}", .kind.extension())]
     Place {
         /// Whose image.
@@ -82,31 +82,31 @@ pub enum Rejection {
         /// The record.
         found: Sequence,
     },
-    /// The pages of history that its read model leads to are not here.
+    /// The pages of history that its read model refers to are not stored here.
     #[error("SNAPSHOT_HISTORY: the pages of history up to it are not in the folder `history`")]
     History,
     /// The restored state is not the one that was written.
     #[error("SNAPSHOT_DIGEST: the restored state is {found}, {written} was written")]
     Digest {
-        /// By the header.
+        /// Per the header.
         written: StateDigest,
         /// As restored.
         found: StateDigest,
     },
-    /// The restored state contradicts itself.
+    /// The restored state breaks an invariant.
     #[error("SNAPSHOT_BROKEN: {0}")]
     Broken(#[from] Broken),
-    /// It was not wanted any more; no fault of the snapshot.
+    /// The engine is ending; no fault of the snapshot.
     #[error("{0}")]
     Ended(#[from] Ended),
 }
 
-/// Where the pages are that a restored read model leads to.
+/// Where the pages are that a restored read model refers to.
 #[derive(Debug, Clone, Copy)]
 pub enum Pages<'a> {
-    /// Here; they must be there, and more are put there.
+    /// In this store; they must be there, and new ones are put there.
     Here(&'a HistoryStore),
-    /// Somewhere else: the read model is folded and written, never read.
+    /// Not needed: the read model is folded and written, never read.
     Elsewhere(&'a HistoryStore),
 }
 
@@ -119,35 +119,35 @@ impl Pages<'_> {
     }
 }
 
-/// The newest snapshot up to `limit` that can be vouched for; nothing if there is none.
+/// The newest valid snapshot up to `limit`; the empty state if there is none.
 ///
 /// # Errors
-/// [`Ended`] if the pace says so.
+/// [`Ended`] if the throttle says that the engine is ending.
 pub fn newest(
     folder: &SnapshotFolder,
     journal: &JournalReader,
     limit: Sequence,
-    kept: Pages<'_>,
+    pages: Pages<'_>,
     pace: &mut Throttle,
 ) -> Result<Restored, Ended> {
     let views = listed(folder, Kind::Views);
     for (newer, sequence) in listed(folder, Kind::State).into_iter().enumerate() {
-        // An old state without views is as it should be: kept to look at the past from.
+        // An old state has no views, as intended: it is kept for queries about the past.
         let old = newer >= VIEWS_KEPT && !views.contains(&sequence);
         if old || sequence > limit {
             continue;
         }
-        match restore(folder, journal, sequence, kept, pace) {
+        match restore(folder, journal, sequence, pages, pace) {
             Ok(restored) => return Ok(restored),
             Err(Rejection::Ended(ended)) => return Err(ended),
-            Err(rejection) => pass_over(folder, sequence, &rejection),
+            Err(rejection) => log_rejected(folder, sequence, &rejection),
         }
     }
-    Ok(Restored::nothing(&kept.history()))
+    Ok(Restored::nothing(&pages.history()))
 }
 
-/// The newest state after record `after` and up to `limit` that can be vouched for, and the block
-/// that it ends with; the read model is not looked at.
+/// The newest valid state after record `after` and up to `limit`, and the block that it ends with;
+/// views are not read.
 pub fn newest_state(
     folder: &SnapshotFolder,
     journal: &JournalReader,
@@ -158,13 +158,13 @@ pub fn newest_state(
     for sequence in listed.filter(|sequence| *sequence > after && *sequence <= limit) {
         match restore_state(folder, journal, sequence) {
             Ok(state) => return Some(state),
-            Err(rejection) => pass_over(folder, sequence, &rejection),
+            Err(rejection) => log_rejected(folder, sequence, &rejection),
         }
     }
     None
 }
 
-/// The snapshots there are of a kind, newest first.
+/// The snapshots of a kind, newest first.
 fn listed(folder: &SnapshotFolder, kind: Kind) -> Vec<Sequence> {
     folder.list(kind).unwrap_or_else(|error| {
         tracing::warn!(%error, "the folder of snapshots cannot be read");
@@ -172,12 +172,12 @@ fn listed(folder: &SnapshotFolder, kind: Kind) -> Vec<Sequence> {
     })
 }
 
-fn pass_over(folder: &SnapshotFolder, sequence: Sequence, rejection: &Rejection) {
+fn log_rejected(folder: &SnapshotFolder, sequence: Sequence, rejection: &Rejection) {
     let file = folder.path(Kind::State, sequence);
     tracing::warn!(file = %file.display(), reason = %rejection, "snapshot not used");
 }
 
-/// Reads the state of one snapshot and holds it to its journal.
+/// Reads the state of one snapshot and checks that it belongs to the journal.
 fn restore_state(
     folder: &SnapshotFolder,
     journal: &JournalReader,
@@ -190,12 +190,12 @@ fn restore_state(
     Ok((Replayer::resume(exchange, point.results), head))
 }
 
-/// Reads one snapshot and holds it to its journal.
+/// Reads one snapshot and checks that it belongs to the journal.
 fn restore(
     folder: &SnapshotFolder,
     journal: &JournalReader,
     sequence: Sequence,
-    kept: Pages<'_>,
+    pages: Pages<'_>,
     pace: &mut Throttle,
 ) -> Result<Restored, Rejection> {
     let state = folder.read(Kind::State, sequence)?;
@@ -205,19 +205,19 @@ fn restore(
         return Err(Rejection::Pair);
     }
     belongs(&point, journal)?;
-    if let Pages::Here(store) = kept
+    if let Pages::Here(store) = pages
         && !store.vouches(&point)
     {
         return Err(Rejection::History);
     }
     let exchange = read_state(state, &point, pace)?;
-    let read_model = read_views(views, &point, &kept.history(), pace)?;
+    let read_model = read_views(views, &point, &pages.history(), pace)?;
     let replayer = Replayer::resume(exchange, point.results);
     Ok(Restored { replayer, read_model })
 }
 
-/// Whether it was taken of this journal: the block that ends there, which is given, is the one it
-/// was taken after.
+/// Checks that the snapshot belongs to this journal: the block it was taken after is the journal's
+/// block that ends there. Returns that block's head.
 fn belongs(point: &Point, journal: &JournalReader) -> Result<Head, Rejection> {
     let end = journal.head().sequence;
     if point.sequence > end {
@@ -239,7 +239,7 @@ fn read_state(
     let kind = Kind::State;
     let mut image = Vec::new();
     if let Err(error) = (Paced { stream: &mut file, pace }).read_to_end(&mut image) {
-        return Err(unread(&file, kind, BadImage::Unreadable(error.to_string()), pace));
+        return Err(unreadable(&file, kind, BadImage::Unreadable(error.to_string()), pace));
     }
     file.drain()?;
     let exchange =
@@ -248,7 +248,8 @@ fn read_state(
     if exchange.sequence() != point.sequence {
         return Err(Rejection::Place { kind, found: exchange.sequence() });
     }
-    // Of the restored state, not of the bytes: what cannot be read back right is found here too.
+    // Of the restored state, not of the bytes: this also finds what does not survive the round
+    // trip.
     let found = exchange.digest()?;
     if found != point.state {
         return Err(Rejection::Digest { written: point.state, found });
@@ -265,7 +266,7 @@ fn read_views(
     let kind = Kind::Views;
     let mut paced = Paced { stream: &mut file, pace: &mut *pace };
     let read = ReadModel::read_image(&mut paced, history);
-    let read_model = read.map_err(|cause| unread(&file, kind, cause, pace))?;
+    let read_model = read.map_err(|cause| unreadable(&file, kind, cause, pace))?;
     file.drain()?;
     if read_model.watermark() != point.sequence {
         return Err(Rejection::Place { kind, found: read_model.watermark() });
@@ -273,9 +274,9 @@ fn read_views(
     Ok(read_model)
 }
 
-/// Why an image could not be read: because nobody wants it any more, because the file is damaged,
-/// or because its bytes are none.
-fn unread(file: &OpenSnapshot, kind: Kind, cause: BadImage, pace: &Throttle) -> Rejection {
+/// Why an image could not be read: the engine is ending, the file is damaged, or its bytes are no
+/// image.
+fn unreadable(file: &OpenSnapshot, kind: Kind, cause: BadImage, pace: &Throttle) -> Rejection {
     match (pace.ended(), file.damage()) {
         (Err(ended), _) => ended.into(),
         (Ok(()), Some(damage)) => damage.clone().into(),

@@ -1,7 +1,8 @@
-//! The sequencer: gives every command its place, and makes it durable before anyone acts on it.
+//! The sequencer: gives every command its sequence number and time, and makes it durable before it
+//! is applied.
 //!
-//! Group commit: whatever has come in while the last block was being made durable becomes the next
-//! one, so an idle venue answers at once and a busy one fills larger blocks.
+//! Group commit: what arrives while the last block is made durable becomes the next block, so an
+//! idle venue answers at once and a busy one fills larger blocks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,44 +21,43 @@ use crate::journal::block::{Block, BlockBuilder, Head, Refill};
 use crate::journal::{Durable, Journal, JournalError, record};
 
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
-/// happens. No order can use the delay: the exchange judges by the stamp.
+/// happens. No order can exploit the delay: the exchange decides by the stamp.
 const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often a start looks whether the matcher has caught up.
+/// How often a start checks whether the matcher has caught up.
 const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 
-/// A durable block on its way to the matcher, with the reply slots of its records in order; a
-/// record that nobody waits for has none, nor has one whose answer goes where that of the record
-/// before it goes.
+/// A durable block on its way to the matcher, with the reply slots of its records in order. A
+/// record has no slot if nobody waits for it, or if the slot of an earlier record covers it.
 #[derive(Debug)]
 pub struct Sequenced {
     /// The block.
     pub block: Durable<Block>,
-    /// Reply slots, one a record; empty when nobody waits for any of them.
+    /// Reply slots, one per record; empty when nobody waits for any of them.
     pub replies: Vec<Option<ReplySlot>>,
 }
 
-/// The way to a sequencer. Whoever puts something in counts what waits: a bounded queue would keep
-/// what comes in just before the sequencer's end, and whoever waits for that.
+/// The intake queue. Unbounded, and senders check its length: a bounded queue would keep commands
+/// that arrive just before the sequencer ends, and their callers would wait forever.
 pub fn intake() -> (Sender<Intake>, Receiver<Intake>) {
     unbounded()
 }
 
 /// The sequencer's state.
 pub struct Sequencer<J> {
-    /// The journal; nobody else writes to it.
+    /// The journal; the sequencer is its only writer.
     pub journal: J,
-    /// Commands come from here.
+    /// Source of commands.
     pub intake: Receiver<Intake>,
-    /// Durable blocks go here.
+    /// Destination of durable blocks.
     pub blocks: Sender<Sequenced>,
-    /// What is due.
-    pub due: Arc<MatcherStatus>,
-    /// Why to stop.
+    /// Says what is due, and the results so far.
+    pub status: Arc<MatcherStatus>,
+    /// Halts the engine.
     pub halt: Arc<Halt>,
-    /// Where to tell of the work.
+    /// Counts the work.
     pub meter: Arc<Meter>,
-    /// Which time records get.
+    /// Stamps records.
     pub clock: Arc<Clock>,
     /// The last clock command journaled.
     last_clock: Sequence,
@@ -67,18 +67,18 @@ pub struct Sequencer<J> {
     stopping: bool,
 }
 
-/// What waits for its block.
+/// Work waiting for its block.
 enum Waiting {
-    /// Something that is due, for which nobody waits.
+    /// The clock command, for something due; nobody waits for it.
     Clock,
-    /// A command that a record can hold, and whoever waits for it.
+    /// A command that fits a record, and its reply slot.
     One(KeyedCommand, ReplySlot),
-    /// Commands that came together and are not all taken out yet.
+    /// A batch of which some commands are not taken out yet.
     Several(CommandBatch),
 }
 
 impl Waiting {
-    /// Refuses whoever waits.
+    /// Refuses its callers.
     fn refuse(self, refusal: Refusal) {
         let slot = match self {
             Waiting::Clock => None,
@@ -89,13 +89,13 @@ impl Waiting {
     }
 }
 
-/// Why commands that came together are taken out no further.
+/// Why a run of a batch's commands ended.
 enum RunEnd {
-    /// There are no more.
+    /// The batch is finished.
     Done,
-    /// The block is full; what did not fit was put back.
+    /// The block is full; the command that did not fit was put back.
     Full,
-    /// The last one taken out is larger than a record can be.
+    /// The command taken last is larger than a record can be.
     Misfit,
 }
 
@@ -108,14 +108,14 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// A block after `head`, with room for about so many records.
+    /// A block after `head`, with capacity for about `records`.
     fn after(head: &Head, time: TimeMs, records: usize) -> OpenBlock {
         let builder = BlockBuilder::expecting(head, records);
         OpenBlock { builder, replies: Vec::with_capacity(records), last: head.sequence, time }
     }
 
-    /// Takes in what waits; gives back what no longer fits.
-    fn take_in(&mut self, waiting: Waiting, told: &SequencerMeter) -> Option<Waiting> {
+    /// Adds waiting work; returns what no longer fits.
+    fn add(&mut self, waiting: Waiting, meter: &SequencerMeter) -> Option<Waiting> {
         match waiting {
             Waiting::Clock => {
                 let full = self.stamp(Command::AdvanceClock.into(), None);
@@ -125,11 +125,11 @@ impl OpenBlock {
                 let (asked, reply) = self.stamp(asked, Some(reply))?;
                 reply.map(|reply| Waiting::One(asked, reply))
             }
-            Waiting::Several(several) => self.take_in_several(several, told).map(Waiting::Several),
+            Waiting::Several(several) => self.add_batch(several, meter).map(Waiting::Several),
         }
     }
 
-    /// Stamps a command as the next record; gives it back when the block is full.
+    /// Stamps a command as the next record; returns it if the block is full.
     #[inline]
     fn stamp(
         &mut self,
@@ -150,17 +150,17 @@ impl OpenBlock {
         }
     }
 
-    /// The same with commands that came together: those in a row have one slot.
-    fn take_in_several(
+    /// Adds a batch's commands; each run of consecutive ones shares one slot.
+    fn add_batch(
         &mut self,
         mut several: CommandBatch,
-        told: &SequencerMeter,
+        meter: &SequencerMeter,
     ) -> Option<CommandBatch> {
         loop {
-            let (place, record) = (several.place(), self.replies.len());
+            let (position, record) = (several.position(), self.replies.len());
             let end = self.stamp_run(&mut several);
-            let run = place..place.saturating_add(self.replies.len().saturating_sub(record));
-            told.intake_wait.count_times_since(several.since, run.len());
+            let run = position..position.saturating_add(self.replies.len().saturating_sub(record));
+            meter.intake_wait.count_times_since(several.since, run.len());
             if let Some(first) = self.replies.get_mut(record) {
                 *first = Some(several.slot(run.clone()));
             }
@@ -168,14 +168,14 @@ impl OpenBlock {
                 RunEnd::Done => return None,
                 RunEnd::Full => return Some(several),
                 RunEnd::Misfit => {
-                    let slot = several.slot(run.end..several.place());
+                    let slot = several.slot(run.end..several.position());
                     refuse([slot], Refusal::TooLarge);
                 }
             }
         }
     }
 
-    /// Stamps one after the other as long as it can.
+    /// Stamps commands until one does not fit.
     fn stamp_run(&mut self, several: &mut CommandBatch) -> RunEnd {
         while let Some(asked) = several.take() {
             if record::admit(&asked).is_err() {
@@ -191,12 +191,12 @@ impl OpenBlock {
 }
 
 impl<J: Journal> Sequencer<J> {
-    /// A sequencer that goes on where the journal ends.
+    /// A sequencer that continues where the journal ends.
     pub fn new(
         journal: J,
         intake: Receiver<Intake>,
         blocks: Sender<Sequenced>,
-        due: Arc<MatcherStatus>,
+        status: Arc<MatcherStatus>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
         clock: Arc<Clock>,
@@ -205,7 +205,7 @@ impl<J: Journal> Sequencer<J> {
             journal,
             intake,
             blocks,
-            due,
+            status,
             halt,
             meter,
             clock,
@@ -215,17 +215,17 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
-    /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
-    /// had just come in, and waits until it is applied: before that nobody can say what is due.
+    /// Sends the matcher every journaled block that it has not folded, as if just committed, and
+    /// waits until all are folded: before that it is unknown what is due.
     ///
     /// # Errors
     /// The journal's own, naming the damage; or the matcher has halted.
     pub fn replay(&mut self) -> Result<(), StartError> {
-        for block in self.journal.read(self.due.folded().next()) {
+        for block in self.journal.read(self.status.folded().next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
             self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
         }
-        while self.due.folded() < self.journal.head().sequence {
+        while self.status.folded() < self.journal.head().sequence {
             if let Some(reason) = self.halt.reason() {
                 return Err(StartError::Halted(reason));
             }
@@ -239,11 +239,11 @@ impl<J: Journal> Sequencer<J> {
         StartError::Halted(self.halt.reason().unwrap_or(died))
     }
 
-    /// Takes commands until told to stop, or until the journal fails. Hands the journal back, so
-    /// that it stays open for those who still read it.
+    /// Takes commands until stopped, or until the engine halts. Returns the journal, so that it
+    /// stays open for its readers.
     pub fn run(mut self) -> J {
         let mut carried = None;
-        while let Some(first) = carried.take().or_else(|| self.wait()) {
+        while let Some(first) = carried.take().or_else(|| self.next_work()) {
             match self.commit(first) {
                 Ok(left) => carried = left,
                 Err(reason) => {
@@ -258,11 +258,11 @@ impl<J: Journal> Sequencer<J> {
         self.journal
     }
 
-    /// Waits for the first record of the next block: a command, or something due. `None` when
-    /// there will be no more, or the engine has halted: blocks on their way are nobody's then.
-    fn wait(&mut self) -> Option<Waiting> {
+    /// Waits for the first record of the next block: a command, or something due. `None` when the
+    /// engine is stopping or has halted: a block committed after a halt would be applied by nobody.
+    fn next_work(&mut self) -> Option<Waiting> {
         while !self.stopping && self.halt.reason().is_none() {
-            if self.due.wants_clock(self.clock.now(), self.last_clock) {
+            if self.status.wants_clock(self.clock.now(), self.last_clock) {
                 return Some(Waiting::Clock);
             }
             match self.intake.recv_timeout(DUE_CHECK_EVERY) {
@@ -278,8 +278,8 @@ impl<J: Journal> Sequencer<J> {
         None
     }
 
-    /// Another command, if one is waiting now.
-    fn take(&mut self) -> Option<Waiting> {
+    /// Another command, if one is queued now.
+    fn poll_work(&mut self) -> Option<Waiting> {
         while !self.stopping {
             let intake = self.intake.try_recv().ok()?;
             if let Some(waiting) = self.admit(intake) {
@@ -289,7 +289,7 @@ impl<J: Journal> Sequencer<J> {
         None
     }
 
-    /// What came in; a command that no record can hold is refused at once.
+    /// The work that an intake element brings; a command too large for a record is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
         match intake {
             Intake::Command(Pending { asked, reply, since }) => {
@@ -308,7 +308,7 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
-    /// Fills a block, makes it durable and hands it on; gives back what no longer fitted.
+    /// Fills a block, makes it durable and passes it on; returns what no longer fit.
     fn commit(&mut self, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
         if let Some(reason) = self.halt.reason() {
             first.refuse(Refusal::JournalUnavailable(reason));
@@ -316,16 +316,16 @@ impl<J: Journal> Sequencer<J> {
         }
         let time = self.clock.stamp();
         let left = self.commit_at(time, first);
-        // Whoever asks for a moment finds the journal's head beyond it by now.
+        // By now the journal's head includes the block, which queries about the past rely on.
         self.clock.wrote();
         left
     }
 
     fn commit_at(&mut self, time: TimeMs, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
         let mut open = OpenBlock::after(self.journal.head(), time, self.last_records);
-        // What is due comes before what is asked (semantics 3).
+        // Due work comes before commands (semantics 3).
         let asked = !matches!(first, Waiting::Clock);
-        if asked && self.due.wants_clock(open.time, self.last_clock) {
+        if asked && self.status.wants_clock(open.time, self.last_clock) {
             open.stamp(Command::AdvanceClock.into(), None);
             self.last_clock = open.last;
         }
@@ -334,7 +334,7 @@ impl<J: Journal> Sequencer<J> {
         }
         let left = self.fill(&mut open, first);
         if open.replies.is_empty() {
-            // All that came was refused.
+            // All commands were refused.
             return Ok(left);
         }
         self.last_records = open.replies.len();
@@ -349,15 +349,15 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
-    /// Adds what is waiting now; gives back what no longer fits.
+    /// Adds what is queued now; returns what no longer fits.
     fn fill(&mut self, open: &mut OpenBlock, first: Waiting) -> Option<Waiting> {
         let mut next = Some(first);
         while let Some(waiting) = next {
-            let left = open.take_in(waiting, &self.meter.sequencer);
+            let left = open.add(waiting, &self.meter.sequencer);
             if left.is_some() {
                 return left;
             }
-            next = self.take();
+            next = self.poll_work();
         }
         None
     }
@@ -365,7 +365,7 @@ impl<J: Journal> Sequencer<J> {
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
         let OpenBlock { builder, replies, last, .. } = open;
         let began = Instant::now();
-        let appended = match builder.build(self.due.results()) {
+        let appended = match builder.build(self.status.results()) {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
                 _ => (HaltReason::JournalFailed, error.to_string()),
@@ -374,10 +374,10 @@ impl<J: Journal> Sequencer<J> {
         };
         match appended {
             Ok(block) => {
-                let told = &self.meter.sequencer;
-                told.append.count_since(began);
-                told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
-                told.post_journal_head(last);
+                let meter = &self.meter.sequencer;
+                meter.append.count_since(began);
+                meter.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
+                meter.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
                     let died = HaltReason::ThreadDied("matcher");
                     let reason = self.halt.reason().unwrap_or(died);
@@ -390,8 +390,8 @@ impl<J: Journal> Sequencer<J> {
             }
             Err((reason, error)) => {
                 tracing::error!(error, records = replies.len(), "a block was not made durable");
-                // Halted before anyone is told, so that whoever is told and tries again is
-                // refused for the same reason.
+                // Halt before anyone is answered, so that a caller that retries is refused for the
+                // same reason.
                 self.halt.halt(reason);
                 let refusal = match reason {
                     HaltReason::JournalUnknown => Refusal::OutcomeUnknown(reason),
@@ -415,7 +415,7 @@ impl<J: Journal> Sequencer<J> {
     }
 }
 
-/// Refuses everyone in `waiting`.
+/// Refuses every slot.
 pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
     for reply in waiting {
         reply.send(CommandOutcome::Refused(refusal));
@@ -438,11 +438,11 @@ mod tests {
 
     /// More than a block holds.
     const COUNT: usize = 1_000;
-    /// The place of one that no record can hold.
+    /// The position of a command that no record can hold.
     const MISFIT: usize = 5;
 
-    fn order(place: usize) -> KeyedCommand {
-        let quantity = Lots::new(u64::from(place != MISFIT));
+    fn order(position: usize) -> KeyedCommand {
+        let quantity = Lots::new(u64::from(position != MISFIT));
         let order = PlaceOrder {
             user: UserNo(1),
             market: MarketNo(0),
@@ -465,45 +465,45 @@ mod tests {
 
     #[test]
     fn commands_in_a_row_have_one_slot_and_go_on_in_the_next_block() {
-        let mut gathering = BatchReplies::new(Arc::default());
-        let (gathered, first) = gathering.places(COUNT);
-        let room = IntakeQuota::default().take(COUNT, 0);
-        let several = CommandBatch::new((0..COUNT).map(order).collect(), gathered, first, room);
-        let (told, mut left) = (SequencerMeter::default(), Some(Waiting::Several(several)));
+        let mut batch = BatchReplies::new(Arc::default());
+        let (sink, first) = batch.reserve(COUNT);
+        let reservation = IntakeQuota::default().take(COUNT, 0);
+        let several = CommandBatch::new((0..COUNT).map(order).collect(), sink, first, reservation);
+        let (meter, mut left) = (SequencerMeter::default(), Some(Waiting::Several(several)));
         let (mut blocks, mut slots) = (Vec::new(), Vec::new());
         while let Some(waiting) = left {
             let mut open = OpenBlock::after(&Head::START, TimeMs::default(), 0);
-            left = open.take_in(waiting, &told);
+            left = open.add(waiting, &meter);
             blocks.push(open.replies.len());
             slots.push(open.replies.iter().filter(|reply| reply.is_some()).count());
             for slot in open.replies.into_iter().flatten() {
                 slot.send(CommandOutcome::Refused(Refusal::Stopping));
             }
         }
-        // The one that was refused parts the first block's.
+        // The refused command splits the first block's run.
         assert_eq!((blocks.len(), slots), (2, vec![2, 1]));
         assert_eq!(blocks.iter().sum::<usize>(), COUNT - 1);
-        assert_eq!(told.intake_wait.read().count(), (COUNT - 1) as u64);
+        assert_eq!(meter.intake_wait.read().count(), (COUNT - 1) as u64);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let answers = runtime.block_on(gathering.came());
-        for (place, answer) in answers.each().enumerate() {
-            let refused = if place == MISFIT { Refusal::TooLarge } else { Refusal::Stopping };
-            assert_eq!(answer.unwrap_err(), refused, "{place}");
+        let answers = runtime.block_on(batch.came());
+        for (position, answer) in answers.each().enumerate() {
+            let refused = if position == MISFIT { Refusal::TooLarge } else { Refusal::Stopping };
+            assert_eq!(answer.unwrap_err(), refused, "{position}");
         }
     }
 
     #[test]
     fn all_that_are_left_are_refused_together() {
-        let mut gathering = BatchReplies::new(Arc::default());
-        let (gathered, first) = gathering.places(3);
-        let room = IntakeQuota::default().take(3, 0);
-        let mut several = CommandBatch::new((0..3).map(order).collect(), gathered, first, room);
+        let mut batch = BatchReplies::new(Arc::default());
+        let (sink, first) = batch.reserve(3);
+        let reservation = IntakeQuota::default().take(3, 0);
+        let mut several = CommandBatch::new((0..3).map(order).collect(), sink, first, reservation);
         let taken = several.take().unwrap();
         several.put_back(taken);
-        assert_eq!(several.place(), 0);
+        assert_eq!(several.position(), 0);
         Waiting::Several(several).refuse(Refusal::Stopping);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let answers = runtime.block_on(gathering.came());
+        let answers = runtime.block_on(batch.came());
         assert_eq!(
             answers.each().map(Result::unwrap_err).collect::<Vec<_>>(),
             [Refusal::Stopping; 3]
@@ -514,9 +514,9 @@ mod tests {
     fn whoever_comes_after_the_end_was_asked_for_is_let_go() {
         let (intake, commands) = intake();
         let blocks = crossbeam_channel::bounded(4).0;
-        let (due, halt, meter) = Default::default();
+        let (status, halt, meter) = Default::default();
         let journal = crate::journal::memory::MemoryJournal::new();
-        let sequencer = Sequencer::new(journal, commands, blocks, due, halt, meter, clock());
+        let sequencer = Sequencer::new(journal, commands, blocks, status, halt, meter, clock());
         intake.send(Intake::Stop).unwrap();
         let (reply, mut answer) = ReplySlot::new(None);
         let asked = Pending { asked: order(0), reply, since: Instant::now() };
@@ -525,18 +525,18 @@ mod tests {
         assert_eq!(answer.try_recv().unwrap_err(), TryRecvError::Closed);
     }
 
-    /// A block that is durable when the engine halts is applied by nobody: its callers must not
-    /// wait for ever.
+    /// A durable block is applied by nobody once the engine has halted: its callers must not wait
+    /// forever.
     #[test]
     fn whoever_waits_when_the_engine_halts_is_let_go() {
         const LONG: Duration = Duration::from_secs(20);
         let (intake, commands) = intake();
         let (blocks, durable) = crossbeam_channel::bounded(4);
         let halt = Arc::new(Halt::default());
-        let (due, meter) = Default::default();
+        let (status, meter) = Default::default();
         let journal = crate::journal::memory::MemoryJournal::new();
         let sequencer =
-            Sequencer::new(journal, commands, blocks, due, Arc::clone(&halt), meter, clock());
+            Sequencer::new(journal, commands, blocks, status, Arc::clone(&halt), meter, clock());
         let ends = std::thread::spawn(move || drop(sequencer.run()));
         let (reply, mut answer) = ReplySlot::new(None);
         let began = Instant::now();
@@ -545,7 +545,7 @@ mod tests {
         while durable.is_empty() && began.elapsed() < LONG {
             std::thread::yield_now();
         }
-        // The matcher ends with the block in its queue, and nobody may ask for anything more.
+        // The matcher ends with the block in its queue, and no more commands come.
         halt.halt(HaltReason::ThreadDied("matcher"));
         drop(durable);
         while !ends.is_finished() && began.elapsed() < LONG {

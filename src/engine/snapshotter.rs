@@ -1,15 +1,14 @@
-//! The snapshotter: a replay behind the running venue that stops now and then to be kept.
+//! The snapshotter: replays the journal behind the running venue and writes the state now and then.
 //!
-//! It goes from the last snapshot that can be vouched for through the journal's own blocks, up to
-//! a record whose results the matcher has posted, and must come to the same results. Only then is
-//! what it came to written. The matcher and the sequencer never wait for it, and whatever goes
-//! wrong here is said and counted, and the venue goes on.
+//! It continues from the last valid snapshot through the journal's blocks, up to a record whose
+//! results the matcher has posted, and must get the same results; only then is the state written.
+//! The matcher and the sequencer never wait for it. A failure is logged and counted, and the venue
+//! goes on.
 //!
-//! A venue at its peak has no core to spare for going through everything twice: then a snapshot is
-//! put off until it is quieter, or until so much has come that a start would take too long. One
-//! that stays busy has them taken all the same, one after the other; and where more comes than this
-//! goes through while it rests as long as it works, it rests no more, or a start would have more to
-//! replay with each.
+//! A busy venue has no core to spare for a second replay, so a snapshot is deferred until it is
+//! quieter, but only until a start would take too long. Under lasting load snapshots are taken one
+//! after the other; and if records still arrive faster than a throttled replay applies them,
+//! throttling ends, or each start would have more to replay than the one before.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -33,23 +32,23 @@ use crate::journal::replay::{ReplayFault, Stop};
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::snapshot::{Kind, Point, SnapshotUnwritten};
 
-/// How often it looks how far the matcher has come.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Records between two looks that are many: over 20,000 a second.
+/// How often it polls the matcher's progress.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// More records than this between two polls mean a busy venue: over 20,000 a second.
 const BUSY_RECORDS: u64 = 2_000;
-/// How many times the usual number of records may lie between two snapshots of a busy venue, before
-/// the next is begun: what comes while it is taken is replayed at a start too.
-const PUT_OFF_TIMES_MAX: u64 = 2;
-/// The same from which it goes on without rests.
-const HURRY_TIMES: u64 = 3;
-/// How often it looks whether the running read model has come as far as the matcher was: it is
-/// behind by a block, unless it has halted.
-const FOLDED_LOOKS_MAX: u32 = 100;
+/// How many times the usual distance a busy venue may defer a snapshot: records that arrive while
+/// it is taken are replayed at a start too.
+const DEFER_TIMES_MAX: u64 = 2;
+/// The distance, as the same multiple, from which it works unthrottled.
+const UNTHROTTLED_TIMES: u64 = 3;
+/// How often it polls whether the live read model has folded the snapshot's record: the read model
+/// lags by a block, unless the engine has halted.
+const FOLDED_POLLS_MAX: u32 = 100;
 
 /// Why a snapshot was not taken. The codes are stable.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotFailure {
-    /// The records come to other results here than in the running venue.
+    /// The replay gives other results than the running venue.
     #[error(
         "SNAPSHOT_RESULTS: the records up to {through} came to {here} in a replay of the journal, \
          and to {live} in the running venue"
@@ -57,36 +56,36 @@ pub enum SnapshotFailure {
     ResultsDiffer {
         /// The last of the records.
         through: Sequence,
-        /// What the replay came to.
+        /// The replay's hash.
         here: ResultsHash,
         /// What the matcher posted.
         live: ResultsHash,
     },
-    /// The matcher spoke of a record where no block of the journal ends.
+    /// The matcher posted a record at which no block of the journal ends.
     #[error("SNAPSHOT_NO_BLOCK: no block of the journal ends with record {0}")]
     NoBlock(Sequence),
-    /// A block contradicts the results that were recorded, or the exchange itself.
+    /// A block contradicts the recorded results, or breaks the exchange.
     #[error(transparent)]
     Replay(#[from] ReplayFault),
-    /// The replayed state contradicts itself.
+    /// The replayed state breaks an invariant.
     #[error("SNAPSHOT_BROKEN: {0}")]
     Broken(#[from] Broken),
-    /// The replayed read model was contradicted by effects.
+    /// Effects contradicted the replayed read model.
     #[error("SNAPSHOT_VIEWS: {0} effects contradicted the read model")]
     Views(u64),
     /// The journal could not be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The running venue's read model has not come as far.
+    /// The live read model has not folded that record.
     #[error("SNAPSHOT_BEHIND: record {0} is not folded in the running venue")]
     Behind(Sequence),
-    /// The pages of history cannot be vouched for.
+    /// The pages of history cannot be attested.
     #[error(transparent)]
     History(#[from] NotVouched),
     /// The files could not be written.
     #[error(transparent)]
     Unwritten(#[from] SnapshotUnwritten),
-    /// The code of the snapshotter failed.
+    /// The snapshotter's code panicked.
     #[error("SNAPSHOT_PANICKED: the snapshotter panicked")]
     Panicked,
     /// The engine is ending; no failure.
@@ -94,7 +93,7 @@ pub enum SnapshotFailure {
     Ended(#[from] Ended),
 }
 
-/// What the snapshotter has done since the start, for everyone to see.
+/// The snapshotter's work since the start, published to other threads.
 #[derive(Debug, Default)]
 pub struct SnapshotBoard {
     sequence: AtomicU64,
@@ -107,7 +106,8 @@ pub struct SnapshotBoard {
 /// A reading of the [`SnapshotBoard`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotStatus {
-    /// The last record of the newest snapshot, taken or started from; zero if there is none.
+    /// The last record of the newest snapshot, taken or restored at the start; zero if there is
+    /// none.
     pub sequence: Sequence,
     /// How long the last one took, in milliseconds.
     pub duration_ms: u64,
@@ -115,17 +115,17 @@ pub struct SnapshotStatus {
     pub bytes: u64,
     /// How many were taken since the start.
     pub taken: u64,
-    /// How many could not be, or came to other results than the venue did.
+    /// How many attempts failed, including those with results other than the venue's.
     pub failures: u64,
 }
 
 impl SnapshotBoard {
-    /// A board that knows of a snapshot that was started from.
+    /// For a start from this snapshot.
     pub fn started_from(sequence: Sequence) -> SnapshotBoard {
         SnapshotBoard { sequence: AtomicU64::new(sequence.get()), ..SnapshotBoard::default() }
     }
 
-    /// What it shows now.
+    /// The status now.
     pub fn read(&self) -> SnapshotStatus {
         let read = |value: &AtomicU64| value.load(Ordering::Acquire);
         SnapshotStatus {
@@ -150,43 +150,43 @@ impl SnapshotBoard {
     }
 }
 
-/// The snapshotter's state. Between two snapshots it holds nothing else.
+/// The snapshotter's state. Between two snapshots it holds no exchange or read model.
 #[derive(Debug)]
 pub struct Snapshotter {
     /// Where snapshots are kept.
     pub folder: SnapshotFolder,
     /// Records between two snapshots, at least.
     pub every: NonZeroU64,
-    /// Where the pages of the running venue's read model are.
+    /// Where the pages of the live read model are.
     pub history: HistoryStore,
     /// The journal.
     pub journal: JournalReader,
-    /// Where the matcher posts what its records came to.
+    /// Where the matcher posts its results.
     pub due: Arc<MatcherStatus>,
-    /// Where to say what was done.
+    /// Where to publish the status.
     pub board: Arc<SnapshotBoard>,
-    /// How fast to work, and when to end.
+    /// Limits the work, and says when to end.
     pub pace: Throttle,
-    /// The last record of the last snapshot, taken or tried.
+    /// The last record of the last snapshot, taken or attempted.
     pub last: Sequence,
     /// Whether that attempt failed.
     pub failed: bool,
 }
 
 impl Snapshotter {
-    /// Takes snapshots until told to end.
+    /// Takes snapshots until the throttle's channel is dropped.
     pub fn run(mut self) {
         let mut seen = self.due.results().through;
         loop {
             let live = self.due.results();
             let since = |before: Sequence| live.through.get().saturating_sub(before.get());
             if is_time(self.every, since(self.last), since(seen)) {
-                self.hurry_after(self.last);
+                self.unthrottle_if_behind(self.last);
                 self.last = live.through;
                 self.attempt(live);
             }
             seen = live.through;
-            if self.pace.wait(LOOK_EVERY).is_err() {
+            if self.pace.wait(POLL_EVERY).is_err() {
                 return;
             }
         }
@@ -216,11 +216,11 @@ impl Snapshotter {
         }
     }
 
-    /// Rests no more where so much came after a snapshot that a start from it would take too long;
-    /// but where the last attempt failed, haste may help nobody.
-    fn hurry_after(&mut self, snapshot: Sequence) {
+    /// Works unthrottled if so many records followed a snapshot that a start from it would take too
+    /// long; not after a failed attempt, where speed may not help.
+    fn unthrottle_if_behind(&mut self, snapshot: Sequence) {
         let since = self.due.results().through.get().saturating_sub(snapshot.get());
-        self.pace.set_unthrottled(!self.failed && hurries(self.every, since));
+        self.pace.set_unthrottled(!self.failed && is_behind(self.every, since));
     }
 
     fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {
@@ -246,17 +246,17 @@ impl Snapshotter {
         Ok(state_bytes.saturating_add(views_bytes))
     }
 
-    /// Has the pages on disk that the read model leads to: the running venue's has put them there.
+    /// Makes the pages durable that the read model refers to; the live read model has put them.
     fn vouch(&mut self, point: &Point) -> Result<(), SnapshotFailure> {
-        let mut looks = FOLDED_LOOKS_MAX;
+        let mut polls = FOLDED_POLLS_MAX;
         while self.history.through() < point.sequence {
-            self.pace.wait(LOOK_EVERY)?;
-            looks = looks.checked_sub(1).ok_or(SnapshotFailure::Behind(point.sequence))?;
+            self.pace.wait(POLL_EVERY)?;
+            polls = polls.checked_sub(1).ok_or(SnapshotFailure::Behind(point.sequence))?;
         }
         Ok(self.history.vouch(point)?)
     }
 
-    /// Applies and folds the journal's blocks up to where the matcher was, and compares.
+    /// Applies and folds the journal's blocks up to the matcher's record, and compares the results.
     fn advance(
         &mut self,
         mut base: Restored,
@@ -275,7 +275,7 @@ impl Snapshotter {
             for applied in AppliedBlock::new(effects, records).records() {
                 base.read_model.fold(&applied);
             }
-            self.hurry_after(from);
+            self.unthrottle_if_behind(from);
             self.pace.pause_if_due()?;
             if block.last() >= through {
                 break block.head();
@@ -295,7 +295,7 @@ impl Snapshotter {
         }
     }
 
-    /// Writes one file. If it was given up because the engine is ending, that is no failure.
+    /// Writes one file. Giving up because the engine is ending is no failure.
     fn write(
         &mut self,
         kind: Kind,
@@ -309,17 +309,16 @@ impl Snapshotter {
     }
 }
 
-/// Whether a snapshot is to be taken, when so many records came since the last one, and so many
-/// since the last look.
-const fn is_time(every: NonZeroU64, since: u64, lately: u64) -> bool {
+/// Whether to take a snapshot, given the records since the last one and since the last poll.
+const fn is_time(every: NonZeroU64, since: u64, since_poll: u64) -> bool {
     let every = every.get();
-    let quiet = lately <= BUSY_RECORDS;
-    since >= every && (quiet || since >= every.saturating_mul(PUT_OFF_TIMES_MAX))
+    let quiet = since_poll <= BUSY_RECORDS;
+    since >= every && (quiet || since >= every.saturating_mul(DEFER_TIMES_MAX))
 }
 
-/// Whether a start from a snapshot after which so many records came would take too long.
-const fn hurries(every: NonZeroU64, since: u64) -> bool {
-    since >= every.get().saturating_mul(HURRY_TIMES)
+/// Whether a start would take too long from a snapshot after which so many records came.
+const fn is_behind(every: NonZeroU64, since: u64) -> bool {
+    since >= every.get().saturating_mul(UNTHROTTLED_TIMES)
 }
 
 #[cfg(test)]
@@ -329,7 +328,7 @@ mod tests {
     #[test]
     fn a_busy_venue_puts_its_snapshots_off_and_not_for_ever() {
         let every = NonZeroU64::new(10_000).unwrap();
-        for (since, lately, taken) in [
+        for (since, since_poll, taken) in [
             (9_999, 0, false),
             (10_000, 0, true),
             (10_000, BUSY_RECORDS, true),
@@ -338,15 +337,16 @@ mod tests {
             (20_000, 50_000, true),
             (u64::MAX, 50_000, true),
         ] {
-            assert_eq!(is_time(every, since, lately), taken, "{since} {lately}");
+            assert_eq!(is_time(every, since, since_poll), taken, "{since} {since_poll}");
         }
     }
 
-    /// One that is put off as long as it may be still rests, with half as much to come meanwhile.
+    /// At the latest time to which a snapshot is deferred it is still throttled, with half as many
+    /// records to spare.
     #[test]
     fn a_snapshotter_that_falls_behind_hurries() {
         let every = NonZeroU64::new(10_000).unwrap();
-        let hurry = [20_000, 29_999, 30_000, u64::MAX].map(|since| hurries(every, since));
-        assert_eq!(hurry, [false, false, true, true]);
+        let behind = [20_000, 29_999, 30_000, u64::MAX].map(|since| is_behind(every, since));
+        assert_eq!(behind, [false, false, true, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! Starting and stopping: the engine's threads are made and ended here.
+//! Starting and stopping: creates the engine's threads and ends them.
 
 use std::convert::Infallible;
 use std::num::NonZeroU64;
@@ -36,11 +36,11 @@ use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Journal, JournalError};
 use crate::projection::history::History;
 
-/// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
-/// hide a slow station.
+/// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
+/// only hide a slow stage.
 const BLOCKS_MAX: usize = 4;
 
-// Those waiting, and the one being applied: what a block may be ahead of the results it records.
+// A block may be ahead of the results it records by the queued blocks and the one being applied.
 const _: () = assert!(BLOCKS_MAX < RESULTS_LAG_BLOCKS_MAX);
 
 /// Why an engine did not start.
@@ -52,12 +52,12 @@ pub enum StartError {
     /// The engine halted while replaying.
     #[error("the journal cannot be replayed: {0}")]
     Halted(HaltReason),
-    /// The system gave no thread.
+    /// The system could not start a thread.
     #[error("no thread could be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// What an engine keeps beside its journal.
+/// What an engine stores beside its journal.
 #[derive(Debug)]
 pub struct Storage {
     /// The pages of its read model.
@@ -69,7 +69,7 @@ pub struct Storage {
 /// Where snapshots are, and how often to take one.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
-    /// The folder. What is in it is used, if it can be vouched for.
+    /// The folder. Valid snapshots in it are used at the start.
     pub folder: SnapshotFolder,
     /// Records between two snapshots; `None` to take none.
     pub every: Option<NonZeroU64>,
@@ -86,7 +86,7 @@ pub struct Running {
     archiving: Option<Archiving>,
 }
 
-/// What the sequencer leaves: its journal, which others may still read.
+/// What the sequencer's thread returns: the journal, which others may still read.
 struct Left {
     _journal: Option<Box<dyn Journal>>,
 }
@@ -95,27 +95,27 @@ struct Left {
 #[derive(Debug)]
 struct Archiving {
     board: Arc<ArchiveBoard>,
-    /// Dropped to say that the journal has ended.
-    going_on: Sender<()>,
+    /// Dropped to signal that the journal has ended.
+    alive: Sender<()>,
     archiver: JoinHandle<()>,
 }
 
-/// What an engine was like when it ended.
+/// The engine's final state.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopped {
     /// The last record that readers saw.
     pub sequence: Sequence,
-    /// The state's digest as of that record; `None` if the matcher did not end in good order.
+    /// The state's digest as of that record; `None` if the matcher did not end in an orderly way.
     pub digest: Option<StateDigest>,
-    /// What all records up to it came to; `None` as above.
+    /// The results hash of all records up to it; `None` as above.
     pub results: Option<ResultsHash>,
-    /// Why it ended, if not because it was told to.
+    /// Why it halted, if it did.
     pub halted: Option<HaltReason>,
-    /// How far the archive came, if there is one.
+    /// The archive's progress, if there is one.
     pub archive: Option<ArchiveStatus>,
 }
 
-/// As [`start_with`], with nothing but memory beside the journal.
+/// As [`start_with`], with history in memory and no snapshots.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
@@ -123,60 +123,64 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
     start_with(journal, None)
 }
 
-/// Restores the newest snapshot that can be vouched for, replays the rest of the journal through
-/// the matcher and starts to take commands. Returns once every record of the journal is applied
-/// and folded.
+/// Restores the newest valid snapshot, replays the rest of the journal through the matcher and
+/// starts to take commands. Returns once every record of the journal is applied and folded.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start_with<J: Journal + 'static>(
     journal: J,
-    beside: Option<Storage>,
+    storage: Option<Storage>,
 ) -> Result<Running, StartError> {
-    start_metered(journal, beside, Arc::default())
+    start_metered(journal, storage, Arc::default())
 }
 
-/// As [`start_with`], telling `meter` of the work from the first moment on.
+/// As [`start_with`], with metrics from the first moment on.
 ///
-/// A start that goes from a snapshot and meets something that cannot be tells of the snapshot or of
-/// the journal. So it is tried again from the first record, and if that goes well the snapshot is
-/// set aside.
+/// If a start from a snapshot halts, the fault may be the snapshot's or the journal's. So the whole
+/// journal is replayed from the first record, and if that succeeds the snapshot is set aside.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start_metered<J: Journal + 'static>(
     journal: J,
-    beside: Option<Storage>,
+    storage: Option<Storage>,
     meter: Arc<Meter>,
 ) -> Result<Running, StartError> {
     meter.sequencer.post_replay_head(journal.head().sequence);
     let reader = journal.reader();
-    let restored = restored(beside.as_ref(), &reader);
-    let (history, snapshots) = match beside {
+    let restored = restore_newest(storage.as_ref(), &reader);
+    let (history, snapshots) = match storage {
         Some(Storage { history, snapshots }) => (Some(history), snapshots),
         None => (None, None),
     };
     let mut from = restored.sequence();
-    let states = snapshots.as_ref().map(|snapshots| &snapshots.folder);
-    let started = match replayed(journal, restored, history.as_ref(), states, Arc::clone(&meter)) {
+    let snapshot_folder = snapshots.as_ref().map(|snapshots| &snapshots.folder);
+    let outcome = match replay_from(
+        journal,
+        restored,
+        history.as_ref(),
+        snapshot_folder,
+        Arc::clone(&meter),
+    ) {
         Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
             if from != Sequence::ZERO =>
         {
-            let wrong = std::mem::replace(&mut from, Sequence::ZERO);
+            let bad_snapshot = std::mem::replace(&mut from, Sequence::ZERO);
             tracing::error!(
-                snapshot = %wrong, %reason,
+                snapshot = %bad_snapshot, %reason,
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
-            let nothing = nothing(history.as_ref());
-            let again = replayed(journal, nothing, history.as_ref(), states, meter);
-            if let (Ok(_), Some(folder)) = (&again, states) {
-                set_aside(folder, wrong);
+            let nothing = empty_state(history.as_ref());
+            let again = replay_from(journal, nothing, history.as_ref(), snapshot_folder, meter);
+            if let (Ok(_), Some(folder)) = (&again, snapshot_folder) {
+                set_aside(folder, bad_snapshot);
             }
             again
         }
-        started => started,
+        outcome => outcome,
     };
-    let (mut running, due) = started.map_err(|not| not.error)?;
+    let (mut running, status) = outcome.map_err(|not| not.error)?;
     if let Some(history) = &history {
         history.caught_up();
     }
@@ -186,15 +190,15 @@ pub fn start_metered<J: Journal + 'static>(
         let pace = Throttle::background(ending);
         let (journal, last, failed) = (reader, from, false);
         let snapshotter =
-            Snapshotter { folder, every, history, journal, due, board, pace, last, failed };
-        // Not one of those whose end halts the engine: the venue goes on without snapshots.
+            Snapshotter { folder, every, history, journal, due: status, board, pace, last, failed };
+        // A panic of this thread does not halt the engine: the venue goes on without snapshots.
         let thread = Builder::new().name("snapshotter".to_owned());
         running.snapshotter = Some((ends, thread.spawn(move || snapshotter.run())?));
     }
     Ok(running)
 }
 
-/// Why a journal was not replayed, and the journal, if it is still there.
+/// Why a replay failed, and the journal, if it is still available.
 struct NotStarted<J> {
     journal: Option<J>,
     error: StartError,
@@ -206,31 +210,31 @@ impl<J> From<std::io::Error> for NotStarted<J> {
     }
 }
 
-/// Goes on from what was restored to the journal's end.
-fn replayed<J: Journal + 'static>(
+/// Replays from the restored state to the journal's end.
+fn replay_from<J: Journal + 'static>(
     journal: J,
     restored: Restored,
     history: Option<&HistoryStore>,
-    states: Option<&SnapshotFolder>,
+    snapshot_folder: Option<&SnapshotFolder>,
     meter: Arc<Meter>,
 ) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
-    let due = Arc::new(MatcherStatus::default());
+    let status = Arc::new(MatcherStatus::default());
     let Restored { replayer, read_model } = restored;
     let began = replayer.results();
-    due.post_came(replayer.exchange().next_due(), began);
-    due.post_folded(began.through);
+    status.post_came(replayer.exchange().next_due(), began);
+    status.post_folded(began.through);
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = sequencer::intake();
     let (durable, blocks) = bounded(BLOCKS_MAX);
-    // As the intake: a bounded queue would keep what waits in it after the matcher's end.
+    // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
     let (trials, trials_asked) = unbounded();
-    let (tells, told) = bounded(1);
+    let (sender, result) = bounded(1);
 
     let clock = Arc::new(Clock::after(journal.head().time));
     let projector = Projector::new(Arc::clone(&read_model), history.cloned());
-    let shown = Arc::clone(&projector.shown);
+    let published = Arc::clone(&projector.published);
     let matcher = Matcher {
         replayer,
         blocks,
@@ -238,43 +242,47 @@ fn replayed<J: Journal + 'static>(
         held: None,
         replayed: journal.head().sequence,
         projector,
-        due: Arc::clone(&due),
+        status: Arc::clone(&status),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
         clock: Arc::clone(&clock),
     };
-    let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD, Arc::clone(&clock));
-    let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&due));
+    let past =
+        Past::new(journal.reader(), snapshot_folder.cloned(), Bounds::STANDARD, Arc::clone(&clock));
+    let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&status));
     let mut sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
-        // The start waits for this; if it is gone, so is the process.
+        // The start waits for this; if the receiver is gone, so is the process.
         if let Err(error) = sequencer.replay() {
-            drop(tells.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
+            drop(sender.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
             return Left { _journal: None };
         }
-        drop(tells.send(Ok(())));
+        drop(sender.send(Ok(())));
         Left { _journal: Some(Box::new(sequencer.run())) }
     })?;
     let died = || StartError::Halted(HaltReason::ThreadDied("sequencer"));
-    let replayed = told.recv().map_err(|_| NotStarted { journal: None, error: died() });
+    let replayed = result.recv().map_err(|_| NotStarted { journal: None, error: died() });
     if let Err(not) = replayed.and_then(|replayed| replayed) {
-        // What they hold is let go before anything is tried again.
+        // Releases what the threads hold before another attempt.
         drop((sequencer.join(), matcher.join()));
         return Err(not);
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let room = IntakeQuota::default();
-    let reached =
-        EngineShared { intake, room, trials, read_model, shown, halt, meter, past, snapshots };
-    let engine = Engine(Arc::new(reached));
+    let quota = IntakeQuota::default();
+    let shared =
+        EngineShared { intake, quota, trials, read_model, published, halt, meter, past, snapshots };
+    let engine = Engine(Arc::new(shared));
     let history = history.cloned();
-    Ok((Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None }, due))
+    Ok((
+        Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None },
+        status,
+    ))
 }
 
-/// Takes a snapshot that the journal has proved wrong out of use.
+/// Takes a snapshot out of use that the journal has proved wrong.
 fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
     match folder.set_aside(snapshot) {
         Ok(()) => tracing::warn!(%snapshot, "the snapshot was wrong and is set aside"),
@@ -285,20 +293,20 @@ fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
     }
 }
 
-/// What a start from the first record begins with.
-fn nothing(history: Option<&HistoryStore>) -> Restored {
+/// The empty state, for a start from the first record.
+fn empty_state(history: Option<&HistoryStore>) -> Restored {
     let Some(history) = history else { return Restored::nothing(&History::default()) };
     history.folded(Sequence::ZERO);
     Restored::nothing(&history.history())
 }
 
-/// What a start begins with.
-fn restored(beside: Option<&Storage>, journal: &JournalReader) -> Restored {
-    let Some(Storage { history, snapshots }) = beside else { return nothing(None) };
-    let Some(Snapshots { folder, .. }) = snapshots else { return nothing(Some(history)) };
+/// The state that a start begins with.
+fn restore_newest(storage: Option<&Storage>, journal: &JournalReader) -> Restored {
+    let Some(Storage { history, snapshots }) = storage else { return empty_state(None) };
+    let Some(Snapshots { folder, .. }) = snapshots else { return empty_state(Some(history)) };
     let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
     let restored = restore::newest(folder, journal, latest, pages, &mut Throttle::full());
-    let Ok(restored) = restored else { return nothing(Some(history)) };
+    let Ok(restored) = restored else { return empty_state(Some(history)) };
     history.folded(restored.sequence());
     if restored.sequence() > Sequence::ZERO {
         tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
@@ -306,7 +314,7 @@ fn restored(beside: Option<&Storage>, journal: &JournalReader) -> Restored {
     restored
 }
 
-/// A named thread whose panic halts the engine instead of going unseen.
+/// Spawns a named thread whose panic halts the engine instead of going unnoticed.
 fn spawn<T: Send + 'static>(
     name: &'static str,
     halt: &Arc<Halt>,
@@ -316,8 +324,8 @@ fn spawn<T: Send + 'static>(
     Builder::new().name(name.to_owned()).spawn(move || halt.watch(name, run))
 }
 
-/// How far the archive is, among the engine's figures.
-fn tell_of_archive(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
+/// Registers the archive's progress as metrics.
+fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
     type Read = fn(ArchiveStatus) -> u64;
     let figures: [(&'static str, &'static str, Read); 3] = [
         ("archive_sequence", "The last record in the archive", |status| status.archived.get()),
@@ -336,15 +344,15 @@ impl Running {
         self.engine.clone()
     }
 
-    /// Has everything durable copied to an archive from now on, behind the journal's back.
+    /// Copies everything durable to an archive from now on, on a thread of its own.
     ///
     /// # Errors
-    /// The system gave no thread.
+    /// The system could not start a thread.
     pub fn archive(&mut self, archive: Archive, journal: JournalReader) -> std::io::Result<()> {
-        let (going_on, ended) = bounded(0);
+        let (alive, ended) = bounded(0);
         let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
         let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
-        tell_of_archive(&self.engine.meter().gauges, &board);
+        register_archive_gauges(&self.engine.meter().gauges, &board);
         let posted = Arc::clone(&board);
         let archiver =
             std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {
@@ -354,41 +362,42 @@ impl Running {
                     tracing::error!("the archiver died: nothing is archived until a restart");
                 }
             })?;
-        self.archiving = Some(Archiving { board, going_on, archiver });
+        self.archiving = Some(Archiving { board, alive, archiver });
         Ok(())
     }
 
-    /// Ends the engine: what was taken in is made durable, applied, answered and archived first.
+    /// Ends the engine: commands taken in are made durable, applied, answered and archived first.
     ///
     /// # Errors
-    /// [`Broken`] if the state's image contradicts itself.
+    /// [`Broken`] if the state's image breaks an invariant.
     pub fn stop(self) -> Result<Stopped, Broken> {
         self.engine.0.halt.end();
-        // A sequencer that has halted has nothing left to be told.
+        // A sequencer that has halted no longer listens.
         drop(self.engine.0.intake.send(Intake::Stop));
         let Running { engine, snapshotter, sequencer, matcher, history, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread
         });
-        // A thread that died has halted the engine, which says so.
+        // A thread that died has halted the engine, which is reported below.
         let left = sequencer.join().ok().flatten();
         let replayer = matcher.join().ok().flatten();
-        // Whatever became of it: it has nothing that anybody waits for.
+        // Its result does not matter.
         drop(snapshotter.map(JoinHandle::join));
         let sequence = engine.watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
-        let archive = archiving.map(|Archiving { board, going_on, archiver }| {
-            drop(going_on);
-            // One that died has said so.
+        let archive = archiving.map(|Archiving { board, alive, archiver }| {
+            drop(alive);
+            // If it died, it has logged that.
             drop(archiver.join());
             board.status()
         });
-        // Before the journal: whoever has that open may take away what of history is locked.
+        // Before the journal is closed: whoever opens it next may remove history that is still
+        // locked.
         if let Some(history) = history {
             history.close();
         }
-        // The archiver has read it to its end.
+        // The archiver has read the journal to its end.
         drop(left);
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;

@@ -1,5 +1,5 @@
-//! The pace of work behind a running venue: it rests as long as it works, so that the threads that
-//! answer find a core, and it ends soon after it is told to.
+//! Throttles background work: it rests as long as it works, so that the engine's threads find a
+//! core, and it ends soon after it is asked to. Used by the snapshotter.
 
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-/// Work between two rests: long beside what a rest costs, short beside what a caller waits.
-const STRETCH: Duration = Duration::from_millis(2);
-/// Bytes of a stream between two looks at the clock.
-const STRIDE_BYTES: usize = 256 << 10;
+/// Work between two rests: long compared to the cost of a rest, short compared to a caller's wait.
+const WORK_SLICE: Duration = Duration::from_millis(2);
+/// Bytes of a stream between two checks of the clock.
+const CHECK_EVERY_BYTES: usize = 256 << 10;
 
-/// The work is not wanted any more.
+/// The work is to be abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the engine is ending")]
 pub struct Ended;
 
-/// Whoever holds the other end of the channel says when to end, by dropping it.
+/// Background work ends when the other end of the channel is dropped.
 #[derive(Debug)]
 pub struct Throttle {
     ending: Option<Receiver<Infallible>>,
-    hurries: bool,
+    unthrottled: bool,
     since: Instant,
     bytes: usize,
 }
 
 impl Throttle {
-    /// For work that others wait for: no rest, no end.
+    /// For work that others wait for: it never rests nor ends early.
     pub fn full() -> Throttle {
-        Throttle { ending: None, hurries: false, since: Instant::now(), bytes: 0 }
+        Throttle { ending: None, unthrottled: false, since: Instant::now(), bytes: 0 }
     }
 
-    /// For work that nobody waits for, until the channel's other end is dropped.
+    /// For background work, until the channel's other end is dropped.
     pub fn background(ending: Receiver<Infallible>) -> Throttle {
-        Throttle { ending: Some(ending), hurries: false, since: Instant::now(), bytes: 0 }
+        Throttle { ending: Some(ending), unthrottled: false, since: Instant::now(), bytes: 0 }
     }
 
-    /// Whether to go on.
+    /// Checks whether to go on.
     ///
     /// # Errors
     /// [`Ended`].
@@ -48,7 +48,8 @@ impl Throttle {
         }
     }
 
-    /// Waits that long, or until the end.
+    /// Waits that long, or until the end. A throttle of [`full`](Throttle::full) work does not
+    /// wait.
     ///
     /// # Errors
     /// [`Ended`].
@@ -61,26 +62,26 @@ impl Throttle {
         }
     }
 
-    /// Whether to go on without rests, until told otherwise.
-    pub fn set_unthrottled(&mut self, hurries: bool) {
-        self.hurries = hurries;
+    /// Sets whether to work without rests.
+    pub fn set_unthrottled(&mut self, unthrottled: bool) {
+        self.unthrottled = unthrottled;
     }
 
-    /// To be called between small pieces of work: rests if it is time to, and not in a hurry.
+    /// To be called between small pieces of work: rests if a rest is due.
     ///
     /// # Errors
     /// [`Ended`].
     pub fn pause_if_due(&mut self) -> Result<(), Ended> {
-        if self.hurries {
+        if self.unthrottled {
             return self.ended();
         }
         let worked = self.since.elapsed();
-        if self.ending.is_some() && worked >= STRETCH { self.wait(worked) } else { Ok(()) }
+        if self.ending.is_some() && worked >= WORK_SLICE { self.wait(worked) } else { Ok(()) }
     }
 
-    fn passed(&mut self, count: usize) -> io::Result<()> {
+    fn count_bytes(&mut self, count: usize) -> io::Result<()> {
         self.bytes = self.bytes.saturating_add(count);
-        if self.bytes >= STRIDE_BYTES {
+        if self.bytes >= CHECK_EVERY_BYTES {
             self.bytes = 0;
             self.pause_if_due().map_err(io::Error::other)?;
         }
@@ -88,19 +89,19 @@ impl Throttle {
     }
 }
 
-/// A stream read or written at a pace.
+/// A stream read or written under a throttle.
 #[derive(Debug)]
 pub struct Paced<'a, T> {
     /// The stream.
     pub stream: T,
-    /// The pace.
+    /// The throttle.
     pub pace: &'a mut Throttle,
 }
 
 impl<T: Read> Read for Paced<'_, T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(bytes)?;
-        self.pace.passed(count)?;
+        self.pace.count_bytes(count)?;
         Ok(count)
     }
 }
@@ -108,7 +109,7 @@ impl<T: Read> Read for Paced<'_, T> {
 impl<T: Write> Write for Paced<'_, T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.stream.write(bytes)?;
-        self.pace.passed(count)?;
+        self.pace.count_bytes(count)?;
         Ok(count)
     }
 
@@ -130,14 +131,14 @@ mod tests {
         assert_eq!(pace.ended(), Ok(()));
         assert_eq!(pace.wait(Duration::ZERO), Ok(()));
         let mut copied = Vec::new();
-        let bytes = vec![7; 2 * STRIDE_BYTES];
+        let bytes = vec![7; 2 * CHECK_EVERY_BYTES];
         Paced { stream: &bytes[..], pace: &mut pace }.read_to_end(&mut copied).unwrap();
         assert_eq!(copied, bytes);
 
         drop(sends);
         assert_eq!(pace.ended(), Err(Ended));
         assert_eq!(pace.wait(Duration::from_hours(1)), Err(Ended));
-        pace.since = Instant::now().checked_sub(STRETCH).unwrap();
+        pace.since = Instant::now().checked_sub(WORK_SLICE).unwrap();
         let mut out = Paced { stream: io::sink(), pace: &mut pace };
         assert!(out.write_all(&bytes).is_err());
     }
@@ -146,13 +147,13 @@ mod tests {
     fn who_is_in_a_hurry_does_not_rest_and_still_ends() {
         let (sends, ending) = bounded(0);
         let mut pace = Throttle::background(ending);
-        let began = Instant::now().checked_sub(STRETCH).unwrap();
-        // A rest begins a stretch anew.
-        let mut rests = |hurries: bool| {
-            pace.set_unthrottled(hurries);
+        let began = Instant::now().checked_sub(WORK_SLICE).unwrap();
+        // A rest resets the start of the work.
+        let mut rests = |unthrottled: bool| {
+            pace.set_unthrottled(unthrottled);
             pace.since = began;
-            let breathed = pace.pause_if_due();
-            (breathed, pace.since != began)
+            let paused = pace.pause_if_due();
+            (paused, pace.since != began)
         };
         assert_eq!(rests(true), (Ok(()), false));
         assert_eq!(rests(false), (Ok(()), true));
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn work_at_full_pace_never_ends() {
         let mut pace = Throttle::full();
-        pace.since = Instant::now().checked_sub(STRETCH).unwrap();
+        pace.since = Instant::now().checked_sub(WORK_SLICE).unwrap();
         assert_eq!((pace.ended(), pace.pause_if_due()), (Ok(()), Ok(())));
     }
 }

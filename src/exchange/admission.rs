@@ -1,5 +1,5 @@
-//! What an order must pass before anything happens: every check of semantics 4 and 5, in order of
-//! precedence. Nothing changes here.
+//! The checks of an order before it changes anything: all of semantics 4 and 5, in order of
+//! precedence. `matching.rs` calls them; nothing here changes the state.
 
 use super::book::Level;
 use super::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
@@ -12,9 +12,9 @@ use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
-/// Orders that a fill-or-kill order looks at one by one before it goes by levels and its owner's
-/// own orders: few fills need more.
-const PASSED_ONE_BY_ONE: usize = 8;
+/// Resting orders that a fill-or-kill order is checked against one by one before it is checked by
+/// price levels: few need more.
+const CHECKED_ONE_BY_ONE: usize = 8;
 
 /// Whether the limit of an order in this direction reaches a price on the other side.
 fn reaches(direction: Direction, limit: Tick, tick: Tick) -> bool {
@@ -24,7 +24,7 @@ fn reaches(direction: Direction, limit: Tick, tick: Tick) -> bool {
     }
 }
 
-/// Contracts and funds.
+/// Checks reduce-only and available money.
 pub(super) fn admit_backing(order: &Order, purse: &Purse) -> Result<(), Stop> {
     if order.condition.reduce_only() && !order.backing.cash.is_zero() {
         return Err(Stop::Refused(Reject::ReduceOnlyExceeded));
@@ -36,14 +36,15 @@ pub(super) fn admit_backing(order: &Order, purse: &Purse) -> Result<(), Stop> {
 }
 
 impl Exchange {
-    /// Market, time and limits, in order of precedence; hands out the owner's purse.
+    /// Checks users, modes, market, times and order limits, in order of precedence. Returns the
+    /// owner's purse.
     pub(super) fn admit_order(&self, terms: &PlaceOrder, at: Stamp) -> Result<Purse, Stop> {
         self.known_user(terms.user)?;
         if let Some(trader) = terms.copy_from {
             self.known_user(trader)?;
         }
         self.admit_trading(terms.user)?;
-        self.admit_alive(terms.user, at)?;
+        self.admit_heartbeat(terms.user, at)?;
         let market = self.public_market(terms.market)?;
         if market.status_at(at.time) != MarketStatus::Active {
             return Err(Stop::Refused(Reject::MarketNotActive));
@@ -70,7 +71,7 @@ impl Exchange {
         Ok(self.ledger.purse(terms.user, terms.market)?)
     }
 
-    /// A post-only order may meet nothing that stands, its owner's own orders included.
+    /// A post-only order must not cross any resting order, its owner's own included.
     pub(super) fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
         if order.condition.post_only() {
             for slot in self.reachable(order)? {
@@ -85,25 +86,25 @@ impl Exchange {
     /// Whether the whole order would be filled under its self-trade mode: with `CANCEL_MAKER`
     /// everything but its owner's orders counts, else nothing behind the first of them.
     ///
-    /// An order that is killed uses nothing up and may be asked again and again, so no long queue
-    /// is gone through for one: its levels say how much there is, and its owner's own orders, which
-    /// are bounded, how much of that does not count.
+    /// A killed order costs its owner nothing and can be repeated at will, so the check must stay
+    /// cheap on long queues: the levels give the quantity, and the owner's own orders, whose number
+    /// is bounded, what to subtract.
     pub(super) fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let wanted = order.backing.remaining()?;
-        let mut stands = Lots::ZERO;
+        let mut reachable = Lots::ZERO;
         for (_, level) in self.reachable_levels(order)? {
-            stands = stands.plus(level.quantity)?;
+            reachable = reachable.plus(level.quantity)?;
         }
-        if stands < wanted {
+        if reachable < wanted {
             return Ok(false);
         }
-        // What is due but not journaled does not count, and no level tells how much that is. A
-        // clock command comes before what is asked, so there is none but in others' journals.
-        let none_is_gone = self.next_due().is_none_or(|due| due > at.time);
+        // An order that is due but not yet cancelled does not count, and the levels include it.
+        // The sequencer puts a clock command first, so only journals written by others have any.
+        let none_is_due = self.next_due().is_none_or(|due| due > at.time);
         let mut found = Lots::ZERO;
-        for (passed, slot) in self.reachable(order)?.enumerate() {
-            if passed >= PASSED_ONE_BY_ONE && none_is_gone {
-                return self.fillable_by_levels(order, stands);
+        for (checked, slot) in self.reachable(order)?.enumerate() {
+            if checked >= CHECKED_ONE_BY_ONE && none_is_due {
+                return self.fillable_by_levels(order, reachable);
             }
             let maker = self.orders.get(slot)?;
             if self.due_cancel_reason(&maker, at.time)?.is_some() {
@@ -123,14 +124,15 @@ impl Exchange {
         Ok(false)
     }
 
-    /// The same where `stands` is all that the order reaches and none of it is due: at most one
-    /// level's queue is gone through, if the first of its owner's orders stands there.
-    fn fillable_by_levels(&self, order: &Order, stands: Lots) -> Result<bool, Broken> {
+    /// As [`Exchange::fillable`], where `reachable` is the quantity within the order's limit and
+    /// none of it is due. Walks one level's queue at most: that of the owner's nearest order.
+    fn fillable_by_levels(&self, order: &Order, reachable: Lots) -> Result<bool, Broken> {
         let (wanted, side) = (order.backing.remaining()?, order.direction().opposite());
         let (mut own, mut nearest): (Lots, Option<Tick>) = (Lots::ZERO, None);
         for slot in self.orders.of_user_oldest_first(order.user, Some(order.market))? {
-            let RestingOrder { side: its, price, remaining, .. } = self.orders.standing(slot)?;
-            if its == side && reaches(order.direction(), order.price, price) {
+            let RestingOrder { side: resting_side, price, remaining, .. } =
+                self.orders.resting(slot)?;
+            if resting_side == side && reaches(order.direction(), order.price, price) {
                 own = own.plus(remaining)?;
                 nearest = Some(match (side, nearest) {
                     (_, None) => price,
@@ -140,9 +142,9 @@ impl Exchange {
             }
         }
         let nearest = match (order.self_trade, nearest) {
-            (_, None) => return Ok(stands >= wanted),
+            (_, None) => return Ok(reachable >= wanted),
             (SelfTradePrevention::CancelMaker, Some(_)) => {
-                return Ok(stands.minus(own)? >= wanted);
+                return Ok(reachable.minus(own)? >= wanted);
             }
             (SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth, Some(tick)) => {
                 tick
@@ -157,15 +159,15 @@ impl Exchange {
         }
         let book = &self.market_state(order.market)?.book;
         for slot in book.queue(&self.orders, side, nearest) {
-            if found >= wanted || self.orders.home(slot)?.0 == order.user {
+            if found >= wanted || self.orders.owner_and_market(slot)?.0 == order.user {
                 break;
             }
-            found = found.plus(self.orders.standing(slot)?.remaining)?;
+            found = found.plus(self.orders.resting(slot)?.remaining)?;
         }
         Ok(found >= wanted)
     }
 
-    /// The resting orders that an order's limit reaches, in the order of matching.
+    /// The resting orders that an order's limit reaches, in price-time priority.
     pub(super) fn reachable(
         &self,
         order: &Order,
@@ -187,11 +189,11 @@ impl Exchange {
         Ok(levels.take_while(move |(tick, _)| reaches(direction, limit, *tick)))
     }
 
-    /// A resting order of this user. The exchange keeps no memory of orders that no longer stand
-    /// (script `pitfall_unknown_id`).
+    /// A resting order of this user. The exchange does not remember orders that are no
+    /// longer open (script `pitfall_unknown_id`).
     pub(super) fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
         let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;
-        if self.orders.home(slot)?.0 == user {
+        if self.orders.owner_and_market(slot)?.0 == user {
             Ok(slot)
         } else {
             Err(Stop::Refused(Reject::OrderNotFound))

@@ -1,9 +1,10 @@
 //! One market's order book: a ladder of 99 price levels, each a first-in-first-out queue.
 //!
-//! The book holds links and sums; the orders themselves are in the pool. Every operation takes
-//! constant time: the best price is one instruction on a mask of occupied levels, and an order
-//! leaves the middle of its queue by its links. Bids and asks share the levels, since a book is
-//! never crossed, and levels come eight at a time, since most markets of a large venue are quiet.
+//! The book holds links and sums; the orders themselves are in the pool. Adding and removing an
+//! order take constant time: the best price is one instruction on a bit mask of occupied levels,
+//! and an order leaves the middle of its queue by its links. Bids and asks share the levels, since
+//! a book is never crossed. Levels are allocated eight at a time, since most markets of a large
+//! venue are quiet.
 
 mod image;
 
@@ -12,31 +13,31 @@ use super::invariant::Broken;
 use super::orders::{Links, OrderPool, RestingOrder, Slot};
 use super::units::{Lots, TICKS_PER_UNIT, Tick};
 
-/// Neighbouring levels that are made together.
+/// Neighbouring levels that are allocated together.
 const BLOCK: usize = 8;
 /// Blocks of a whole ladder.
 const BLOCKS: usize = (TICKS_PER_UNIT as usize).div_ceil(BLOCK);
 
-/// One price level: a queue in order of arrival, and what stands in it.
+/// One price level: a first-in-first-out queue and its sums.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Level {
     first: Option<Slot>,
     last: Option<Slot>,
-    /// Contracts that stand here.
+    /// Contracts that rest here.
     pub quantity: Lots,
-    /// Orders that stand here.
+    /// Orders that rest here.
     pub orders: u32,
 }
 
 /// A market's book: bids (orders up) and asks (orders down), in yes-ticks.
 #[derive(Debug, Clone, Default)]
 pub struct Book {
-    /// Bit t is set while orders up stand at tick t.
+    /// Bit t is set while bids rest at tick t.
     bids: u128,
-    /// Bit t is set while orders down stand at tick t.
+    /// Bit t is set while asks rest at tick t.
     asks: u128,
-    /// Which of `blocks` has these eight ticks, counted from 1; 0 while nothing has stood there.
-    places: [u8; BLOCKS],
+    /// For each eight ticks their number in `blocks`, from 1; 0 until an order rests there.
+    block_numbers: [u8; BLOCKS],
     blocks: Vec<[Level; BLOCK]>,
 }
 
@@ -54,7 +55,7 @@ impl Book {
         u8::try_from(tick).ok().and_then(Tick::new)
     }
 
-    /// The best price of the side that an order meets, if its limit reaches it (script
+    /// The best opposite price, if an order with this limit crosses it (script
     /// `pitfall_price_priority`).
     pub fn crossed_by(&self, direction: Direction, limit: Tick) -> Option<Tick> {
         let best = self.best(direction.opposite())?;
@@ -75,10 +76,14 @@ impl Book {
         Book::best_of(behind, side)
     }
 
-    /// A price level; empty if nothing stands there.
+    /// A price level; empty if nothing rests there.
     pub fn level(&self, side: Direction, tick: Tick) -> Level {
-        let stands = self.occupied(side) & 1 << tick.get() != 0;
-        if stands { self.found(tick).copied().unwrap_or_default() } else { Level::default() }
+        let occupied = self.occupied(side) & 1 << tick.get() != 0;
+        if occupied {
+            self.existing_level(tick).copied().unwrap_or_default()
+        } else {
+            Level::default()
+        }
     }
 
     /// The occupied price levels of a side, best first.
@@ -88,19 +93,19 @@ impl Book {
             .map(move |tick| (tick, self.level(side, tick)))
     }
 
-    /// Reads a level, and says which order came last there or at some other price.
+    /// Reads a level for the cache: its last order, or that of another price.
     pub(super) fn prefetch(&self, tick: Tick) -> Option<Slot> {
         let tick = usize::from(tick.get());
-        let block = usize::from(*self.places.get(tick / BLOCK)?).saturating_sub(1);
+        let block = usize::from(*self.block_numbers.get(tick / BLOCK)?).saturating_sub(1);
         self.blocks.get(block)?.get(tick % BLOCK)?.last
     }
 
-    /// The order that has waited longest at a price.
+    /// The first order in the queue of a price.
     pub fn front(&self, side: Direction, tick: Tick) -> Option<Slot> {
         self.level(side, tick).first
     }
 
-    /// The slots of a price level in order of arrival.
+    /// The slots of a price level in time priority.
     pub fn queue<'a>(
         &self,
         pool: &'a OrderPool,
@@ -111,9 +116,9 @@ impl Book {
         std::iter::successors(first, move |slot| pool.queue(*slot).ok()?.after)
     }
 
-    /// Puts an order of the pool at the end of its level's queue (script `pitfall_time_priority`).
+    /// Appends an order of the pool to its level's queue (script `pitfall_time_priority`).
     pub fn push(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let RestingOrder { side, price, remaining, .. } = pool.standing(slot)?;
+        let RestingOrder { side, price, remaining, .. } = pool.resting(slot)?;
         let bit = 1_u128 << price.get();
         if self.occupied(side.opposite()) & bit != 0 {
             return Err(Broken::CrossedBook);
@@ -132,12 +137,12 @@ impl Book {
         Ok(())
     }
 
-    /// Takes an order out of its level's queue, wherever it stands.
+    /// Removes an order from anywhere in its level's queue.
     pub fn unlink(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let RestingOrder { side, price, remaining, queue } = pool.standing(slot)?;
+        let RestingOrder { side, price, remaining, queue } = pool.resting(slot)?;
         let Links { before, after } = queue;
-        // A link left to the order that goes loses all behind it: scripts pitfall_lost_orders,
-        // pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.
+        // A stale link to the removed order would lose all orders behind it: scripts
+        // pitfall_lost_orders, pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.
         if let Some(before) = before {
             pool.queue_mut(before)?.after = after;
         }
@@ -161,7 +166,7 @@ impl Book {
         Ok(())
     }
 
-    /// Lowers what stands at a price; the order concerned keeps its place (script
+    /// Lowers the quantity of a price level; its queue stays as it is (script
     /// `pitfall_depth_per_level`).
     pub fn reduce(&mut self, tick: Tick, by: Lots) -> Result<(), Broken> {
         let level = self.level_mut(tick)?;
@@ -169,7 +174,7 @@ impl Book {
         Ok(())
     }
 
-    /// Every slot of both sides, in no order that matters.
+    /// Every slot of both sides, in no particular order.
     pub fn slots(&self, pool: &OrderPool) -> Vec<Slot> {
         let sides = [Direction::Up, Direction::Down];
         let levels = sides.into_iter().flat_map(|side| {
@@ -192,16 +197,16 @@ impl Book {
         }
     }
 
-    fn found(&self, tick: Tick) -> Option<&Level> {
+    fn existing_level(&self, tick: Tick) -> Option<&Level> {
         let tick = usize::from(tick.get());
-        let block = usize::from(*self.places.get(tick / BLOCK)?).checked_sub(1)?;
+        let block = usize::from(*self.block_numbers.get(tick / BLOCK)?).checked_sub(1)?;
         self.blocks.get(block)?.get(tick % BLOCK)
     }
 
     #[inline]
     fn level_mut(&mut self, tick: Tick) -> Result<&mut Level, Broken> {
         let tick = usize::from(tick.get());
-        let mut block = usize::from(*self.places.get(tick / BLOCK).ok_or(Broken::Dangling)?);
+        let mut block = usize::from(*self.block_numbers.get(tick / BLOCK).ok_or(Broken::Dangling)?);
         if block == 0 {
             block = self.add_block(tick)?;
         }
@@ -213,8 +218,8 @@ impl Book {
     fn add_block(&mut self, tick: usize) -> Result<usize, Broken> {
         self.blocks.reserve_exact(1);
         self.blocks.push([Level::default(); BLOCK]);
-        let place = self.places.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
-        *place = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
+        let number = self.block_numbers.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
+        *number = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
         Ok(self.blocks.len())
     }
 }

@@ -1,7 +1,7 @@
 //! What can be traded: categories, events (groups of markets) and markets, with their texts.
 //!
-//! The texts never shape an outcome, so the exchange keeps only what its rules ask for (which
-//! things exist, which slugs are taken) and hands the rest on in its effects.
+//! The texts never shape an outcome, so the exchange keeps only what its rules need (which things
+//! exist, which slugs are taken, events' markets and sets) and passes the rest on in its effects.
 
 use rustc_hash::FxHashSet;
 
@@ -60,16 +60,16 @@ impl Outcome {
     }
 }
 
-/// What a new category is made of.
+/// The fields of a new category.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategoryDraft {
     /// Shown name.
     pub name: String,
-    /// Unique short name for addresses.
+    /// Unique short name for URLs.
     pub slug: String,
 }
 
-/// What a new event is made of; without texts, and its markets independent, unless said otherwise.
+/// The fields of a new event; by default without texts, and its markets independent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventDraft {
     /// Titles.
@@ -88,7 +88,7 @@ pub struct EventDraft {
     pub mutually_exclusive: bool,
 }
 
-/// What a new market is made of.
+/// The fields of a new market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarketDraft {
     /// The question asked.
@@ -135,7 +135,7 @@ impl MarketDraft {
     }
 }
 
-/// A change of an event's texts and flags; `None` leaves as it is.
+/// A change of an event's texts and flags; `None` leaves a field as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventRevision {
     /// Titles.
@@ -152,7 +152,7 @@ pub struct EventRevision {
     pub categories: Option<Vec<CategoryNo>>,
 }
 
-/// A change of a market's texts, flags and deadline; `None` leaves as it is.
+/// A change of a market's texts, flags, deadline and fees; `None` leaves a field as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MarketRevision {
     /// The question asked.
@@ -165,7 +165,7 @@ pub struct MarketRevision {
     pub no_text: Option<Localized>,
     /// Picture URL.
     pub logo: Option<String>,
-    /// When trading ends; in the future. Only before the market is closed.
+    /// When trading ends; must be in the future. Only before the market is closed.
     pub deadline: Option<TimeMs>,
     /// Categories.
     pub categories: Option<Vec<CategoryNo>>,
@@ -178,7 +178,7 @@ pub struct MarketRevision {
 }
 
 impl EventDraft {
-    /// Takes over what a revision says.
+    /// Applies a revision.
     pub fn revise(&mut self, revision: &EventRevision) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             revision;
@@ -192,7 +192,7 @@ impl EventDraft {
 }
 
 impl MarketDraft {
-    /// Takes over what a revision says.
+    /// Applies a revision.
     pub fn revise(&mut self, revision: &MarketRevision) {
         let MarketRevision {
             questions,
@@ -219,14 +219,14 @@ impl MarketDraft {
     }
 }
 
-/// Puts a new value in the place of the old one where there is one.
+/// Replaces a value if there is a new one.
 fn take_over<T: Clone>(value: &mut T, revised: Option<&T>) {
     if let Some(revised) = revised {
         value.clone_from(revised);
     }
 }
 
-/// What the rules need to know of categories and events.
+/// What the exchange keeps of categories and events.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     slugs: FxHashSet<String>,
@@ -275,7 +275,7 @@ impl Catalogue {
         event.index() < self.events.len()
     }
 
-    /// Numbers a new category and takes its slug; `None` when numbers have run out.
+    /// Numbers a new category and takes its slug; `None` when there are no more numbers.
     pub fn add_category(&mut self, slug: &str) -> Option<CategoryNo> {
         let category = CategoryNo::next(self.categories_count)?;
         self.categories_count = self.categories_count.saturating_add(1);
@@ -283,7 +283,7 @@ impl Catalogue {
         Some(category)
     }
 
-    /// Numbers a new event; `None` when numbers have run out.
+    /// Numbers a new event; `None` when there are no more numbers.
     pub fn add_event(&mut self, mutually_exclusive: bool) -> Option<EventNo> {
         let event = EventNo::next(self.events.len())?;
         self.events.push(Event { mutually_exclusive, ..Event::default() });
@@ -304,8 +304,8 @@ impl Catalogue {
     }
 }
 
-/// The slugs, of which there are as many as categories, and the events. Which markets are in an
-/// event is told by the markets.
+/// The slugs, one per category, and the events. The markets of an event are not written: each
+/// market's image names its event.
 impl Imaged for Catalogue {
     fn write(&self, sink: &mut impl ImageSink) {
         let Catalogue { slugs: _, categories_count, events } = self;
@@ -333,7 +333,7 @@ impl Imaged for Catalogue {
             before = Some(slug);
         }
         let events_count = read_count(source)?;
-        // The number of the last event of all is that of the count before it.
+        // The last event must have a number that fits its type.
         if events_count > 0 && EventNo::next(events_count.saturating_sub(1)).is_none() {
             return Err(BadImage::Value("EventNo"));
         }

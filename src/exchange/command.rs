@@ -1,4 +1,5 @@
-//! What can be asked of the exchange, and a record: what was asked, in its place.
+//! The commands of the exchange, and the record: a command with its sequence number and time.
+//! Callers build commands from checked types only; the sequencer makes records of them.
 
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
@@ -70,8 +71,8 @@ impl Direction {
     }
 }
 
-/// An order's price in the words of its owner. The book knows it as a direction and a yes-tick;
-/// the words are kept for the owner's answers.
+/// The outcome and side that an order's owner wrote. The book uses a direction and a yes-price
+/// instead; the wording is kept to show the order as its owner wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wording {
     /// The outcome named.
@@ -99,17 +100,17 @@ impl Wording {
     }
 }
 
-/// How long an order stands (interface 4.5).
+/// How long an order rests (interface 4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeInForce {
-    /// `GTC`: what is left rests until cancelled, or until the time given.
+    /// `GTC`: the unfilled rest stays on the book until cancelled, or until the time given.
     GoodTillCancelled {
-        /// First moment at which the order no longer stands.
+        /// First moment at which the order is no longer open.
         expires_at: Option<TimeMs>,
     },
-    /// `IOC`: what is left is cancelled.
+    /// `IOC`: the unfilled rest is cancelled.
     ImmediateOrCancel,
-    /// `FOK`: whole at once or not at all.
+    /// `FOK`: filled completely at once or cancelled.
     FillOrKill,
 }
 
@@ -123,7 +124,7 @@ impl TimeInForce {
         }
     }
 
-    /// First moment at which the order no longer stands, if one was given.
+    /// First moment at which the order is no longer open, if one was given.
     pub const fn expires_at(self) -> Option<TimeMs> {
         match self {
             TimeInForce::GoodTillCancelled { expires_at } => expires_at,
@@ -143,7 +144,7 @@ pub enum SelfTradePrevention {
     CancelBoth,
 }
 
-/// A condition that refuses an order which would do otherwise.
+/// A condition under which an order is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// None.
@@ -157,7 +158,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it may only rest.
+    /// Whether it must not trade at once.
     pub const fn post_only(self) -> bool {
         matches!(self, Condition::PostOnly | Condition::PostOnlyReduceOnly)
     }
@@ -181,23 +182,23 @@ pub struct PlaceOrder {
     pub price: Tick,
     /// Contracts wanted; more than zero.
     pub quantity: Lots,
-    /// How long it stands.
+    /// How long it rests.
     pub time_in_force: TimeInForce,
-    /// What happens on meeting the owner's own order.
+    /// What happens when it meets the owner's own order.
     pub self_trade: SelfTradePrevention,
-    /// What refuses it.
+    /// Under which condition it is refused.
     pub condition: Condition,
     /// Refused with `ORDER_TOO_LATE` when stamped later than this.
     pub valid_until: Option<TimeMs>,
     /// The trader whose bet this copies; shown on the position it opens.
     pub copy_from: Option<UserNo>,
-    /// The owner's own name for it: placed again under this name, it is not placed twice. Not in
-    /// place: most orders have none, and all would carry its room.
+    /// The owner's own id for it: a second order with it is not placed. Boxed because most orders
+    /// have none, and 64 bytes would make every command larger.
     pub client_order_id: Option<Box<Token>>,
 }
 
 impl PlaceOrder {
-    /// An order with no conditions and no name that stands until it is cancelled.
+    /// A good-till-cancelled order without conditions or a client order id.
     pub const fn plain(
         user: UserNo,
         market: MarketNo,
@@ -221,20 +222,22 @@ impl PlaceOrder {
     }
 }
 
-/// No contracts of an event's markets, to be exchanged for what they are worth together.
+/// No contracts of an event's markets, to be exchanged for cash and yes contracts that pay the
+/// same (`conversion.rs`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversion {
     /// Owner.
     pub user: UserNo,
     /// A mutually exclusive event.
     pub event: EventNo,
-    /// Those of its markets of which no contracts are given.
+    /// The markets whose no contracts are given.
     pub markets: MarketSet,
     /// Contracts given of each; more than zero.
     pub quantity: Lots,
 }
 
-/// What may be asked: by one user, or by anybody. Later ones allow less.
+/// What one user, or every user, may do with orders. Ordered: each mode allows less than the one
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TradingMode {
     /// Everything.
@@ -242,7 +245,7 @@ pub enum TradingMode {
     Normal,
     /// Orders may be cancelled, not placed or amended.
     CancelOnly,
-    /// Orders stay as they are, but for what the clock does to them.
+    /// Orders cannot be changed; they still expire.
     ReadOnly,
 }
 
@@ -289,7 +292,7 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(pub [u8; 32]);
 
-/// What someone asks.
+/// A command: what a user, the operator or the clock asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Opens the venue under these rules; the first record of every journal, and only that.
@@ -312,7 +315,7 @@ pub enum Command {
         /// Hash of the key.
         hash: KeyHash,
     },
-    /// Takes an API key away for good.
+    /// Revokes an API key for good.
     RevokeKey {
         /// Owner of the key.
         user: UserNo,
@@ -333,7 +336,7 @@ pub enum Command {
         /// More than zero.
         amount: Money,
     },
-    /// Moves fees that trading has earned the operator to an account, an operator's.
+    /// Moves the operator's earned fees to an account.
     TakeFees {
         /// Account.
         user: UserNo,
@@ -430,53 +433,54 @@ pub enum Command {
     },
     /// Exchanges no contracts for cash and yes contracts.
     Convert(Conversion),
-    /// Lets everything happen that is due by this record's time: deadlines, the ends of dispute
-    /// windows and heartbeats, expiries (semantics 3).
+    /// Executes everything that is due by this record's time: deadlines, the ends of dispute
+    /// windows, heartbeat timeouts, order expiries (semantics 3).
     AdvanceClock,
-    /// A sign of life: unless another comes in time, the user's orders are cancelled.
+    /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat arrives
+    /// in time.
     Heartbeat {
-        /// Whose.
+        /// User.
         user: UserNo,
-        /// Seconds until then; zero: never.
+        /// Seconds until the switch runs out; zero disarms it.
         timeout_seconds: u32,
     },
-    /// Says what anybody may ask.
+    /// Sets the trading mode of the whole venue.
     SetVenueMode {
-        /// From now on.
+        /// The new mode.
         mode: TradingMode,
     },
-    /// Says what one user may ask.
+    /// Sets the trading mode of one user.
     SetUserMode {
         /// User.
         user: UserNo,
-        /// From now on.
+        /// The new mode.
         mode: TradingMode,
     },
     /// Bounds what a user may lose.
     SetExposureLimit {
         /// User.
         user: UserNo,
-        /// What reserved money and the cost of contracts held may come to when an order is
-        /// accepted; `None` is no limit.
+        /// The largest sum of reserved money and the cost of contracts held, checked when an order
+        /// is accepted; `None` is no limit.
         limit: Option<Money>,
     },
 }
 
-/// A command with its place: what was asked, when, as which number.
+/// A command with its sequence number and time: the unit of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Position in the journal.
     pub sequence: Sequence,
-    /// The sequencer's time; never earlier than the record's before.
+    /// The sequencer's time; never earlier than that of the record before.
     pub time: TimeMs,
-    /// Under which key it was asked, if asking again must do nothing more.
+    /// The idempotency key it was sent with, if any.
     pub once: Option<Box<IdempotencyKey>>,
-    /// What was asked.
+    /// The command.
     pub command: Command,
 }
 
 impl Record {
-    /// Whether it was asked under a name or a key, so that asking again does nothing more.
+    /// Whether it has a client order id or an idempotency key, so that a repetition does nothing.
     pub fn is_named(&self) -> bool {
         let order = match &self.command {
             Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
@@ -486,12 +490,12 @@ impl Record {
     }
 }
 
-/// A command on its way to its place.
+/// A command that has no sequence number and time yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedCommand {
-    /// Under which key it is asked, if asking again must do nothing more.
+    /// The idempotency key it is sent with, if any.
     pub once: Option<Box<IdempotencyKey>>,
-    /// What is asked.
+    /// The command.
     pub command: Command,
 }
 
@@ -501,19 +505,20 @@ impl From<Command> for KeyedCommand {
     }
 }
 
-/// SHA-256 of what a request asks for, however it is laid out.
+/// SHA-256 of a request's meaning, independent of its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BodyHash(pub [u8; 32]);
 
-/// A caller's key, under which the same is done once however often it is asked (semantics 8).
+/// A caller's idempotency key: a request sent with it is executed once, however often it is
+/// repeated (semantics 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// Who asks.
+    /// The user who sent the request.
     pub caller: UserNo,
     /// The caller's key.
     pub key: Token,
-    /// Which of the commands that the caller asked for together.
+    /// The index of this command among those of one request.
     pub part: u8,
-    /// What the caller asked for, all parts together.
+    /// Hash of the whole request, all parts together.
     pub body: BodyHash,
 }

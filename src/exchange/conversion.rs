@@ -1,9 +1,9 @@
-//! Conversion: no contracts of several markets of a mutually exclusive event, exchanged for what
-//! they are worth together.
+//! Conversion: no contracts of several markets of a mutually exclusive event, exchanged for cash
+//! and yes contracts that pay exactly the same.
 //!
-//! One of the markets at most resolves yes, so k no contracts of k markets pay k - 1 at least, and
-//! 1.00 more unless one of these markets wins: just what k - 1 in cash and a yes contract of each
-//! of the other markets pay.
+//! At most one market of the event resolves yes, so one no contract in each of k markets pays at
+//! least k - 1, and 1.00 more unless one of these k markets wins. A user gets just that: k - 1 in
+//! cash and one yes contract of each other market.
 
 use super::command::Conversion;
 use super::effect::Effect;
@@ -12,7 +12,8 @@ use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::{Exchange, Stamp, Stop};
 
-/// Markets that an event must have so that something is got for a no contract of one of them.
+/// Fewest markets of an event in which contracts can be converted: with one market alone, its no
+/// contract would be exchanged for nothing.
 const CONVERTIBLE_MARKETS_MIN: usize = 2;
 
 impl Exchange {
@@ -39,8 +40,8 @@ impl Exchange {
         Ok(self.emit_account(user, effects)?)
     }
 
-    /// Every check of a conversion, in order of precedence; says of which markets it gives yes
-    /// contracts.
+    /// Every check of a conversion, in order of precedence. Returns the markets whose yes contracts
+    /// the user receives.
     fn admit_conversion(&self, asked: &Conversion, at: Stamp) -> Result<Vec<MarketNo>, Stop> {
         let given = asked.markets.as_slice();
         self.known_user(asked.user)?;

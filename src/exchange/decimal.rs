@@ -1,5 +1,4 @@
-//! Decimals as text: read from and written as an integer of the smallest unit, never by way of a
-//! float.
+//! Decimal text to and from integers of the smallest unit, never through a float.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -43,13 +42,13 @@ pub(super) fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitErro
     Ok(value)
 }
 
-/// A number that is shown as a plain decimal.
+/// A number that is printed as a plain decimal.
 pub trait Decimal {
-    /// As it is shown.
+    /// The printed form.
     fn decimal(&self) -> DecimalText;
 }
 
-/// Has these numbers displayed as the decimals that they are.
+/// Implements `Display` for these types by [`Decimal`].
 macro_rules! displayed {
     ($($number:ty),+) => {
         $(impl std::fmt::Display for $number {
@@ -61,29 +60,29 @@ macro_rules! displayed {
 }
 pub(super) use displayed;
 
-/// A plain decimal, gathered from its last digit to its first so that it is written at once:
-/// answers are full of these, so nothing is allocated.
+/// A plain decimal as text, built from its last digit to its first in a fixed buffer: responses are
+/// full of decimals, so printing one must not allocate.
 #[derive(Clone, Copy)]
 pub struct DecimalText {
     bytes: [u8; DecimalText::BYTES],
-    from: usize,
+    start: usize,
 }
 
 impl DecimalText {
-    /// The 39 digits of the largest integer, a zero and a point before the last of them, a sign;
-    /// and a quotation mark on either side.
+    /// The 39 digits of the largest integer, a leading zero, a point, a sign, and a quotation mark
+    /// on either side.
     const BYTES: usize = 44;
-    /// Where it ends, with a quotation mark already after it.
+    /// The end of the text; the closing quotation mark is already there.
     const END: usize = DecimalText::BYTES - 1;
     const EMPTY: DecimalText =
-        DecimalText { bytes: [b'"'; DecimalText::BYTES], from: DecimalText::END };
+        DecimalText { bytes: [b'"'; DecimalText::BYTES], start: DecimalText::END };
 
     /// An integer of the smallest unit: at least `decimals_min` decimals, no padding beyond.
     #[inline]
     pub(super) fn new(value: u128, decimals: u32, decimals_min: u32) -> DecimalText {
         let mut text = DecimalText::EMPTY;
         let scale = 10_u64.pow(decimals);
-        // The common sizes are divided in 64 bits; only sums over everybody are larger.
+        // 64-bit division is faster; only sums over all users are larger.
         if let Ok(value) = u64::try_from(value) {
             text.put_fraction(value % scale, decimals, decimals_min);
             text.put_integer(value / scale);
@@ -111,7 +110,7 @@ impl DecimalText {
         text
     }
 
-    /// The same with a sign before it, if it is to have one.
+    /// The same with a minus sign before it, if `negative`.
     #[must_use]
     pub fn negative(mut self, negative: bool) -> DecimalText {
         if negative {
@@ -120,20 +119,19 @@ impl DecimalText {
         self
     }
 
-    /// As text.
+    /// The text, without quotation marks.
     pub fn as_str(&self) -> &str {
-        // Digits, a point and a sign.
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     /// The bytes of its text, which are ASCII.
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(self.from..DecimalText::END).unwrap_or_default()
+        self.bytes.get(self.start..DecimalText::END).unwrap_or_default()
     }
 
-    /// The same between quotation marks.
+    /// The text between quotation marks, as in JSON.
     pub fn quoted(&self) -> &[u8] {
-        self.bytes.get(self.from.saturating_sub(1)..).unwrap_or_default()
+        self.bytes.get(self.start.saturating_sub(1)..).unwrap_or_default()
     }
 
     #[inline]
@@ -171,9 +169,9 @@ impl DecimalText {
 
     #[inline]
     fn put(&mut self, byte: u8) {
-        self.from = self.from.saturating_sub(1);
-        if let Some(place) = self.bytes.get_mut(self.from) {
-            *place = byte;
+        self.start = self.start.saturating_sub(1);
+        if let Some(target) = self.bytes.get_mut(self.start) {
+            *target = byte;
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The hash of the state's image: equal states, equal digests, on any machine.
+//! The hash of the state's image. Equal states have equal digests on every machine, so replays and
+//! snapshots can be compared by it.
 
 use std::fmt;
 
@@ -18,7 +19,7 @@ impl fmt::Display for StateDigest {
     }
 }
 
-/// An image that is hashed as it is written, and kept nowhere.
+/// Hashes an image as it is written, without storing it.
 struct Hashed(Sha256);
 
 impl ImageSink for Hashed {

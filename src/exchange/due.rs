@@ -1,4 +1,5 @@
-//! What is due when: deadlines, the ends of dispute windows and heartbeats, expiries (semantics 3).
+//! The schedule: deadlines, the ends of dispute windows, heartbeat timeouts and order expiries
+//! (semantics 3). A clock record executes them; until then commands treat what is due as done.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +10,21 @@ use super::lifecycle::Trigger;
 use super::units::TimeMs;
 use super::{Exchange, Stamp};
 
-/// Something that happens when its time has come. Of two things due at one time, the one listed
-/// first, then the one with the lower number, comes first.
+/// Something on the schedule. Of two entries due at one time, the kind listed first, then the lower
+/// number, is executed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// An order no longer stands.
+    /// An order expires.
     Expiry(OrderNo),
     /// A market closes.
     Deadline(MarketNo),
     /// A market pays out.
     WindowEnd(MarketNo),
-    /// A user's switch runs out.
+    /// A user's heartbeat runs out.
     Heartbeat(UserNo),
 }
 
-/// Everything that is due at some time, in order.
+/// All scheduled entries, by time.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
     entries: BTreeSet<(TimeMs, Due)>,
@@ -35,17 +36,23 @@ impl Schedule {
         self.entries.first().map(|(time, _)| *time)
     }
 
-    /// Puts something on the schedule.
+    /// A schedule of the earliest entry alone.
+    #[must_use]
+    pub fn head(&self) -> Schedule {
+        Schedule { entries: self.entries.first().copied().into_iter().collect() }
+    }
+
+    /// Adds an entry.
     pub fn add(&mut self, time: TimeMs, due: Due) {
         self.entries.insert((time, due));
     }
 
-    /// Takes something off the schedule.
+    /// Removes an entry.
     pub fn remove(&mut self, time: TimeMs, due: Due) {
         self.entries.remove(&(time, due));
     }
 
-    /// Takes the earliest thing that is due by `now` off the schedule.
+    /// Removes and returns the earliest entry that is due by `now`.
     fn take(&mut self, now: TimeMs) -> Option<Due> {
         let first = self.entries.first().copied()?;
         if first.0 > now {
@@ -63,7 +70,7 @@ impl Exchange {
         self.schedule.next()
     }
 
-    /// Lets everything happen that is due by now.
+    /// Executes everything that is due by the record's time.
     pub(super) fn advance_clock(
         &mut self,
         at: Stamp,
@@ -74,7 +81,7 @@ impl Exchange {
                 Due::Expiry(order) => {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
                     let expired = self.orders.get(slot)?;
-                    self.take_off(slot, &expired, CancelReason::Expired, effects)?;
+                    self.cancel_resting(slot, &expired, CancelReason::Expired, effects)?;
                 }
                 Due::Deadline(market) => self.apply_trigger(market, Trigger::Close, at, effects)?,
                 Due::WindowEnd(market) => {

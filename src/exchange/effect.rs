@@ -1,7 +1,7 @@
-//! What happened, past tense: the exchange's only output.
+//! Effects: what a record did, in past tense. They are the exchange's only output.
 //!
-//! Effects say enough that a projection needs no rule of trade: amounts are given as they stand
-//! after the change, and every change of the book names its side and price.
+//! A projection can fold them without knowing any trading rule: amounts are those after the change,
+//! and every change of the book names its side and price.
 
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
@@ -13,24 +13,24 @@ use super::reject::Reject;
 use super::rules::Rules;
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
-/// Why an order no longer stands although not all of it was filled (semantics 4).
+/// Why an order was cancelled before it was completely filled (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CancelReason {
-    /// Its owner asked.
+    /// Its owner cancelled it.
     User,
-    /// Immediate-or-cancel, and this was left.
+    /// Immediate-or-cancel: the unfilled rest.
     IocRemainder,
-    /// Fill-or-kill, and not all of it could be filled.
+    /// Fill-or-kill, and it could not be filled completely.
     FokNotFillable,
-    /// It met its owner's other order.
+    /// It met another order of its owner.
     SelfTrade,
-    /// Its time was over.
+    /// It reached its `expiresAt`.
     Expired,
     /// Its market closed.
     MarketClosed,
     /// Its market was voided.
     MarketVoided,
-    /// Its owner gave no sign of life in time.
+    /// Its owner sent no heartbeat in time.
     HeartbeatExpired,
 }
 
@@ -57,20 +57,21 @@ pub struct Party {
     pub order: OrderNo,
     /// Its owner.
     pub user: UserNo,
-    /// What of the order is still to be filled. Zero: the order is filled.
+    /// The unfilled quantity of the order. Zero: the order is filled.
     pub remaining: Lots,
-    /// What the owner paid for the trade besides.
+    /// The owner's trading fee, on top of the price.
     pub fee: Money,
 }
 
-/// Two orders met.
+/// A trade between an incoming and a resting order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trade {
-    /// Which of the record's trades.
+    /// Index of the trade within its record.
     pub index: TradeIndex,
     /// Market.
     pub market: MarketNo,
-    /// The price of yes: the resting order's. The down side's own price is its complement.
+    /// The yes-price, which is the resting order's. The party on the down side trades at its
+    /// complement.
     pub price: Tick,
     /// Contracts that changed hands; more than zero.
     pub quantity: Lots,
@@ -87,7 +88,7 @@ pub struct Trade {
 pub struct Holding {
     /// Contracts, free and locked.
     pub held: Lots,
-    /// Of these, the contracts that back resting orders.
+    /// The part of `held` that backs resting orders.
     pub locked: Lots,
     /// What the held contracts cost.
     pub cost: Money,
@@ -95,19 +96,19 @@ pub struct Holding {
     pub copy_from: Option<UserNo>,
 }
 
-/// Why a record did what it did, or what it did, one thing at a time.
+/// One effect of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// The command was refused; the only effect of its record.
     Refused(Reject),
-    /// The same was asked before, under the same client order id or idempotency key, and done by
-    /// the record `first`; the only effect of its record.
+    /// The command repeats, by its client order id or idempotency key, one that the record `first`
+    /// executed; the only effect of its record.
     Repeated {
-        /// The record that did it.
+        /// The record that executed it.
         first: Sequence,
     },
-    /// What this record came to is the answer to every repetition of it, at least until then, and
-    /// while the order that it placed stands. The last effect of its record.
+    /// The answer to this record also answers every repetition of it: at least until `until`, and
+    /// for as long as the order that it placed rests. The last effect of its record.
     AnswerKept {
         /// First moment at which it may be forgotten.
         until: TimeMs,
@@ -123,7 +124,7 @@ pub enum Effect {
         /// Picture URL.
         profile_pic: String,
     },
-    /// A user got an API key.
+    /// An API key was added for a user.
     KeyAdded {
         /// Owner.
         user: UserNo,
@@ -157,14 +158,14 @@ pub enum Effect {
         /// How much.
         amount: Money,
     },
-    /// Fees went to an account; they had been the operator's outside all accounts.
+    /// The operator's earned fees, held outside all accounts until then, went to an account.
     FeesTaken {
         /// Account.
         user: UserNo,
         /// How much.
         amount: Money,
     },
-    /// An account's money, as it stands now.
+    /// An account's money after the change.
     AccountChanged {
         /// Account.
         user: UserNo,
@@ -186,23 +187,23 @@ pub enum Effect {
         /// User.
         user: UserNo,
     },
-    /// What anybody may ask, from now on.
+    /// The trading mode of the whole venue changed.
     VenueModeSet {
         /// The mode.
         mode: TradingMode,
     },
-    /// What a user may ask, from now on.
+    /// The trading mode of a user changed.
     UserModeSet {
         /// User.
         user: UserNo,
         /// The mode.
         mode: TradingMode,
     },
-    /// What a user may be exposed to, from now on.
+    /// A user's exposure limit changed.
     ExposureLimitSet {
         /// User.
         user: UserNo,
-        /// The limit; `None` is none.
+        /// The limit; `None` is no limit.
         limit: Option<Money>,
     },
     /// A category was created.
@@ -252,19 +253,19 @@ pub enum Effect {
         deadline: TimeMs,
         /// The announced outcome; `None` before the first announcement.
         winner: Option<Outcome>,
-        /// What a yes contract paid; only once SETTLED or VOIDED.
+        /// What a yes contract paid; only set once SETTLED or VOIDED.
         settled_at: Option<SettlementPrice>,
     },
-    /// An order passed every check. What follows in the same record is what came of it; an order
-    /// with nothing left after its trades is filled.
+    /// An order passed every check. The later effects of the same record say what became of it; an
+    /// order with nothing left after its trades is filled.
     OrderAccepted {
         /// Number of the order: the record's own sequence.
         order: OrderNo,
-        /// What was asked.
+        /// The terms of the order.
         terms: PlaceOrder,
     },
-    /// An order's price or quantity was changed; it stands outside the book until a later effect
-    /// of the same record rests it again.
+    /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until a
+    /// later effect of the same record rests it again.
     OrderAmended {
         /// Order.
         order: OrderNo,
@@ -274,22 +275,22 @@ pub enum Effect {
         market: MarketNo,
         /// Its side of the book.
         direction: Direction,
-        /// The yes-price at which it stood.
+        /// The yes-price at which it rested.
         price_before: Tick,
         /// The yes-price of its limit now.
         price: Tick,
-        /// What stood on the book before.
+        /// Unfilled quantity before.
         remaining_before: Lots,
         /// Total quantity now, the filled part included.
         quantity: Lots,
-        /// What is to be filled now.
+        /// Unfilled quantity now.
         remaining: Lots,
-        /// Whether it kept its place in the queue (it is then still in the book).
+        /// Whether it kept its time priority and never left the book.
         kept_place: bool,
     },
     /// Two orders traded.
     TradeMade(Trade),
-    /// What is left of an order went on the book.
+    /// The unfilled rest of an order went on the book.
     OrderRested {
         /// Order.
         order: OrderNo,
@@ -299,12 +300,12 @@ pub enum Effect {
         market: MarketNo,
         /// Its side of the book.
         direction: Direction,
-        /// The yes-price at which it stands.
+        /// The yes-price at which it rests.
         price: Tick,
-        /// Contracts that stand.
+        /// Contracts that rest.
         remaining: Lots,
     },
-    /// What was left of an order will not be filled.
+    /// The unfilled rest of an order was cancelled.
     OrderCancelled {
         /// Order.
         order: OrderNo,
@@ -318,12 +319,12 @@ pub enum Effect {
         price: Tick,
         /// Contracts cancelled.
         quantity: Lots,
-        /// Whether it stood on the book.
+        /// Whether it rested on the book.
         rested: bool,
         /// Why.
         reason: CancelReason,
     },
-    /// What a user holds in a market, as it stands now.
+    /// A user's position in a market after the change.
     PositionChanged {
         /// User.
         user: UserNo,
@@ -337,27 +338,27 @@ pub enum Effect {
         realised: MoneySum,
     },
     /// No contracts of some of an event's markets were exchanged for cash, and for as many yes
-    /// contracts of each of its other markets. What is held and owned now follows.
+    /// contracts of each of its other markets. The new positions and the account follow.
     Converted {
         /// User.
         user: UserNo,
         /// Event.
         event: EventNo,
-        /// The markets of which no contracts were given.
+        /// The markets whose no contracts were given.
         markets: MarketSet,
-        /// Contracts given of each, and got of each other.
+        /// Contracts given of each, and received of each other market.
         quantity: Lots,
-        /// Money got, besides what got contracts merged for.
+        /// Money received, without that for received contracts that merged into pairs.
         cash: Money,
     },
-    /// The last market of an event has paid out: what is left of the sets that were converted is
-    /// the venue's.
+    /// The last market of an event has paid out: what is left of the 1.00 of each converted set
+    /// goes to the operator.
     SetsSettled {
         /// Event.
         event: EventNo,
         /// Sets that were converted.
         sets: Lots,
-        /// What is left; zero where the prices of yes came to 1.00.
+        /// What is left; zero if the yes-prices sum to 1.00.
         surplus: Money,
     },
     /// A final market paid out a user's contracts.
@@ -377,7 +378,7 @@ pub enum Effect {
     },
 }
 
-/// A record's effects, with its place: what every projection folds.
+/// A record's effects, with its sequence number and time: what every projection folds.
 #[derive(Debug, Clone, Copy)]
 pub struct Applied<'a> {
     /// The record.

@@ -1,4 +1,4 @@
-//! Saying how things stand after a change, in effects.
+//! Builds the effects that report accounts and positions after a change, and cancelled orders.
 
 use super::Exchange;
 use super::effect::{CancelReason, Effect};
@@ -8,7 +8,7 @@ use super::ledger::{Account, Position, Purse};
 use super::orders::Order;
 
 impl Account {
-    /// Says how it stands now.
+    /// The effect that reports it.
     pub(super) fn changed(self, user: UserNo) -> Effect {
         let Account { available, reserved } = self;
         Effect::AccountChanged { user, available, reserved }
@@ -16,7 +16,7 @@ impl Account {
 }
 
 impl Purse {
-    /// Says what is held now.
+    /// The effect that reports its position.
     pub(super) fn position_changed(&self, user: UserNo, market: MarketNo) -> Effect {
         let Position { yes, no, realised } = self.position;
         Effect::PositionChanged { user, market, yes, no, realised }
@@ -24,7 +24,7 @@ impl Purse {
 }
 
 impl Exchange {
-    /// Says that what was left of an order is cancelled, and how its owner stands now.
+    /// Reports that the rest of an order is cancelled, then its owner's position and account.
     pub(super) fn emit_cancelled(
         &self,
         order: &Order,
@@ -45,7 +45,7 @@ impl Exchange {
         self.emit_owner(order, effects)
     }
 
-    /// Says how an order's owner stands now.
+    /// Reports the position, where the order may have changed it, and the account of its owner.
     pub(super) fn emit_owner(
         &self,
         order: &Order,
@@ -58,7 +58,7 @@ impl Exchange {
         self.emit_account(order.user, effects)
     }
 
-    /// Says what a user holds in a market now.
+    /// Reports a user's position in a market.
     pub(super) fn emit_position(
         &self,
         user: UserNo,
@@ -69,7 +69,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Says how a user's money stands now.
+    /// Reports a user's money.
     pub(super) fn emit_account(
         &self,
         user: UserNo,

@@ -1,10 +1,9 @@
-//! Events, and what it means that an event's markets exclude each other: together their yes
-//! contracts pay 1.00 at most, so a set of one no contract of each of n markets is worth n - 1 at
-//! least.
+//! Events whose markets exclude each other: their yes contracts together pay at most 1.00, so a set
+//! of one no contract of each of n markets is worth at least n - 1.
 //!
-//! A conversion hands the venue such sets, and pays n - 1 for each at once, in cash and contracts.
-//! Of what backed a set, 1.00 is left; it pays what the yes contracts of the set's markets win.
-//! When the last of the event's markets is final, what is left of it is the venue's.
+//! A conversion gives the venue such sets, and pays n - 1 for each at once, in cash and contracts.
+//! Of the money that backed a set 1.00 is left, and pays what the yes contracts of the set's
+//! markets win. When the last of the event's markets is final, the rest goes to the operator.
 
 use super::Exchange;
 use super::effect::Effect;
@@ -16,19 +15,20 @@ use super::reject::Reject;
 use super::rules::EXCLUSIVE_MARKETS_MAX;
 use super::units::{Lots, Money, SettlementPrice};
 
-/// What the rules need to know of an event.
+/// What the exchange keeps of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
     /// Whether at most one of its markets resolves yes.
     pub mutually_exclusive: bool,
     /// Its markets, in the order of their creation.
     pub markets: Vec<MarketNo>,
-    /// Sets that were converted: of each of its markets the venue holds as many no contracts.
+    /// Sets that were converted: the venue holds that many no contracts of each market.
     pub sets: Lots,
 }
 
 impl Event {
-    /// Whether one more market may join. The worth of a set depends on how many there are.
+    /// Whether one more market may join: not after a conversion, because the value of a set depends
+    /// on the number of markets.
     pub fn admit_market(&self) -> Result<(), Reject> {
         let full = self.markets.len() >= EXCLUSIVE_MARKETS_MAX;
         if self.mutually_exclusive && (full || !self.sets.is_zero()) {
@@ -39,7 +39,7 @@ impl Event {
 }
 
 impl Market {
-    /// What a yes contract pays by what has been announced or paid; `None` before that.
+    /// What a yes contract pays, as announced or paid; `None` before that.
     pub const fn announced(&self) -> Option<SettlementPrice> {
         match self.status {
             MarketStatus::Draft
@@ -66,8 +66,8 @@ impl Exchange {
         self.catalogue.event(event)
     }
 
-    /// Whether a market may end at this price of yes: with what is announced of the others of a
-    /// mutually exclusive event it must come to 1.00 at most.
+    /// Whether a market may end at this yes-price: in a mutually exclusive event, the sum with the
+    /// announced prices of the other markets must be at most 1.00.
     pub(super) fn admit_price(
         &self,
         market: MarketNo,
@@ -83,15 +83,15 @@ impl Exchange {
         Ok(())
     }
 
-    /// No contracts of a market that the venue took in by conversions and has not been paid for.
+    /// No contracts of a market that the venue holds from conversions; zero once it is final.
     pub(super) fn sets_in(&self, market: MarketNo) -> Result<Lots, Broken> {
         let state = self.market_state(market)?;
         let Some(event) = state.event.filter(|_| !state.is_final()) else { return Ok(Lots::ZERO) };
         Ok(self.event(event).ok_or(Broken::Dangling)?.sets)
     }
 
-    /// What is left of the 1.00 of each set of an event: what its final markets paid is gone, and
-    /// after the last of them nothing is kept.
+    /// The money kept for an event's converted sets: 1.00 for each, less what its final markets
+    /// paid; nothing once all are final.
     pub(super) fn kept_for_sets(&self, event: &Event) -> Result<Money, Broken> {
         let (mut paid, mut last) = (0_u32, true);
         for market in &event.markets {
@@ -104,15 +104,15 @@ impl Exchange {
         }
         let left = whole().checked_sub(paid).and_then(|left| u8::try_from(left).ok());
         match left.and_then(SettlementPrice::new) {
-            // Nothing is promised to anybody for no set.
+            // Without sets nothing is owed, whatever the prices.
             _ if last || event.sets.is_zero() => Ok(Money::ZERO),
             Some(left) => Ok(left.times(event.sets)?),
             None => Err(Broken::EventOverpaid),
         }
     }
 
-    /// After a market has paid out: if it was the last of its event, what is left of the sets is
-    /// the venue's.
+    /// After a market has paid out: if it was the last of its event, gives the operator what is
+    /// left of the sets.
     pub(super) fn settle_sets(
         &mut self,
         market: MarketNo,
@@ -140,8 +140,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// The announced prices of a mutually exclusive event come to 1.00 at most, and no other event
-    /// has converted anything.
+    /// Checks that the announced yes-prices of each mutually exclusive event sum to at most 1.00,
+    /// and that no other event has converted sets.
     pub(super) fn check_events(&self) -> Result<(), Broken> {
         for event in self.catalogue.events() {
             if !event.mutually_exclusive {

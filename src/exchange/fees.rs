@@ -1,9 +1,8 @@
-//! Trading fees: a market's two rates, what a fill costs by them, and what is set aside for it.
+//! Trading fees: a market's two rates, the fee of a fill, and the reserve for it.
 //!
 //! The fee of one party's fill is rate x price x (1 - price) x quantity, rounded up to the money
-//! unit. Contracts handed over pay it from their proceeds. What cash backs pays from a reserve
-//! taken when the order was accepted, and the same refund as for a better price gives back what
-//! of it is no longer needed.
+//! unit. It is taken first from the proceeds of contracts handed over, then from a reserve that was
+//! set aside when the order was accepted. Each fill releases what the reserve no longer needs.
 //!
 //! # Why the reserve is enough
 //! Let `a` be the higher rate times the greatest price x (1 - price) that the order may reach, in
@@ -22,10 +21,10 @@ use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError};
 
 /// The rate 1 in its unit of 0.0001.
 pub const FEE_RATE_ONE: u16 = 10_000;
-/// Fills of one order whose rounding up is set aside for: 0.0001 of the currency at most.
+/// Fills of one order whose rounding up the reserve covers: 0.0001 of the currency at most.
 pub const ROUND_UPS_COVERED: u64 = 10_000;
-/// Rate x price x (1 - price) x lots is in these parts of a money unit: ten-thousandths of a rate
-/// times hundredths of the second price.
+/// The product of rate, price, (1 - price) and lots, as integers, counts this many to a money unit:
+/// ten-thousandths of the rate times hundredths of the second price.
 const PARTS_PER_UNIT: u128 = 1_000_000;
 
 /// A share of price x (1 - price) x quantity, in units of 0.0001. Inside 0..=[`FEE_RATE_ONE`].
@@ -46,7 +45,7 @@ impl FeeRate {
         self.0
     }
 
-    /// What this rate takes of a fill at `price`, the same for both outcomes: rounded up.
+    /// The fee of a fill at `price`, rounded up. The same for the price of either outcome.
     pub fn of_fill(self, price: Tick, quantity: Lots) -> Result<Money, Overflow> {
         if self.0 == 0 {
             return Ok(Money::ZERO);
@@ -79,31 +78,31 @@ displayed!(FeeRate);
 /// Price x (1 - price), in square ticks: 99..=2500.
 const fn spread(price: Tick) -> u32 {
     let ticks = price.get();
-    // Two ticks of one price: neither is above 99.
+    // Both factors are at most 99.
     (ticks as u32).saturating_mul(TICKS_PER_UNIT.saturating_sub(ticks) as u32)
 }
 
 /// The rates of one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Fees {
-    /// Of the resting order.
+    /// Rate of the resting order.
     pub maker: FeeRate,
-    /// Of the incoming order.
+    /// Rate of the incoming order.
     pub taker: FeeRate,
 }
 
 impl Fees {
-    /// No fees: a market's rates unless its creation says otherwise.
+    /// No fees: the default of a market.
     pub const NONE: Fees = Fees { maker: FeeRate::ZERO, taker: FeeRate::ZERO };
 
-    /// What is set aside for the fees of `cash` lots of an order with this limit, a price of yes.
+    /// The reserve for the fees of `cash` lots of an order with this limit, a price of yes.
     pub fn reserve(self, direction: Direction, limit: Tick, cash: Lots) -> Result<Money, Overflow> {
         let rate = self.maker.max(self.taker);
         if rate == FeeRate::ZERO || cash.is_zero() {
             return Ok(Money::ZERO);
         }
-        // The price of the owner's side goes from the limit down to nothing, and the product is
-        // greatest in the middle.
+        // The owner's side may fill at any price from the limit down, and price x (1 - price) is
+        // greatest at one half.
         let half = TICKS_PER_UNIT / 2;
         let own_price = direction.own_price(limit);
         let reached = Tick::new(own_price.get().min(half)).unwrap_or(own_price);
@@ -112,14 +111,14 @@ impl Fees {
     }
 }
 
-/// What one party of a fill pays as a fee, and what is given back of its reserve.
+/// The fee of one party of a fill, and what is released of its reserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Charge {
-    /// Taken from what was got for contracts handed over.
+    /// Taken from the proceeds of contracts handed over.
     pub from_proceeds: Money,
-    /// Taken from what was set aside.
+    /// Taken from the reserve.
     pub from_reserve: Money,
-    /// Set aside, and no longer needed.
+    /// Part of the reserve that is no longer needed.
     pub released: Money,
 }
 
@@ -131,8 +130,9 @@ impl Charge {
 }
 
 impl Backing {
-    /// Charges a fill at yes-price `price` that took this part of an order's backing, at `rate`,
-    /// one of the two of its market. `limit` is the order's, a price of yes.
+    /// Charges a fill at yes-price `price` that used `part` of an order's backing; `self` is the
+    /// backing left. `rate` is the maker's or taker's of the market's `fees`; `limit` is the
+    /// order's, a price of yes.
     pub fn charge(
         &mut self,
         (direction, limit): (Direction, Tick),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserve_is_for_the_dearest_price_within_reach() {
+    fn a_reserve_covers_the_dearest_price_within_the_limit() {
         let fees = Fees { maker: FeeRate::ZERO, taker: FeeRate::new(700).unwrap() };
         let lots = Lots::contracts(100);
         for (direction, limit, dearest) in [
@@ -213,9 +213,9 @@ mod tests {
         assert_eq!(Fees::NONE.reserve(Direction::Up, tick(50), lots), Ok(Money::ZERO));
     }
 
-    /// Fills of one lot, each a thousandth of a unit rounded up, of an order that has more of them
-    /// than rounding up is set aside for: they pay in full for as long as the proof says, and then
-    /// what is left, never more.
+    /// Fills of one lot, each fee a fraction of a unit rounded up, of an order with more fills than
+    /// the reserve covers: they pay in full for as long as the proof says, and then what is left,
+    /// never more.
     #[test]
     fn past_the_round_ups_covered_a_fill_pays_what_is_left() {
         let fees = Fees { maker: FeeRate::ZERO, taker: FeeRate::new(1).unwrap() };
@@ -235,16 +235,16 @@ mod tests {
     }
 
     proptest! {
-        /// The proof above, tried: whatever the fills, each costs what the formula says, and what
-        /// was set aside pays for it to the last.
+        /// Tests the proof above: whatever the fills, each costs what the formula says, and the
+        /// reserve pays all of them.
         #[test]
-        fn what_is_set_aside_pays_every_fill_in_full(
-            // Of a low rate, nearly all of a small fill's fee is what was rounded up.
+        fn the_reserve_pays_every_fill_in_full(
+            // At a low rate, rounding up is nearly all of a small fill's fee.
             highest in prop_oneof![Just(FEE_RATE_ONE), Just(3)],
             (maker, taker) in (0_u16..=FEE_RATE_ONE, 0_u16..=FEE_RATE_ONE),
             up in any::<bool>(),
             limit in 1_u8..=99,
-            // What contracts are handed over for pays their fees: mostly there are none.
+            // Mostly no contracts: their proceeds would pay the fees instead of the reserve.
             fills in prop::collection::vec(
                 (1_u64..40, 1_u8..=99, any::<bool>(), prop_oneof![3 => Just(0), 1 => 1_u64..20]),
                 1..60,

@@ -1,10 +1,10 @@
-//! What was asked under a name that a client gave, so that asking again does nothing twice: client
-//! order ids and idempotency keys (semantics 8).
+//! Idempotency: a command repeated with the same client order id or idempotency key is not executed
+//! twice (semantics 8). Both are called *names* here: a client chose them for a request.
 //!
-//! A name is known by a fingerprint of 16 bytes, so that what a day's names cost does not depend on
-//! how long they are. Names are forgotten a few at a time as records come; every look-up asks
-//! whether the name still counts. How many of a user's are held is bounded: a day is promised for
-//! each, so whoever has used up the bound is refused new ones, and nobody's are forgotten early.
+//! A name is stored as a fingerprint of 16 bytes, so that its memory does not depend on its length.
+//! Expired names are removed a few at a time as records are applied; until then every look-up
+//! checks whether the name is still valid. The names of one user are bounded: each is promised a
+//! day, so a user at the bound is refused new names, and no name is forgotten early.
 
 mod excerpt;
 mod image;
@@ -25,11 +25,11 @@ use super::reject::Reject;
 use super::units::{Sequence, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
-/// Names looked at for forgetting with each record: more than one record can make, so that none
-/// stay, and few, so that a quiet night is not paid for by one caller in the morning.
-const LOOKED_AT_PER_RECORD: usize = 64;
+/// Expired names checked with each record: more than one record can add, so that they cannot pile
+/// up, and few, so that the first record after a quiet night does not pay for all of them.
+const CHECKS_PER_RECORD: usize = 64;
 
-/// The first half of a SHA-256: nobody finds two things with the same one.
+/// The first half of a SHA-256: collisions cannot be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fingerprint(pub [u8; 16]);
 
@@ -39,7 +39,7 @@ impl Fingerprint {
         Fingerprint(bytes.first_chunk().copied().unwrap_or_default())
     }
 
-    /// Of a name; `kind` tells orders' names from keys.
+    /// Of a name; `kind` tells client order ids (1) from idempotency keys (2).
     fn of_name(kind: u8, user: UserNo, name: &Token) -> Fingerprint {
         let mut hash = Sha256::new();
         hash.update([kind]);
@@ -48,12 +48,12 @@ impl Fingerprint {
         Fingerprint::of(hash)
     }
 
-    /// Of the name that a user gave to an order.
+    /// Of a user's client order id.
     pub fn of_order_name(user: UserNo, name: &Token) -> Fingerprint {
         Fingerprint::of_name(1, user, name)
     }
 
-    /// Of everything that an order asks for.
+    /// Of all terms of an order but its client order id.
     fn of_order(terms: &PlaceOrder) -> Fingerprint {
         let PlaceOrder {
             user,
@@ -105,110 +105,115 @@ impl Fingerprint {
     }
 }
 
-/// What a name stands for.
+/// What is remembered of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    /// Whose it is.
+struct NameEntry {
+    /// The user who gave it.
     user: UserNo,
-    /// What was asked under it.
+    /// What was requested with it.
     body: Fingerprint,
-    /// First moment at which it no longer counts, unless its order stands.
+    /// First moment at which it is no longer valid, unless its order still rests.
     until: TimeMs,
-    /// The records that did what was asked, by part.
+    /// The records that executed the request, by part.
     firsts: Vec<(u8, Sequence)>,
-    /// Whether it names an order.
+    /// Whether it is a client order id.
     order: bool,
 }
 
-/// When a name is to be looked at again.
+/// When a name is to be checked for expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct End {
+struct ExpiryCheck {
     at: TimeMs,
     name: Fingerprint,
-    /// The first record under the name, to know a name that was given anew meanwhile.
+    /// The first record with the name; another one if the name was reused since.
     first: Sequence,
 }
 
-/// All names that may still count.
+/// All names that may still be valid.
 #[derive(Debug, Clone, Default)]
 pub struct IdempotencyTable {
-    /// A tree, because whoever chooses names can choose such as share a place in a table.
-    known: BTreeMap<Fingerprint, Known>,
+    /// A tree, because clients choose the names and could make them collide in a hash table.
+    entries: BTreeMap<Fingerprint, NameEntry>,
     /// Every name, in order of time.
-    ends: VecDeque<End>,
-    /// How many are known of each user who has any. Looked up, never walked.
-    held: FxHashMap<UserNo, u32>,
+    checks: VecDeque<ExpiryCheck>,
+    /// The number of names of each user who has any. Looked up, never iterated.
+    counts: FxHashMap<UserNo, u32>,
 }
 
 impl IdempotencyTable {
-    /// Every name is known once and looked at again some time, in order.
+    /// Every name has exactly one valid expiry entry, in order of time, and the counts are right.
     pub(super) fn check(&self) -> Result<(), Broken> {
-        let sorted = self.ends.iter().zip(self.ends.iter().skip(1)).all(|(a, b)| a.at <= b.at);
-        let known = |end: &&End| self.known.get(&end.name);
-        let stands = |end: &&End| known(end).is_some_and(|known| known.begins_with(end.first));
-        let alive = self.ends.iter().filter(stands).count();
-        let counted = self.counted() == self.held;
-        if sorted && counted && alive == self.known.len() { Ok(()) } else { Err(Broken::Dangling) }
+        let sorted = self.checks.iter().zip(self.checks.iter().skip(1)).all(|(a, b)| a.at <= b.at);
+        let entry = |check: &&ExpiryCheck| self.entries.get(&check.name);
+        let is_valid =
+            |check: &&ExpiryCheck| entry(check).is_some_and(|entry| entry.starts_at(check.first));
+        let valid = self.checks.iter().filter(is_valid).count();
+        let counts_right = self.count_by_user() == self.counts;
+        if sorted && counts_right && valid == self.entries.len() {
+            Ok(())
+        } else {
+            Err(Broken::Dangling)
+        }
     }
 
-    /// Whether nothing was named.
+    /// Whether there is no name.
     pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.checks.is_empty()
     }
 
-    /// How many names each user has.
-    fn counted(&self) -> FxHashMap<UserNo, u32> {
+    /// The number of names of each user, recounted from the entries.
+    fn count_by_user(&self) -> FxHashMap<UserNo, u32> {
         let mut held: FxHashMap<UserNo, u32> = FxHashMap::default();
-        for end in &self.ends {
-            let known = self.known.get(&end.name);
-            if let Some(known) = known.filter(|known| known.begins_with(end.first)) {
-                let count = held.entry(known.user).or_default();
-                *count = count.saturating_add(known.count());
+        for check in &self.checks {
+            let entry = self.entries.get(&check.name);
+            if let Some(entry) = entry.filter(|entry| entry.starts_at(check.first)) {
+                let count = held.entry(entry.user).or_default();
+                *count = count.saturating_add(entry.count());
             }
         }
         held
     }
 
-    /// How many names of a user's are held.
-    fn held_of(&self, user: UserNo) -> u32 {
-        self.held.get(&user).copied().unwrap_or_default()
+    /// The number of a user's names.
+    fn names_of(&self, user: UserNo) -> u32 {
+        self.counts.get(&user).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, name: Fingerprint, known: Known, first: Sequence) {
-        self.ends.push_back(End { at: known.until, name, first });
-        self.count(known.user, known.count());
-        if let Some(before) = self.known.insert(name, known) {
-            self.count_off(before.user, before.count());
+    fn add(&mut self, name: Fingerprint, entry: NameEntry, first: Sequence) {
+        self.checks.push_back(ExpiryCheck { at: entry.until, name, first });
+        self.count(entry.user, entry.count());
+        if let Some(before) = self.entries.insert(name, entry) {
+            self.uncount(before.user, before.count());
         }
     }
 
     fn remove(&mut self, name: Fingerprint) {
-        if let Some(known) = self.known.remove(&name) {
-            self.count_off(known.user, known.count());
+        if let Some(entry) = self.entries.remove(&name) {
+            self.uncount(entry.user, entry.count());
         }
     }
 
     fn count(&mut self, user: UserNo, names: u32) {
-        let held = self.held.entry(user).or_default();
+        let held = self.counts.entry(user).or_default();
         *held = held.saturating_add(names);
     }
 
-    fn count_off(&mut self, user: UserNo, names: u32) {
-        let left = self.held_of(user).saturating_sub(names);
+    fn uncount(&mut self, user: UserNo, names: u32) {
+        let left = self.names_of(user).saturating_sub(names);
         if left == 0 {
-            self.held.remove(&user);
+            self.counts.remove(&user);
         } else {
-            self.held.insert(user, left);
+            self.counts.insert(user, left);
         }
     }
 }
 
-impl Known {
+impl NameEntry {
     fn count(&self) -> u32 {
         u32::try_from(self.firsts.len()).unwrap_or(u32::MAX)
     }
 
-    fn begins_with(&self, first: Sequence) -> bool {
+    fn starts_at(&self, first: Sequence) -> bool {
         self.firsts.first().is_some_and(|(_, sequence)| *sequence == first)
     }
 }
@@ -222,117 +227,123 @@ fn key_name(once: &IdempotencyKey) -> Fingerprint {
     Fingerprint::of_name(2, once.caller, &once.key)
 }
 
-/// What was asked under a key.
+/// The fingerprint of the request that was sent with a key.
 fn key_body(once: &IdempotencyKey) -> Fingerprint {
     Fingerprint(once.body.0.first_chunk().copied().unwrap_or_default())
 }
 
 impl Exchange {
-    /// The record that did before what this one asks again, if there is one.
-    pub(super) fn done_before(&self, record: &Record, at: Stamp) -> Result<Option<Sequence>, Stop> {
+    /// The record that already executed what this one repeats, if there is one.
+    pub(super) fn first_execution(
+        &self,
+        record: &Record,
+        at: Stamp,
+    ) -> Result<Option<Sequence>, Stop> {
         if let Some(once) = &record.once
-            && let Some(known) = self.live_key(key_name(once), at.time)
+            && let Some(entry) = self.valid_name(key_name(once), at.time)
         {
-            if known.body != key_body(once) {
+            if entry.body != key_body(once) {
                 return Err(Stop::Refused(Reject::IdempotencyKeyReused));
             }
-            let same = known.firsts.iter().find(|(part, _)| *part == once.part);
+            let same = entry.firsts.iter().find(|(part, _)| *part == once.part);
             if let Some((_, first)) = same {
                 return Ok(Some(*first));
             }
         }
         let Command::PlaceOrder(terms) = &record.command else { return Ok(None) };
         let Some(name) = order_name(terms) else { return Ok(None) };
-        let Some(known) = self.live_key(name, at.time) else { return Ok(None) };
-        if known.body != Fingerprint::of_order(terms) {
+        let Some(entry) = self.valid_name(name, at.time) else { return Ok(None) };
+        if entry.body != Fingerprint::of_order(terms) {
             return Err(Stop::Refused(Reject::ClientOrderIdReused));
         }
-        Ok(known.firsts.first().map(|(_, first)| *first))
+        Ok(entry.firsts.first().map(|(_, first)| *first))
     }
 
-    /// A name that counts at `now`: it was given within the window, or its order stands.
-    fn live_key(&self, name: Fingerprint, now: TimeMs) -> Option<&Known> {
-        let known = self.repeats.known.get(&name)?;
-        (now < known.until || self.named_order_stands(known, now)).then_some(known)
+    /// A name that is valid at `now`: it was given within the window, or its order still rests.
+    fn valid_name(&self, name: Fingerprint, now: TimeMs) -> Option<&NameEntry> {
+        let entry = self.idempotency.entries.get(&name)?;
+        (now < entry.until || self.named_order_rests(entry, now)).then_some(entry)
     }
 
-    fn named_order_stands(&self, known: &Known, now: TimeMs) -> bool {
-        let first = known.firsts.first().filter(|_| known.order);
+    fn named_order_rests(&self, entry: &NameEntry, now: TimeMs) -> bool {
+        let first = entry.firsts.first().filter(|_| entry.order);
         let order = first.and_then(|(_, first)| self.order(OrderNo(*first)));
-        // What is due counts as done.
+        // An order that is due to be cancelled no longer counts as resting.
         order.is_some_and(|order| matches!(self.due_cancel_reason(&order, now), Ok(None)))
     }
 
-    /// Whether there is room for the names that a record gives.
+    /// Whether the users may give the names of this record.
     pub(super) fn admit_names(&self, record: &Record) -> Result<(), Reject> {
-        let ordering = match &record.command {
+        let order_user = match &record.command {
             Command::PlaceOrder(terms) => terms.client_order_id.as_ref().map(|_| terms.user),
             _ => None,
         };
-        let asking = record.once.as_ref().map(|once| once.caller);
-        // Somebody who gives two at once is held to one more than the bound at most.
+        let key_user = record.once.as_ref().map(|once| once.caller);
+        // A record with both kinds of name may exceed the bound by one.
         let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.user_names_max);
-        let room = |user| self.repeats.held_of(user) < max;
-        let all = ordering.into_iter().chain(asking).all(room);
+        let below_max = |user| self.idempotency.names_of(user) < max;
+        let all = order_user.into_iter().chain(key_user).all(below_max);
         if all { Ok(()) } else { Err(Reject::TooManyNames) }
     }
 
-    /// What is said of a record that has a name, and for how long that counts.
-    pub(super) fn kept_until(&self, record: &Record, at: Stamp) -> Result<Option<Effect>, Reject> {
+    /// The last effect of a record with a name: for how long its answer is kept.
+    pub(super) fn answer_kept(&self, record: &Record, at: Stamp) -> Result<Option<Effect>, Reject> {
         if !record.is_named() {
             return Ok(None);
         }
-        Ok(Some(Effect::AnswerKept { until: self.key_expiry(at)? }))
+        Ok(Some(Effect::AnswerKept { until: self.name_expiry(at)? }))
     }
 
-    /// The first moment at which a name that is given now no longer counts.
-    fn key_expiry(&self, at: Stamp) -> Result<TimeMs, Reject> {
+    /// The first moment at which a name that is given now is no longer valid.
+    fn name_expiry(&self, at: Stamp) -> Result<TimeMs, Reject> {
         Ok(at.time.after_seconds(self.rules_in_force()?.repeat_window_seconds))
     }
 
-    /// Keeps in mind the names under which a record did something.
-    pub(super) fn remember(&mut self, record: &Record, at: Stamp) -> Result<(), Stop> {
-        let until = self.key_expiry(at)?;
+    /// Stores the names of a record that was executed.
+    pub(super) fn store_names(&mut self, record: &Record, at: Stamp) -> Result<(), Stop> {
+        let until = self.name_expiry(at)?;
         if let Command::PlaceOrder(terms) = &record.command
             && let Some(name) = order_name(terms)
         {
             let (user, body) = (terms.user, Fingerprint::of_order(terms));
             let firsts = vec![(0, at.sequence)];
-            let known = Known { user, body, until, firsts, order: true };
-            self.repeats.add(name, known, at.sequence);
+            let entry = NameEntry { user, body, until, firsts, order: true };
+            self.idempotency.add(name, entry, at.sequence);
         }
         if let Some(once) = &record.once {
             let (name, first) = (key_name(once), (once.part, at.sequence));
-            let in_force = self.live_key(name, at.time).is_some();
+            let valid = self.valid_name(name, at.time).is_some();
             let user = once.caller;
-            if let Some(known) = self.repeats.known.get_mut(&name).filter(|_| in_force) {
-                // A key ends a day after the first of its parts.
-                known.firsts.push(first);
-                self.repeats.count(user, 1);
+            if let Some(entry) = self.idempotency.entries.get_mut(&name).filter(|_| valid) {
+                // A key expires a day after its first part, whatever parts follow.
+                entry.firsts.push(first);
+                self.idempotency.count(user, 1);
             } else {
                 let (body, firsts) = (key_body(once), vec![first]);
-                let known = Known { user, body, until, firsts, order: false };
-                self.repeats.add(name, known, at.sequence);
+                let entry = NameEntry { user, body, until, firsts, order: false };
+                self.idempotency.add(name, entry, at.sequence);
             }
         }
         Ok(())
     }
 
-    /// Forgets some of the names that no longer count.
-    pub(super) fn forget_repeats(&mut self, now: TimeMs) {
-        for _ in 0..LOOKED_AT_PER_RECORD {
-            let Some(end) = self.repeats.ends.front().copied().filter(|end| end.at <= now) else {
+    /// Removes some of the expired names.
+    pub(super) fn forget_expired_names(&mut self, now: TimeMs) {
+        for _ in 0..CHECKS_PER_RECORD {
+            let Some(check) =
+                self.idempotency.checks.front().copied().filter(|check| check.at <= now)
+            else {
                 return;
             };
-            self.repeats.ends.pop_front();
-            let known = self.repeats.known.get(&end.name);
-            let Some(known) = known.filter(|known| known.begins_with(end.first)) else { continue };
-            if self.named_order_stands(known, now) {
+            self.idempotency.checks.pop_front();
+            let entry = self.idempotency.entries.get(&check.name);
+            let Some(entry) = entry.filter(|entry| entry.starts_at(check.first)) else { continue };
+            if self.named_order_rests(entry, now) {
                 let window = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
                 let at = now.after_seconds(window);
-                self.repeats.ends.push_back(End { at, ..end });
+                self.idempotency.checks.push_back(ExpiryCheck { at, ..check });
             } else {
-                self.repeats.remove(end.name);
+                self.idempotency.remove(check.name);
             }
         }
     }
@@ -348,8 +359,13 @@ mod tests {
     const ANN: UserNo = UserNo(0);
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-    /// A deposit of the operator's, or anybody's, under this key.
-    fn under(exchange: &mut Exchange, caller: UserNo, key: &str, at_ms: i64) -> Vec<Effect> {
+    /// Applies a deposit that `caller` sends with this key.
+    fn deposit_with_key(
+        exchange: &mut Exchange,
+        caller: UserNo,
+        key: &str,
+        at_ms: i64,
+    ) -> Vec<Effect> {
         let (key, body) = (Token::new(key).unwrap(), BodyHash([1; 32]));
         let record = Record {
             sequence: exchange.sequence().next(),
@@ -375,25 +391,25 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_as_many_names_as_may_be_gets_no_more_until_they_are_a_day_old() {
+    fn a_user_at_the_name_limit_is_refused_new_names_until_old_ones_expire() {
         let mut exchange = venue();
         let refused = [Effect::Refused(Reject::TooManyNames)];
-        assert!(under(&mut exchange, ANN, "first", 1).len() > 1);
-        // As if she had given so many.
-        exchange.repeats.held.insert(ANN, Rules::current().user_names_max);
-        assert_eq!(under(&mut exchange, ANN, "more", 2), refused);
-        // What she has named is still known, and nobody else is concerned.
+        assert!(deposit_with_key(&mut exchange, ANN, "first", 1).len() > 1);
+        // As if she had given that many.
+        exchange.idempotency.counts.insert(ANN, Rules::current().user_names_max);
+        assert_eq!(deposit_with_key(&mut exchange, ANN, "more", 2), refused);
+        // Her earlier name is still valid, and other users are not affected.
         let first = Effect::Repeated { first: Sequence::new(4) };
-        assert_eq!(under(&mut exchange, ANN, "first", 3), [first]);
-        assert!(under(&mut exchange, UserNo(1), "more", 3).len() > 1);
-        // Refused once more, but with this record the first is forgotten.
-        assert_eq!(under(&mut exchange, ANN, "more", DAY_MS + 1), refused);
-        assert!(under(&mut exchange, ANN, "more", DAY_MS + 1).len() > 1);
-        assert_eq!(exchange.repeats.held_of(ANN), Rules::current().user_names_max);
+        assert_eq!(deposit_with_key(&mut exchange, ANN, "first", 3), [first]);
+        assert!(deposit_with_key(&mut exchange, UserNo(1), "more", 3).len() > 1);
+        // Refused once more, but applying this record removes the first name.
+        assert_eq!(deposit_with_key(&mut exchange, ANN, "more", DAY_MS + 1), refused);
+        assert!(deposit_with_key(&mut exchange, ANN, "more", DAY_MS + 1).len() > 1);
+        assert_eq!(exchange.idempotency.names_of(ANN), Rules::current().user_names_max);
     }
 
     #[test]
-    fn names_are_counted_by_user_and_part_and_counted_off() {
+    fn names_are_counted_by_user_and_part_and_uncounted_when_removed() {
         let mut exchange = venue();
         for (key, part) in [("a", 0), ("a", 1), ("b", 0)] {
             let (key, body) = (Token::new(key).unwrap(), BodyHash([1; 32]));
@@ -405,12 +421,18 @@ mod tests {
             };
             exchange.apply(&record, &mut Vec::new()).unwrap();
         }
-        assert_eq!(exchange.repeats.held_of(ANN), 3);
+        assert_eq!(exchange.idempotency.names_of(ANN), 3);
         exchange.check().unwrap();
         let image = exchange.image().unwrap();
-        assert_eq!(Exchange::from_image(&image).unwrap().repeats.held, exchange.repeats.held);
-        under(&mut exchange, UserNo(1), "c", DAY_MS);
-        assert_eq!((exchange.repeats.held_of(ANN), exchange.repeats.held_of(UserNo(1))), (0, 1));
+        assert_eq!(
+            Exchange::from_image(&image).unwrap().idempotency.counts,
+            exchange.idempotency.counts
+        );
+        deposit_with_key(&mut exchange, UserNo(1), "c", DAY_MS);
+        assert_eq!(
+            (exchange.idempotency.names_of(ANN), exchange.idempotency.names_of(UserNo(1))),
+            (0, 1)
+        );
         exchange.check().unwrap();
     }
 }

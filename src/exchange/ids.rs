@@ -1,9 +1,9 @@
-//! Ids: how a thing is named outside (a UUID) and inside (a dense number).
+//! Ids: the public id of a thing (a UUID) and its number inside the exchange (dense).
 //!
-//! Outside ids are derived from the record that made the thing, never drawn, so a replay gives
-//! the same ones and an id leads to its record without a table (semantics 2). Inside, users and
-//! markets are numbered in the order of their creation and orders by their record's sequence
-//! number: numbers index arrays where UUIDs would need hashing.
+//! Public ids are derived from the record that made the thing, never random, so a replay gives the
+//! same ones and an id leads to its record without a table (semantics 2). Inside, users and markets
+//! are numbered in the order of creation and orders by their record's sequence number, because
+//! numbers index arrays where UUIDs would need hashing.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ use super::units::{Sequence, TimeMs};
 const SEQUENCE_BITS: u32 = 48;
 /// Ids hold the sequence numbers below this one.
 pub const SEQUENCE_END: u64 = 1 << SEQUENCE_BITS;
-/// Bits of an id that tell apart the things which one record made.
+/// Bits of an id that hold the index of a thing among those made by one record.
 const INDEX_BITS: u32 = 26;
 /// Largest index of a thing within its record.
 pub const INDEX_MAX: u32 = (1 << INDEX_BITS) - 1;
 
-/// Makes the UUIDv7-shaped id of the thing that the record `sequence`, stamped `time`, made as its
-/// `index`th (RFC 9562 5.7: 48 bits of milliseconds, version, 12 bits, variant, 62 bits).
+/// Makes the UUIDv7-shaped id of the `index`th thing made by the record `sequence` at `time`
+/// (RFC 9562 5.7: 48 bits of milliseconds, version, 12 bits, variant, 62 bits).
 ///
 /// The 74 free bits hold the sequence number above the index, so ids sort by time, then sequence,
-/// then index. Sequence and index are cut to their 48 and 26 bits, bounds no venue reaches: the
-/// sequencer would need eight years at a million commands a second.
+/// then index. Sequence and index are cut to their 48 and 26 bits. No venue reaches these bounds:
+/// it would take eight years at a million commands a second.
 fn derive(time: TimeMs, sequence: Sequence, index: u32) -> Uuid {
     let ms = u128::from(time.get().unsigned_abs()) & ((1 << 48) - 1);
     let sequence = u128::from(sequence.get()) & ((1 << SEQUENCE_BITS) - 1);
@@ -42,12 +42,12 @@ macro_rules! outside_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// The id of the thing that a record made, `index` telling apart things of one record.
+            /// The id of the `index`th thing that a record made.
             pub fn derive(time: TimeMs, sequence: Sequence, index: u32) -> Self {
                 $name(derive(time, sequence, index))
             }
 
-            /// An id as a client wrote it; it may name nothing.
+            /// An id as a client wrote it; there may be no such thing.
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 $name(uuid)
             }
@@ -76,7 +76,7 @@ macro_rules! outside_id {
 
 outside_id!(/// A user.
     UserId);
-outside_id!(/// An API key's public name; not the key.
+outside_id!(/// An API key's public id; not the secret key.
     KeyId);
 outside_id!(/// A category of markets.
     CategoryId);
@@ -90,7 +90,7 @@ outside_id!(/// A trade; both its parties see the same id.
     TradeId);
 
 impl TradeId {
-    /// Which of its record's trades it was, as it was derived.
+    /// The index of the trade within its record, if the id was derived.
     pub fn index(self) -> TradeIndex {
         let index = self.0.as_u128() & u128::from(INDEX_MAX);
         TradeIndex(u32::try_from(index).unwrap_or(INDEX_MAX).saturating_sub(1))
@@ -103,12 +103,12 @@ impl TradeId {
     }
 }
 
-/// Some markets, each once: at least one, by ascending number.
+/// A non-empty set of markets, by ascending number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MarketSet(Box<[MarketNo]>);
 
 impl MarketSet {
-    /// These markets in their order; `None` if there are none, or one is there twice.
+    /// Sorts the markets; `None` if there are none, or one is listed twice.
     pub fn new(mut markets: Vec<MarketNo>) -> Option<MarketSet> {
         markets.sort_unstable();
         let twice = markets.array_windows().any(|[one, next]| one == next);
@@ -121,7 +121,7 @@ impl MarketSet {
     }
 }
 
-/// Which of a record's trades: from 0, in the order they were made.
+/// The index of a trade within its record: from 0, in the order they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TradeIndex(pub u32);
 
@@ -137,7 +137,7 @@ macro_rules! inside_number {
                 self.0 as usize
             }
 
-            /// The number of the next thing, where `count` exist; `None` past the type's range.
+            /// The number of the next thing after `count` others; `None` past the type's range.
             pub fn next(count: usize) -> Option<Self> {
                 u32::try_from(count).ok().map($name)
             }
@@ -161,7 +161,7 @@ inside_number!(/// A market, in order of creation from 0.
 pub struct OrderNo(pub Sequence);
 
 impl OrderNo {
-    /// The order's outside id, given when it was placed.
+    /// The order's public id; `placed` is the time of the record that placed it.
     pub fn id(self, placed: TimeMs) -> OrderId {
         OrderId::derive(placed, self.0, 0)
     }
@@ -170,13 +170,13 @@ impl OrderNo {
 /// Longest name that a client may give.
 pub const TOKEN_BYTES_MAX: usize = 64;
 
-/// A name that a client gave to something of its own: 1 to [`TOKEN_BYTES_MAX`] visible ASCII
-/// characters.
+/// A client order id or idempotency key, chosen by the client: 1 to [`TOKEN_BYTES_MAX`] visible
+/// ASCII characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token([u8; TOKEN_BYTES_MAX]);
 
 impl Token {
-    /// The name, if it is one.
+    /// The token; `None` if the text is not of that form.
     pub fn new(text: &str) -> Option<Token> {
         let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
         let mut bytes = [0; TOKEN_BYTES_MAX];
@@ -184,7 +184,7 @@ impl Token {
         (visible && !text.is_empty()).then_some(Token(bytes))
     }
 
-    /// As the client wrote it.
+    /// The text as the client wrote it.
     pub fn as_str(&self) -> &str {
         let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(TOKEN_BYTES_MAX);
         let text = self.0.get(..length).map(str::from_utf8);

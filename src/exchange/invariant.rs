@@ -1,5 +1,6 @@
-//! What is always true (semantics 5), as functions over the whole state; and what a broken truth
-//! is called.
+//! The invariants (semantics 5), as checks over the whole state, and the error of a broken one.
+//! Snapshots, image readers, audits and tests run them; `apply` does not: they take time in
+//! proportion to the whole state.
 
 use std::collections::BTreeMap;
 
@@ -10,42 +11,42 @@ use super::ids::{MarketNo, UserNo};
 use super::orders::Order;
 use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
-/// Something that can never happen has happened: a defect of this program, or a journal that it
-/// did not write. The state is not to be trusted; whoever holds it stops.
+/// A broken invariant: a defect of this program, or a journal that it did not write. The state
+/// cannot be trusted; the holder must stop using it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A sum left its range.
     #[error("arithmetic left its range")]
     Arithmetic,
-    /// A number that leads nowhere.
+    /// A number or slot of something that does not exist.
     #[error("a number leads nowhere")]
     Dangling,
-    /// More things than numbers.
+    /// More things than their number type can count.
     #[error("more things than can be numbered")]
     Capacity,
     /// Something would have become negative.
     #[error("a balance would have become negative")]
     Negative,
-    /// A venue opened under rules that this program does not know. Whatever it did with the
-    /// records that follow would be a guess.
+    /// A venue opened under rules that this program does not know, so it cannot apply the records
+    /// that follow.
     #[error("the venue was opened under rules that this version does not know")]
     UnknownRules,
-    /// A record that does not follow on the last one.
+    /// A record that is not the next one, or earlier than the last.
     #[error("record out of order")]
     OutOfOrder,
-    /// Contracts locked though no order stands.
+    /// Contracts locked though no order rests.
     #[error("contracts are locked without an order")]
     LockedWithoutOrder,
-    /// A refusal after the first change.
+    /// A refusal after the first effect.
     #[error("a command was refused after it had begun")]
     RefusedLate,
-    /// Money in is not money out.
+    /// The money in the venue does not equal deposits less withdrawals.
     #[error("money was made or lost")]
     MoneyNotConserved,
-    /// Yes contracts and no contracts differ in number.
+    /// Yes and no contracts of a market differ in number, or a user holds an unmerged pair.
     #[error("contracts were made or lost")]
     ContractsNotConserved,
-    /// What is set aside is not what the orders need.
+    /// Reserved cash or locked contracts are not what the resting orders need.
     #[error("what is set aside is not what the orders need")]
     BackingMismatch,
     /// Best bid at or above best ask.
@@ -57,13 +58,13 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
-    /// Results that were to be hashed were not.
+    /// Effects were applied but not hashed.
     #[error("results were not hashed")]
     Unhashed,
     /// The markets of an event pay more than they can together.
     #[error("the markets of an event pay more than they can together")]
     EventOverpaid,
-    /// Orders stand in a market that keeps none.
+    /// Orders rest in a market whose status allows none.
     #[error("orders stand in a market that keeps none")]
     OrdersInClosedMarket,
 }
@@ -75,21 +76,24 @@ impl From<Overflow> for Broken {
 }
 
 impl Exchange {
-    /// Checks everything that is always true. Takes time in proportion to the whole state.
+    /// Checks all invariants. Takes time in proportion to the whole state.
+    ///
+    /// # Errors
+    /// The first invariant that is broken.
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
         self.check_events()?;
         self.check_backing()?;
-        self.repeats.check()?;
+        self.idempotency.check()?;
         for (market, _) in self.markets_numbered() {
             self.check_book(market)?;
         }
         Ok(())
     }
 
-    /// Accounts, plus 1.00 a no contract that a user holds, plus what is left of the 1.00 of each
-    /// converted set, plus the fees, equal deposits less withdrawals; yes contracts equal no
-    /// contracts in every market, those of the sets counted in.
+    /// Conservation. All accounts, 1.00 for each no contract held by a user, the money kept for
+    /// converted sets, and the operator's fees sum to deposits less withdrawals. In every market
+    /// yes contracts equal no contracts, including those of converted sets.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = self.ledger.fees();
         if total < MoneySum::ZERO {
@@ -137,7 +141,7 @@ impl Exchange {
         if total == self.ledger.net_deposits() { Ok(()) } else { Err(Broken::MoneyNotConserved) }
     }
 
-    /// Cash and contracts set aside equal what the resting orders need.
+    /// Reserved cash and locked contracts equal what the resting orders need.
     fn check_backing(&self) -> Result<(), Broken> {
         let mut cash: BTreeMap<UserNo, Money> = BTreeMap::new();
         let mut contracts: BTreeMap<(MarketNo, UserNo, Outcome), Lots> = BTreeMap::new();
@@ -173,7 +177,7 @@ impl Exchange {
         if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
     }
 
-    /// For fees is set aside at most what those of the order's cash-backed part can come to.
+    /// An order's fee reserve is at most what its cash-backed part can need.
     fn check_fees(&self, order: &Order) -> Result<(), Broken> {
         let fees = self.market(order.market).ok_or(Broken::Dangling)?.fees;
         let most = fees.reserve(order.direction(), order.price, order.backing.cash)?;
@@ -182,7 +186,8 @@ impl Exchange {
         if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
-    /// A book is never crossed, its levels add up, and only a live market has one.
+    /// A book is never crossed, its levels equal their orders, and only an ACTIVE or SUSPENDED
+    /// market has orders.
     fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market(market).ok_or(Broken::Dangling)?;
         let book = &state.book;

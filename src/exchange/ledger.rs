@@ -1,8 +1,8 @@
-//! Money and contracts: accounts, what backs an order, positions, settlement (semantics 5).
+//! Money and contracts: accounts, the backing of orders, positions, settlement (semantics 5).
 //!
 //! The two things a user can lose, cash and contracts, are set aside when an order is accepted, so
-//! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
-//! it would buy; contracts of the outcome it closes back the rest, and are used first.
+//! every later fill can be paid. Contracts of the outcome that the order closes back it first; cash
+//! at the price of the order's own side backs the rest.
 
 mod conversion;
 mod image;
@@ -34,7 +34,7 @@ pub struct Position {
     pub yes: Holding,
     /// No contracts.
     pub no: Holding,
-    /// Proceeds, merged pairs and pay-outs so far, less the cost they took and all fees.
+    /// Profit and loss: proceeds, merged pairs and pay-outs so far, less their cost and all fees.
     pub realised: MoneySum,
 }
 
@@ -47,8 +47,8 @@ impl Position {
         }
     }
 
-    /// What the contracts of yes and of no cost. Not summed: together they may be more money than
-    /// there is.
+    /// The costs of the yes and of the no contracts. Not summed: the sum may leave the range of
+    /// [`Money`].
     pub const fn costs(&self) -> [Money; 2] {
         [self.yes.cost, self.no.cost]
     }
@@ -62,12 +62,12 @@ impl Position {
 }
 
 impl Holding {
-    /// Contracts that back nothing.
+    /// Contracts that back no order.
     pub fn free(&self) -> Result<Lots, Broken> {
         Ok(self.held.minus(self.locked)?)
     }
 
-    /// Takes contracts out with their share of the cost, and says what they had cost.
+    /// Takes contracts out with their share of the cost, and returns that cost.
     fn give(&mut self, quantity: Lots) -> Result<Money, Broken> {
         let cost = self.cost.share(quantity, self.held)?;
         self.cost = self.cost.take(cost)?;
@@ -78,7 +78,7 @@ impl Holding {
         Ok(cost)
     }
 
-    /// Takes contracts in at a cost. The order that opens a holding names whom it copies.
+    /// Adds contracts at a cost. The copied trader is that of the order which opens the holding.
     fn receive(&mut self, lots: Lots, cost: Money, copies: Option<UserNo>) -> Result<(), Broken> {
         if self.held.is_zero() {
             self.copy_from = copies;
@@ -89,22 +89,22 @@ impl Holding {
     }
 }
 
-/// One user's account and position in one market, taken out of the ledger to be worked on.
+/// A working copy of one user's account and position in one market.
 ///
-/// Operations on a purse change nothing else; the ledger takes it back when all went well. That is
-/// how an amend tries out what it would do before it does it.
+/// Operations on a purse do not touch the ledger until [`Ledger::put`]. So an amend can be checked
+/// before anything changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purse {
     /// Money.
     pub account: Account,
     /// Contracts.
     pub position: Position,
-    /// Where the position stands among its market's; `None` if that is not known.
+    /// The row of the position in its market; `None` if not known.
     row: Option<u32>,
 }
 
 impl Purse {
-    /// What would back an order with this limit, a price of yes, in a market with these fees: free
+    /// The backing of an order with this limit, a price of yes, in a market with these fees: free
     /// contracts of the outcome it closes, then cash.
     pub fn backing_for(
         &self,
@@ -117,18 +117,18 @@ impl Purse {
         Ok(Backing { contracts, cash, fees: fees.reserve(direction, limit, cash)? })
     }
 
-    /// Whether there is cash for the cash-backed part of an order with this limit.
+    /// Whether the available money covers the cash that backs the order.
     pub fn affords(&self, order: Terms, backing: Backing) -> Result<bool, Broken> {
         Ok(order.cash(backing)? <= self.account.available)
     }
 
-    /// The purse, to be put into another ledger.
+    /// The same purse for another ledger, where its row is not known.
     #[must_use]
     pub const fn detached(self) -> Purse {
         Purse { row: None, ..self }
     }
 
-    /// Sets aside what backs an order.
+    /// Sets the backing of an order aside.
     pub fn lock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
         let cash = order.cash(backing)?;
         self.account.available = self.account.available.take(cash)?;
@@ -138,7 +138,7 @@ impl Purse {
         if closes.locked > closes.held { Err(Broken::Negative) } else { Ok(()) }
     }
 
-    /// Gives back what backed an order, or the part of one that will not be filled.
+    /// Frees the backing of an order, or of the part that will not be filled.
     pub fn release(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
         let cash = order.cash(backing)?;
         self.account.reserved = self.account.reserved.take(cash)?;
@@ -160,7 +160,7 @@ impl Purse {
         let direction = order.direction;
         let own_price = direction.own_price(price);
 
-        // Contracts are handed over and paid at what the other side of the same bet is worth.
+        // The contracts are of the other outcome, so they sell at the complement.
         let closes = self.position.holding_mut(direction.closes());
         closes.locked = closes.locked.minus(part.contracts)?;
         let cost = closes.give(part.contracts)?;
@@ -168,7 +168,7 @@ impl Purse {
         self.account.available = self.account.available.plus(proceeds)?;
         self.position.realised = self.position.realised.plus(proceeds)?.minus(cost)?;
 
-        // Cash was set aside at the limit; a better price gives the difference back at once.
+        // Cash was reserved at the limit; at a better price the difference is freed at once.
         let set_aside = order.own_limit().times(part.cash)?;
         let paid = own_price.times(part.cash)?;
         self.account.reserved = self.account.reserved.take(set_aside)?;
@@ -198,7 +198,7 @@ impl Purse {
     }
 }
 
-/// What the ledger needs to know of an order.
+/// The terms of an order that the ledger needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Which way it bets.
@@ -215,13 +215,13 @@ impl Terms {
         self.direction.own_price(self.limit)
     }
 
-    /// The cash that backs an order, what its fees may come to included.
+    /// The cash that backs an order, including the reserve for its fees.
     pub fn cash(self, backing: Backing) -> Result<Money, Broken> {
         Ok(self.own_limit().times(backing.cash)?.plus(backing.fees)?)
     }
 }
 
-/// What a settled holder got.
+/// What one holder was paid at settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settlement {
     /// Holder.
@@ -258,12 +258,12 @@ impl Holders {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     accounts: Vec<Account>,
-    /// What each user's contracts cost, in all markets.
+    /// The cost of each user's contracts, in all markets.
     costs: Vec<MoneySum>,
-    /// Nothing for a market in which nobody ever held contracts.
+    /// `None` for a market without positions.
     markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
-    /// What trading has cost, and what converted sets have left: the operator's, until taken.
+    /// The operator's money: trading fees and surplus of converted sets, until taken.
     fees: MoneySum,
 }
 
@@ -300,12 +300,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// What a user's contracts cost, in all markets.
+    /// The cost of a user's contracts, in all markets.
     pub fn costs_of(&self, user: UserNo) -> Result<MoneySum, Broken> {
         self.costs.get(user.index()).copied().ok_or(Broken::Dangling)
     }
 
-    /// What a user may lose: what is reserved, and what the contracts cost.
+    /// What a user may lose: the reserved money plus the cost of the contracts.
     pub fn exposure(&self, user: UserNo) -> Result<MoneySum, Broken> {
         Ok(self.costs_of(user)?.plus(self.account(user)?.reserved)?)
     }
@@ -315,12 +315,12 @@ impl Ledger {
         self.net_deposits
     }
 
-    /// All fees paid, and all that is left of converted sets, less what was taken of it.
+    /// The operator's money: fees paid and surplus of converted sets, less what was taken.
     pub const fn fees(&self) -> MoneySum {
         self.fees
     }
 
-    /// Gives the operator what is left of converted sets.
+    /// Adds the surplus of converted sets to the operator's money.
     pub fn add_surplus(&mut self, surplus: Money) -> Result<(), Broken> {
         self.fees = self.fees.plus(surplus)?;
         Ok(())
@@ -346,7 +346,7 @@ impl Ledger {
         self.credit(user, amount)
     }
 
-    /// Counts what the user's contracts cost in markets that are not here, too.
+    /// Overwrites the cost of a user's contracts: an excerpt lacks most of the user's markets.
     pub fn set_costs(&mut self, user: UserNo, all: MoneySum) -> Result<(), Broken> {
         *self.costs.get_mut(user.index()).ok_or(Broken::Dangling)? = all;
         Ok(())
@@ -364,21 +364,21 @@ impl Ledger {
         Ok(Purse { account, position, row: Some(*row) })
     }
 
-    /// Reads, for no result, an account, and whether anybody holds contracts.
+    /// Reads an account and its market's entry for the cache only; the result means nothing.
     pub(super) fn prefetch(&self, user: UserNo, market: MarketNo) -> i64 {
         let account = self.accounts.get(user.index()).map_or(0, |account| account.available.get());
         account ^ i64::from(self.markets.get(market.index()).is_some_and(Option::is_some))
     }
 
-    /// Puts a purse back.
+    /// Stores a purse.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
         *self.account_mut(user)? = purse.account;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
         let known = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user));
         let before = if let Some(row) = purse.row.or(known.copied()) {
             let rows = holders.as_mut().map(|holders| &mut holders.rows);
-            let place = rows.and_then(|rows| rows.get_mut(row as usize)).ok_or(Broken::Dangling)?;
-            std::mem::replace(&mut place.1, purse.position).costs()
+            let entry = rows.and_then(|rows| rows.get_mut(row as usize)).ok_or(Broken::Dangling)?;
+            std::mem::replace(&mut entry.1, purse.position).costs()
         } else if purse.position == Position::default() {
             return Ok(());
         } else {
@@ -395,7 +395,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Puts a purse back of which nothing but this backing was locked.
+    /// Stores a purse in which nothing changed but that this backing was locked.
     pub fn put_locked(
         &mut self,
         user: UserNo,
@@ -427,8 +427,8 @@ impl Ledger {
         Ok(purse)
     }
 
-    /// Gives back what backed an order. Cash alone leaves the position as it is: whatever merges
-    /// has merged before.
+    /// Frees the backing of an order. Cash alone leaves the position as it is, so no new pairs can
+    /// merge.
     pub fn release(
         &mut self,
         user: UserNo,
@@ -449,7 +449,7 @@ impl Ledger {
     }
 
     /// Pays every contract of a market, yes at `price` and no at its complement, by ascending
-    /// user number, and forgets the market's positions.
+    /// user number, and drops the market's positions.
     pub fn settle(
         &mut self,
         market: MarketNo,

@@ -1,5 +1,5 @@
-//! A market's life: its statuses, what may be done in each, and where it leads. One table
-//! (semantics 3), walked whole by a test.
+//! A market's life cycle: its statuses, and which trigger leads from which status to which. One
+//! table (semantics 3); a test covers every cell.
 
 /// A market's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,14 +22,14 @@ pub enum MarketStatus {
     Voided,
 }
 
-/// What moves a market.
+/// What moves a market from one status to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
     /// The operator publishes it.
     Publish,
     /// The operator suspends it.
     Suspend,
-    /// The operator reopens it as it was.
+    /// The operator reopens it without a later deadline.
     Reopen,
     /// The operator reopens it with a deadline later than the one it had.
     ReopenLater,
@@ -72,7 +72,7 @@ impl MarketStatus {
         }
     }
 
-    /// Whether the public may see the market: from its publication on, for ever.
+    /// Whether the market is public: from its publication on, for ever.
     pub const fn public(self) -> bool {
         !matches!(self, MarketStatus::Draft)
     }
@@ -82,7 +82,7 @@ impl MarketStatus {
         matches!(self, MarketStatus::Active | MarketStatus::Suspended)
     }
 
-    /// Where a trigger leads; `None` where it may not be pulled.
+    /// The status after a trigger; `None` if the trigger is not allowed.
     pub const fn after(self, trigger: Trigger) -> Option<MarketStatus> {
         use MarketStatus as S;
         use Trigger as T;
@@ -120,7 +120,7 @@ mod tests {
         Trigger::Void,
     ];
 
-    /// One row a status, one column a trigger, in the order of the two lists; `-` is a refusal.
+    /// One row per status, one column per trigger, in the order of the two lists; `-` is a refusal.
     const TABLE: &str = "
         DRAFT     ACTIVE - - - - - - - VOIDED
         ACTIVE    - SUSPENDED - - CLOSED RESOLVED - - VOIDED

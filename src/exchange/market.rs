@@ -1,4 +1,5 @@
-//! A market as the rules see it, and the moves of its life (semantics 3).
+//! The state of a market, and the transitions of its life cycle (semantics 3). What is due but not
+//! journaled yet already counts.
 
 use super::book::Book;
 use super::catalogue::{MarketDraft, MarketRevision, Outcome};
@@ -23,15 +24,15 @@ pub struct Market {
     pub dispute_window_seconds: u32,
     /// What trading costs; fixed once it is published.
     pub fees: Fees,
-    /// The end of the running dispute window; only while RESOLVED.
+    /// The end of the running dispute window; only set while RESOLVED.
     pub window_end: Option<TimeMs>,
-    /// The announced outcome; stays when it is disputed or the market voided.
+    /// The announced outcome; kept when it is disputed or the market voided.
     pub winner: Option<Outcome>,
-    /// What a yes contract paid; only once SETTLED or VOIDED.
+    /// What a yes contract paid; only set once SETTLED or VOIDED.
     pub settled_at: Option<SettlementPrice>,
     /// The event that groups it.
     pub event: Option<EventNo>,
-    /// The orders that stand.
+    /// The resting orders.
     pub book: Book,
 }
 
@@ -51,13 +52,13 @@ impl Market {
         }
     }
 
-    /// Whether its deadline has come though its close is not journaled yet.
+    /// Whether its deadline has passed but its close is not journaled yet.
     fn overdue(&self, now: TimeMs) -> bool {
         self.status.keeps_orders() && now >= self.deadline
     }
 
-    /// The status that nothing may contradict at `now`: what is due counts as done, journaled or
-    /// not (semantics 3).
+    /// The status that commands must see at `now`: what is due counts as done, even if no record
+    /// did it yet (semantics 3).
     pub fn status_at(&self, now: TimeMs) -> MarketStatus {
         let window_over = self.window_end.is_some_and(|end| now >= end);
         match self.status {
@@ -84,7 +85,7 @@ impl Exchange {
         Ok(self.apply_trigger(market, trigger, at, effects)?)
     }
 
-    /// Reopens a market: as it was, or with a new deadline.
+    /// Reopens a market: with the deadline it has, or with a new one.
     pub(super) fn reopen_market(
         &mut self,
         market: MarketNo,
@@ -148,9 +149,9 @@ impl Exchange {
         self.admit(market, Trigger::Void, at)?;
         self.admit_price(market, price)?;
         self.close_if_overdue(market, at, effects)?;
-        self.leave(market)?;
+        self.unschedule(market)?;
         let from = self.market_state(market)?.status;
-        self.arrive(market, from, MarketStatus::Voided, Some(price), effects)?;
+        self.set_status(market, from, MarketStatus::Voided, Some(price), effects)?;
         self.clear_book(market, CancelReason::MarketVoided, at, effects)?;
         Ok(self.pay_out(market, price, effects)?)
     }
@@ -192,7 +193,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Whether the trigger may be pulled now.
+    /// Whether the trigger is allowed at the record's time.
     fn admit(&self, market: MarketNo, trigger: Trigger, at: Stamp) -> Result<(), Reject> {
         let state = self.market(market).ok_or(Reject::MarketNotFound)?;
         match state.status_at(at.time).after(trigger) {
@@ -213,7 +214,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Makes one move and what belongs to it. The caller has admitted it.
+    /// Makes one transition with its consequences: cancels orders, pays out. The caller has
+    /// admitted it.
     pub(super) fn apply_trigger(
         &mut self,
         market: MarketNo,
@@ -223,13 +225,13 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let from = self.market_state(market)?.status;
         let to = from.after(trigger).ok_or(Broken::Dangling)?;
-        self.leave(market)?;
+        self.unschedule(market)?;
         let settled_at = match (to, self.market_state(market)?.winner) {
             (MarketStatus::Settled, Some(winner)) => Some(winner.price_of_yes()),
             (MarketStatus::Settled, None) => return Err(Broken::Dangling),
             _ => None,
         };
-        self.arrive(market, from, to, settled_at, effects)?;
+        self.set_status(market, from, to, settled_at, effects)?;
         if !to.keeps_orders() {
             self.clear_book(market, CancelReason::MarketClosed, at, effects)?;
         }
@@ -239,8 +241,8 @@ impl Exchange {
         }
     }
 
-    /// Takes what the present status had scheduled off the schedule.
-    fn leave(&mut self, market: MarketNo) -> Result<(), Broken> {
+    /// Removes what the current status has on the schedule.
+    fn unschedule(&mut self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market_mut(market)?;
         let (keeps_orders, deadline) = (state.status.keeps_orders(), state.deadline);
         let window_end = state.window_end.take();
@@ -253,7 +255,7 @@ impl Exchange {
         Ok(())
     }
 
-    fn arrive(
+    fn set_status(
         &mut self,
         market: MarketNo,
         from: MarketStatus,
@@ -282,8 +284,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Cancels every resting order of a market, oldest first: for `reason`, unless its time was
-    /// over before.
+    /// Cancels every resting order of a market, oldest first: for `reason`, unless an earlier
+    /// reason is due.
     fn clear_book(
         &mut self,
         market: MarketNo,
@@ -320,12 +322,12 @@ impl Exchange {
         self.settle_sets(market, effects)
     }
 
-    /// The market, which is known to exist.
+    /// A market that must exist.
     pub(super) fn market_state(&self, market: MarketNo) -> Result<&Market, Broken> {
         self.market(market).ok_or(Broken::Dangling)
     }
 
-    /// The market, which is known to exist, to be changed.
+    /// A market that must exist, to be changed.
     pub(super) fn market_mut(&mut self, market: MarketNo) -> Result<&mut Market, Broken> {
         self.markets.get_mut(market.index()).ok_or(Broken::Dangling)
     }

@@ -1,6 +1,6 @@
 //! Placing, matching, amending and cancelling orders (semantics 4 and 5).
 //!
-//! A command first passes every check (`admission.rs`), then happens whole.
+//! A command first passes every check (`admission.rs`), then is executed completely.
 
 use super::admission::admit_backing;
 use super::command::{PlaceOrder, SelfTradePrevention, TimeInForce};
@@ -17,12 +17,12 @@ use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
 impl Order {
-    /// What the ledger needs to know of it.
+    /// The terms that the ledger needs.
     pub(super) fn terms(&self) -> Terms {
         Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
     }
 
-    /// Charges a fill of it: see [`Backing::charge`].
+    /// Charges a fill of this order: see [`Backing::charge`].
     fn charge(
         &mut self,
         part: Backing,
@@ -34,16 +34,16 @@ impl Order {
     }
 }
 
-/// What an amend makes of an order.
+/// An admitted amend, before it is executed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amendment {
-    /// As it stands.
+    /// The resting order.
     pub before: Order,
-    /// As it would be, backed anew.
+    /// The amended order, with its new backing.
     pub order: Order,
-    /// Its owner's, with what backs the order released and not yet set aside anew.
+    /// The owner's purse, with the old backing released and the new one not yet locked.
     pub purse: Purse,
-    /// Whether it keeps its place in the queue.
+    /// Whether the order keeps its time priority.
     pub kept_place: bool,
 }
 
@@ -55,13 +55,13 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let (order, purse) = self.admit_placing(terms, at)?;
+        let (order, purse) = self.admit_new_order(terms, at)?;
         Ok(self.execute_new_order(terms, order, purse, at, effects)?)
     }
 
     /// The order that these terms make, and its owner's purse before it is backed. Every check of
     /// an order is here.
-    pub(super) fn admit_placing(
+    pub(super) fn admit_new_order(
         &self,
         terms: &PlaceOrder,
         at: Stamp,
@@ -77,7 +77,7 @@ impl Exchange {
         Ok((order, purse))
     }
 
-    /// What comes of an order that was admitted.
+    /// Executes an admitted order.
     pub(super) fn execute_new_order(
         &mut self,
         terms: &PlaceOrder,
@@ -102,8 +102,8 @@ impl Exchange {
         self.finish_incoming(order, leftover, effects)
     }
 
-    /// Changes a resting order. Same price and no larger a quantity keeps its place in the queue;
-    /// anything else goes to the back and may trade (semantics 8).
+    /// Changes a resting order. At the same price with no larger a quantity it keeps its time
+    /// priority; anything else goes to the back of the queue and may trade (semantics 8).
     pub(super) fn amend_order(
         &mut self,
         (user, no): (UserNo, OrderNo),
@@ -112,12 +112,12 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let amendment = self.admit_amending((user, no), price, quantity, at)?;
-        Ok(self.carry_amending(&amendment, at, effects)?)
+        let amendment = self.admit_amend((user, no), price, quantity, at)?;
+        Ok(self.execute_amend(&amendment, at, effects)?)
     }
 
-    /// What an amend makes of an order. Every check of an amend is here.
-    pub(super) fn admit_amending(
+    /// The amended order. Every check of an amend is here.
+    pub(super) fn admit_amend(
         &self,
         (user, no): (UserNo, OrderNo),
         price: Option<Tick>,
@@ -128,7 +128,7 @@ impl Exchange {
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
         let before = self.orders.get(slot)?;
-        let over = self.standings.of(user).heartbeat.over(at.time);
+        let over = self.restrictions.of(user).heartbeat.over(at.time);
         if before.expired(at.time) || over {
             return Err(Stop::Refused(Reject::OrderNotOpen));
         }
@@ -158,8 +158,8 @@ impl Exchange {
         Ok(Amendment { before, order, purse, kept_place })
     }
 
-    /// What comes of an amend that was admitted.
-    pub(super) fn carry_amending(
+    /// Executes an admitted amend.
+    pub(super) fn execute_amend(
         &mut self,
         amendment: &Amendment,
         at: Stamp,
@@ -193,7 +193,7 @@ impl Exchange {
         }
         self.unlink(slot, &before)?;
         self.emit_position(user, order.market, effects)?;
-        // An amended order is as good as a new one: script pitfall_crossed_by_amend.
+        // An order that lost its priority matches like a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
         self.finish_incoming(order, stopped, effects)
     }
@@ -231,8 +231,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Trades an incoming order, already backed, against the book. Says why matching stopped
-    /// before the order's limit or quantity did, if it did.
+    /// Matches an incoming order, already backed, against the book. Returns a reason only if
+    /// self-trade prevention stopped it before its limit or quantity did.
     fn match_incoming(
         &mut self,
         taker: &mut Order,
@@ -240,7 +240,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<Option<CancelReason>, Broken> {
         let side = taker.direction().opposite();
-        // A loop, without a cap: script pitfall_long_sweep.
+        // A loop without a cap, and no recursion: script pitfall_long_sweep.
         let mut trades = TradeIndex(0);
         while !taker.backing.remaining()?.is_zero() {
             let book = &self.market_state(taker.market)?.book;
@@ -248,7 +248,7 @@ impl Exchange {
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
             if let Some(reason) = self.due_cancel_reason(&maker, at.time)? {
-                self.take_off(slot, &maker, reason, effects)?;
+                self.cancel_resting(slot, &maker, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
@@ -259,10 +259,10 @@ impl Exchange {
             match taker.self_trade {
                 SelfTradePrevention::CancelTaker => return Ok(Some(CancelReason::SelfTrade)),
                 SelfTradePrevention::CancelMaker => {
-                    self.take_off(slot, &maker, CancelReason::SelfTrade, effects)?;
+                    self.cancel_resting(slot, &maker, CancelReason::SelfTrade, effects)?;
                 }
                 SelfTradePrevention::CancelBoth => {
-                    self.take_off(slot, &maker, CancelReason::SelfTrade, effects)?;
+                    self.cancel_resting(slot, &maker, CancelReason::SelfTrade, effects)?;
                     return Ok(Some(CancelReason::SelfTrade));
                 }
             }
@@ -323,7 +323,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Rests what is left of an incoming order, or cancels it for a reason.
+    /// Rests the unfilled part of an incoming order, or cancels it if there is a reason.
     fn finish_incoming(
         &mut self,
         order: Order,
@@ -358,8 +358,8 @@ impl Exchange {
         }
     }
 
-    /// Takes a cancelled order off its book.
-    pub(super) fn take_off(
+    /// Cancels a resting order: takes it off its book and releases its backing.
+    pub(super) fn cancel_resting(
         &mut self,
         slot: Slot,
         order: &Order,
@@ -371,7 +371,7 @@ impl Exchange {
         self.emit_cancelled(order, reason, true, effects)
     }
 
-    /// Cancels a resting order for this reason, unless an earlier one is due and not journaled.
+    /// Cancels a resting order for `reason`, unless an earlier reason is due but not journaled yet.
     pub(super) fn cancel_unless_already_due(
         &mut self,
         slot: Slot,
@@ -381,10 +381,10 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
         let due = self.due_cancel_reason(&order, at.time)?;
-        self.take_off(slot, &order, due.unwrap_or(reason), effects)
+        self.cancel_resting(slot, &order, due.unwrap_or(reason), effects)
     }
 
-    /// Takes an order off its book, out of the pool and off the schedule.
+    /// Removes an order from its book, the pool and the schedule.
     fn unlink(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
         let state = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
         state.book.unlink(&mut self.orders, slot)?;

@@ -1,4 +1,6 @@
-//! The exchange: a pure state machine. A record goes in, effects come out, nothing else.
+//! The exchange: a pure state machine. A record goes in, effects come out, nothing else. The
+//! engine's matcher and every replay call [`Exchange::apply`]; the same records give the same state
+//! and effects on every machine.
 //!
 //! Must not know: the clock, the disk, threads, randomness, floats, JSON, who is waiting.
 
@@ -68,11 +70,11 @@ pub struct Exchange {
     markets: Vec<Market>,
     orders: OrderPool,
     schedule: Schedule,
-    repeats: IdempotencyTable,
-    standings: Restrictions,
+    idempotency: IdempotencyTable,
+    restrictions: Restrictions,
 }
 
-/// The place of the record being applied.
+/// The sequence number and time of the record being applied.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     sequence: Sequence,
@@ -84,7 +86,7 @@ struct Stamp {
 enum Stop {
     /// Refused before anything changed.
     Refused(Reject),
-    /// An impossibility.
+    /// An invariant is broken; the state cannot be trusted.
     Broken(Broken),
 }
 
@@ -126,12 +128,12 @@ impl Exchange {
         self.markets.get(market.index())
     }
 
-    /// A resting order; `None` for one that does not stand.
+    /// A resting order; `None` if it does not rest.
     pub fn order(&self, order: OrderNo) -> Option<Order> {
         self.orders.get(self.orders.find(order)?).ok()
     }
 
-    /// The orders that stand at a yes-price, in order of arrival.
+    /// The orders resting at a yes-price, in time priority.
     pub fn queue(
         &self,
         market: MarketNo,
@@ -151,13 +153,12 @@ impl Exchange {
         self.ledger.purse(user, market)
     }
 
-    /// Orders that stand, on all books together.
+    /// Resting orders on all books together.
     pub const fn open_orders_count(&self) -> u32 {
         self.orders.count()
     }
 
-    /// What trades have cost and converted sets have left, the operator's, as far as it was not
-    /// taken.
+    /// The operator's money that was not taken yet: trading fees, and surplus of converted sets.
     pub const fn fees(&self) -> MoneySum {
         self.ledger.fees()
     }
@@ -167,7 +168,7 @@ impl Exchange {
         (0..).map(MarketNo).zip(&self.markets)
     }
 
-    /// The rules that commands are judged by.
+    /// The rules that the venue was opened with.
     fn rules_in_force(&self) -> Result<&Rules, Reject> {
         self.rules.as_ref().ok_or(Reject::VenueNotOpen)
     }
@@ -178,9 +179,8 @@ impl Exchange {
     /// the one effect [`Effect::Repeated`].
     ///
     /// # Errors
-    /// [`Broken`] if the record does not follow on the last one, if it opens a venue under rules
-    /// that this version does not know, or if the state contradicts itself. The state is then not
-    /// to be used any more.
+    /// [`Broken`] if the record is not the next one, if it opens a venue under rules that this
+    /// version does not know, or if the state contradicts itself. Do not use the state after that.
     pub fn apply(&mut self, record: &Record, effects: &mut Vec<Effect>) -> Result<(), Broken> {
         if record.sequence != self.sequence.next() || record.time < self.time {
             return Err(Broken::OutOfOrder);
@@ -189,10 +189,10 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        let came = self.carry_out(record, &record.command, at, effects);
-        // After it, so that a trial of the record, which forgets nothing, sees what it saw.
-        self.forget_repeats(at.time);
-        match came {
+        let outcome = self.execute(record, &record.command, at, effects);
+        // After the command, so that a trial of it, which forgets nothing, sees the same names.
+        self.forget_expired_names(at.time);
+        match outcome {
             Ok(()) => Ok(()),
             Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
             Err(Stop::Refused(reject)) => {
@@ -203,9 +203,10 @@ impl Exchange {
         }
     }
 
-    /// Does what a record asks, unless it was done before under the same name, and keeps in mind
-    /// under which name it was done. The command is the record's; an excerpt has other numbers.
-    fn carry_out(
+    /// Executes a record's command unless it was done before under the same client order id or
+    /// idempotency key, and remembers those. `command` is the record's own, or in a trial's excerpt
+    /// the same with the excerpt's numbers.
+    fn execute(
         &mut self,
         record: &Record,
         command: &Command,
@@ -216,16 +217,16 @@ impl Exchange {
             return self.dispatch(command, at, effects);
         }
         let before = effects.len();
-        if let Some(first) = self.done_before(record, at)? {
+        if let Some(first) = self.first_execution(record, at)? {
             effects.push(Effect::Repeated { first });
             return Ok(());
         }
         self.admit_names(record)?;
         self.dispatch(command, at, effects)?;
-        // An order that was refused or never taken has no name; see `Repeats`.
+        // The names of a refused command, or of one without effect, stay free.
         if effects.len() != before {
-            self.remember(record, at)?;
-            effects.extend(self.kept_until(record, at)?);
+            self.store_names(record, at)?;
+            effects.extend(self.answer_kept(record, at)?);
         }
         Ok(())
     }
@@ -299,7 +300,7 @@ mod tests {
     use super::units::{Lots, Money};
     use super::*;
 
-    fn tell(exchange: &mut Exchange, command: Command) -> Vec<Effect> {
+    fn apply(exchange: &mut Exchange, command: Command) -> Vec<Effect> {
         let record = Record {
             sequence: exchange.sequence().next(),
             time: TimeMs::new(1_700_000_000_000).unwrap(),
@@ -326,7 +327,7 @@ mod tests {
         MarketDraft::plain(TimeMs::MAX)
     }
 
-    /// A refusal would let a replay go on and refuse every record after it.
+    /// A mere refusal would let a replay continue and refuse every record after it.
     #[test]
     fn unknown_rules_open_nothing_and_stop_the_replay() {
         let known = Rules::current();
@@ -352,54 +353,54 @@ mod tests {
             assert!(exchange.rules().is_none());
         }
         let mut exchange = Exchange::new();
-        tell(&mut exchange, Command::OpenVenue(known.clone()));
-        let again = tell(&mut exchange, Command::OpenVenue(Rules { version: 9, ..known }));
+        apply(&mut exchange, Command::OpenVenue(known.clone()));
+        let again = apply(&mut exchange, Command::OpenVenue(Rules { version: 9, ..known }));
         assert_eq!(again, [Effect::Refused(Reject::VenueAlreadyOpen)]);
     }
 
-    /// What the venue was opened with holds, not what this version would open one with.
+    /// The venue keeps the rules it was opened with, not those of this version.
     #[test]
     fn the_limits_are_those_of_the_first_record() {
         let mut exchange = Exchange::new();
         let money_supply_max = Money::new(1_000_000_000);
         let rules = Rules { venue_open_orders_max: 1, money_supply_max, ..Rules::current() };
-        tell(&mut exchange, Command::OpenVenue(rules));
+        apply(&mut exchange, Command::OpenVenue(rules));
         let (profile_name, profile_pic) = (String::new(), String::new());
-        tell(&mut exchange, Command::CreateUser { profile_name, profile_pic });
+        apply(&mut exchange, Command::CreateUser { profile_name, profile_pic });
         let mut deposit = |units| {
             let amount = Money::new(units);
-            tell(&mut exchange, Command::Deposit { user: UserNo(0), amount })
+            apply(&mut exchange, Command::Deposit { user: UserNo(0), amount })
         };
         assert!(!matches!(deposit(999_999_999)[..], [Effect::Refused(_)]));
         assert_eq!(deposit(2), [Effect::Refused(Reject::DepositLimit)]);
         assert!(!matches!(deposit(1)[..], [Effect::Refused(_)]));
-        tell(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
-        tell(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
-        tell(&mut exchange, buy(0, Outcome::Yes, 1, 1));
+        apply(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
+        apply(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
+        apply(&mut exchange, buy(0, Outcome::Yes, 1, 1));
         assert_eq!(exchange.open_orders_count(), 1);
-        let more = tell(&mut exchange, buy(0, Outcome::Yes, 1, 1));
+        let more = apply(&mut exchange, buy(0, Outcome::Yes, 1, 1));
         assert_eq!(more, [Effect::Refused(Reject::OpenOrderLimit)]);
     }
 
-    /// The whole of an exchange in one test: two traders bet against each other, one of them
-    /// closes the bet, the market pays, and all the money is still there.
+    /// The exchange in one test: two traders bet against each other, the market resolves and pays,
+    /// and no money is lost.
     #[test]
     fn two_bets_meet_and_are_paid() {
         let mut exchange = Exchange::new();
-        tell(&mut exchange, Command::OpenVenue(Rules::current()));
+        apply(&mut exchange, Command::OpenVenue(Rules::current()));
         for name in ["ann", "bob"] {
             let (profile_name, profile_pic) = (name.to_owned(), String::new());
-            tell(&mut exchange, Command::CreateUser { profile_name, profile_pic });
+            apply(&mut exchange, Command::CreateUser { profile_name, profile_pic });
         }
         for user in [UserNo(0), UserNo(1)] {
-            tell(&mut exchange, Command::Deposit { user, amount: Money::new(1_000_000_000) });
+            apply(&mut exchange, Command::Deposit { user, amount: Money::new(1_000_000_000) });
         }
-        tell(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
-        tell(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
+        apply(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
+        apply(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
 
         // Ann buys yes at 0.60, Bob buys no at 0.45: together 1.05, so they trade, at Ann's price.
-        tell(&mut exchange, buy(0, Outcome::Yes, 60, 10));
-        let effects = tell(&mut exchange, buy(1, Outcome::No, 45, 4));
+        apply(&mut exchange, buy(0, Outcome::Yes, 60, 10));
+        let effects = apply(&mut exchange, buy(1, Outcome::No, 45, 4));
         let trade = effects.iter().find_map(|effect| match effect {
             Effect::TradeMade(trade) => Some(*trade),
             _ => None,
@@ -408,7 +409,7 @@ mod tests {
         assert_eq!((trade.price.get(), trade.quantity), (60, Lots::contracts(4)));
         assert_eq!(exchange.ledger.account(UserNo(1)).unwrap().available.to_string(), "8.40");
 
-        tell(&mut exchange, Command::ResolveMarket { market: MarketNo(0), winner: Outcome::Yes });
+        apply(&mut exchange, Command::ResolveMarket { market: MarketNo(0), winner: Outcome::Yes });
         assert_eq!(exchange.ledger.account(UserNo(0)).unwrap().available.to_string(), "11.60");
         assert_eq!(exchange.open_orders_count(), 0);
     }

@@ -1,4 +1,5 @@
-//! The orders that stand: a pool of slots, found by order number without hashing.
+//! The resting orders of all books: a pool of slots, found by order number without hashing. The
+//! book links slots into queues. Which slot an order gets never shapes an outcome.
 
 mod entry;
 pub(super) mod image;
@@ -14,15 +15,15 @@ use index::SequenceIndex;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
-use super::prefetch::About;
+use super::prefetch::Target;
 use super::units::{Lots, Money, Tick, TimeMs};
 
-/// A place in the pool. Slots are reused and never shape an outcome.
+/// A place in the pool. Slots are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(NonZeroU32);
 
 impl Slot {
-    /// The slot counted so from 1.
+    /// The slot with this number, counted from 1.
     fn at(number: usize) -> Option<Slot> {
         u32::try_from(number).ok().and_then(NonZeroU32::new).map(Slot)
     }
@@ -31,44 +32,44 @@ impl Slot {
         self.0.get().saturating_sub(1) as usize
     }
 
-    /// The index of a slot, of the first where there is none: to look at, without asking which.
-    fn any(slot: Option<Slot>) -> usize {
+    /// The index of a slot, or of the first one: a prefetch must not branch.
+    fn index_or_first(slot: Option<Slot>) -> usize {
         slot.map_or(0, Slot::index)
     }
 }
 
-/// A place among what few orders have.
+/// A slot of [`Rare`] fields.
 type RareSlot = Slot;
 
-/// Makes room by an eighth: a pool of millions is moved seldom, and little of it is empty.
+/// Grows a full pool by an eighth: one of millions is seldom moved, and little of it is empty.
 fn grow<T>(pool: &mut Vec<T>) {
     if pool.len() == pool.capacity() {
-        pool.reserve_exact((pool.len() / 8).max(POOL_ROOM_MIN));
+        pool.reserve_exact((pool.len() / 8).max(POOL_GROWTH_MIN));
     }
 }
 
-/// Room that a pool begins with.
-const POOL_ROOM_MIN: usize = 64;
+/// The least by which a pool grows, and so its first size.
+const POOL_GROWTH_MIN: usize = 64;
 
 /// What backs the unfilled part of an order (semantics 5). Contracts are used first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backing {
-    /// Backed by the owner's contracts of the outcome that the order closes.
+    /// Lots backed by the owner's contracts of the outcome that the order closes.
     pub contracts: Lots,
-    /// Backed by cash at the order's own price.
+    /// Lots backed by cash at the order's own price.
     pub cash: Lots,
-    /// Cash for the fees of the part that cash backs.
+    /// Cash reserved for the fees of the cash-backed lots.
     pub fees: Money,
 }
 
 impl Backing {
-    /// What is still to be filled: both parts.
+    /// The unfilled quantity: both parts.
     pub fn remaining(self) -> Result<Lots, Broken> {
         Ok(self.contracts.plus(self.cash)?)
     }
 
-    /// Splits off the backing of the next `quantity` to be filled: contracts first. What is set
-    /// aside for fees stays; [`Order::charge`] says what of it the fill takes.
+    /// Splits off the backing of the next `quantity` to be filled, contracts first. The reserve for
+    /// fees stays; [`Backing::charge`] takes the fill's fee from it.
     pub fn take(&mut self, quantity: Lots) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.contracts);
         let part = Backing { contracts, cash: quantity.minus(contracts)?, fees: Money::ZERO };
@@ -93,15 +94,15 @@ pub struct Order {
     pub price: Tick,
     /// Total quantity, the filled part included.
     pub quantity: Lots,
-    /// What has been filled.
+    /// The filled part.
     pub filled: Lots,
     /// What backs the rest.
     pub backing: Backing,
-    /// First moment at which it no longer stands.
+    /// First moment at which it is no longer open.
     pub expires_at: Option<TimeMs>,
-    /// What happens when it comes in and meets its owner's own order.
+    /// What happens when it is incoming and meets its owner's own order.
     pub self_trade: SelfTradePrevention,
-    /// What refuses it.
+    /// Under which condition it is refused.
     pub condition: Condition,
     /// The trader it copies.
     pub copy_from: Option<UserNo>,
@@ -131,13 +132,13 @@ impl Order {
         self.wording.direction()
     }
 
-    /// Whether its time is over at `now` (semantics 3).
+    /// Whether it has expired at `now` (semantics 3).
     pub fn expired(&self, now: TimeMs) -> bool {
         self.expires_at.is_some_and(|expires_at| now >= expires_at)
     }
 }
 
-/// A doubly linked neighbourhood of slots.
+/// A slot's neighbours in a doubly linked list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Links {
     /// The one before.
@@ -153,14 +154,14 @@ struct Owned {
     count: u32,
 }
 
-/// What the book needs to know of an order that stands, or is to.
+/// What the book needs to know of a resting order.
 #[derive(Debug, Clone, Copy)]
 pub struct RestingOrder {
     /// Its side of the book.
     pub side: Direction,
     /// Its limit, as a price of yes.
     pub price: Tick,
-    /// What is still to be filled.
+    /// The unfilled quantity.
     pub remaining: Lots,
     /// Its neighbours in its price level.
     pub queue: Links,
@@ -184,7 +185,7 @@ impl OrderPool {
         self.count
     }
 
-    /// Makes room for a new user's list.
+    /// Adds an empty list for a new user; users are numbered in order.
     pub fn add_user(&mut self) {
         self.by_user.push(Owned::default());
     }
@@ -194,7 +195,7 @@ impl OrderPool {
         self.by_user.get(user.index()).map_or(0, |owned| owned.count)
     }
 
-    /// The slot of a resting order; `None` for one that does not stand.
+    /// The slot of a resting order; `None` if it does not rest.
     #[inline]
     pub fn find(&self, order: OrderNo) -> Option<Slot> {
         self.by_number.get(order.0)
@@ -207,26 +208,26 @@ impl OrderPool {
         entry.order(self.rare_of(entry)?)
     }
 
-    /// What a slot's order is about; of some other order if there is none.
-    pub(super) fn about(&self, slot: Option<Slot>) -> About {
-        let entry = self.entries.get(Slot::any(slot));
-        entry.map_or(About::NOTHING, |entry| About {
+    /// What a slot's order touches; of the first slot's order if there is none.
+    pub(super) fn target_of(&self, slot: Option<Slot>) -> Target {
+        let entry = self.entries.get(Slot::index_or_first(slot));
+        entry.map_or(Target::NOTHING, |entry| Target {
             user: entry.user,
             market: entry.market,
             price: entry.price,
         })
     }
 
-    /// Reads, for no result, the neighbours of the order in this slot.
+    /// Reads the neighbours of the order in this slot for the cache only.
     pub(super) fn prefetch_neighbours(&self, slot: Option<Slot>) -> u32 {
-        self.entries.get(Slot::any(slot)).map_or(0, |Entry { queue, owner, .. }| {
+        self.entries.get(Slot::index_or_first(slot)).map_or(0, |Entry { queue, owner, .. }| {
             self.prefetch_slots(&[queue.before, queue.after, owner.before, owner.after])
         })
     }
 
-    /// Reads, for no result, the orders in these slots.
+    /// Reads the orders in these slots for the cache only.
     pub(super) fn prefetch_slots(&self, slots: &[Option<Slot>]) -> u32 {
-        let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::any(*slot)));
+        let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::index_or_first(*slot)));
         entries.fold(0, |seen, entry| seen ^ entry.user.0)
     }
 
@@ -237,21 +238,21 @@ impl OrderPool {
 
     /// The order's owner and market.
     #[inline]
-    pub fn home(&self, slot: Slot) -> Result<(UserNo, MarketNo), Broken> {
+    pub fn owner_and_market(&self, slot: Slot) -> Result<(UserNo, MarketNo), Broken> {
         let entry = self.entry(slot)?;
         Ok((entry.user, entry.market))
     }
 
-    /// How the order stands in its book.
+    /// The order as its book sees it.
     #[inline]
-    pub fn standing(&self, slot: Slot) -> Result<RestingOrder, Broken> {
+    pub fn resting(&self, slot: Slot) -> Result<RestingOrder, Broken> {
         let entry = self.entry(slot)?;
-        let Entry { marks, price, queue, .. } = *entry;
+        let Entry { flags, price, queue, .. } = *entry;
         let remaining = entry.remaining()?;
-        Ok(RestingOrder { side: marks.direction(), price, remaining, queue })
+        Ok(RestingOrder { side: flags.direction(), price, remaining, queue })
     }
 
-    /// Puts an order back after a fill: its quantity is what it was.
+    /// Stores an order after a fill, which must not have changed its total quantity.
     #[inline]
     pub fn refill(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
         let entry = self.entry_mut(slot)?;
@@ -260,15 +261,15 @@ impl OrderPool {
             return Err(Broken::QuantityNotConserved);
         }
         entry.filled = order.filled;
-        self.back(slot, order.backing)
+        self.set_backing(slot, order.backing)
     }
 
-    /// Puts an order back that was amended and keeps its place.
+    /// Stores an amended order that keeps its time priority.
     pub fn amend(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
-        self.back(slot, order.backing)
+        self.set_backing(slot, order.backing)
     }
 
-    fn back(&mut self, slot: Slot, backing: Backing) -> Result<(), Broken> {
+    fn set_backing(&mut self, slot: Slot, backing: Backing) -> Result<(), Broken> {
         let entry = self.entry_mut(slot)?;
         (entry.contracts, entry.cash) = (backing.contracts, backing.cash);
         match entry.rare {
@@ -277,7 +278,7 @@ impl OrderPool {
             }
             None if backing.fees == Money::ZERO => {}
             None => {
-                let rare = self.keep_rare(Rare { fees: backing.fees, ..Rare::NONE })?;
+                let rare = self.insert_rare(Rare { fees: backing.fees, ..Rare::NONE })?;
                 self.entry_mut(slot)?.rare = rare;
             }
         }
@@ -296,21 +297,21 @@ impl OrderPool {
         Ok(&mut self.entry_mut(slot)?.queue)
     }
 
-    /// Takes in an order; it is not yet in any queue.
+    /// Adds an order; it is not yet in any queue.
     pub fn insert(&mut self, order: &Order) -> Result<Slot, Broken> {
-        // The quantity is not kept: the two parts are.
+        // The entry stores the parts and not their sum.
         if order.quantity != order.filled.plus(order.backing.remaining()?)? {
             return Err(Broken::QuantityNotConserved);
         }
         let rare = Rare::of(order);
-        let rare = if rare == Rare::NONE { None } else { self.keep_rare(rare)? };
+        let rare = if rare == Rare::NONE { None } else { self.insert_rare(rare)? };
         let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
         let next = list.newest;
         let entry = Entry::of(order, Links { before: None, after: next }, rare);
         let slot = if let Some(slot) = self.free {
-            let place = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
-            self.free = place.owner.after;
-            *place = entry;
+            let free = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
+            self.free = free.owner.after;
+            *free = entry;
             slot
         } else {
             self.entries.push(entry);
@@ -326,12 +327,12 @@ impl OrderPool {
         Ok(slot)
     }
 
-    /// Takes out an order; it must be in no queue any more.
+    /// Removes an order; it must already be out of its queue.
     pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
         let free = self.free.replace(slot);
         let entry = self.entry_mut(slot)?;
         let Entry { no, user, owner, rare, .. } = *entry;
-        entry.leave(free);
+        entry.set_free(free);
         if let Some(rare) = rare {
             self.rare_free.push(rare);
         }
@@ -348,7 +349,8 @@ impl OrderPool {
         }
         list.count = list.count.checked_sub(1).ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
-        // No number leads to the slot's next order: scripts pitfall_stale_id, pitfall_reused_slot.
+        // The old number must not find the slot's next order: scripts pitfall_stale_id,
+        // pitfall_reused_slot.
         self.by_number.remove(no.0)
     }
 
@@ -379,18 +381,21 @@ impl OrderPool {
 
     /// Every resting order, in the order of slots; for checks only.
     pub fn all(&self) -> impl Iterator<Item = Order> {
-        let taken = self.entries.iter().filter(|entry| entry.taken());
-        taken.filter_map(|entry| entry.order(self.rare_of(entry).ok()?).ok())
+        let occupied = self.entries.iter().filter(|entry| entry.is_occupied());
+        occupied.filter_map(|entry| entry.order(self.rare_of(entry).ok()?).ok())
     }
 
     #[inline]
     fn entry(&self, slot: Slot) -> Result<&Entry, Broken> {
-        self.entries.get(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
+        self.entries.get(slot.index()).filter(|entry| entry.is_occupied()).ok_or(Broken::Dangling)
     }
 
     #[inline]
     fn entry_mut(&mut self, slot: Slot) -> Result<&mut Entry, Broken> {
-        self.entries.get_mut(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
+        self.entries
+            .get_mut(slot.index())
+            .filter(|entry| entry.is_occupied())
+            .ok_or(Broken::Dangling)
     }
 
     #[inline]
@@ -402,7 +407,7 @@ impl OrderPool {
     }
 
     #[cold]
-    fn keep_rare(&mut self, rare: Rare) -> Result<Option<RareSlot>, Broken> {
+    fn insert_rare(&mut self, rare: Rare) -> Result<Option<RareSlot>, Broken> {
         if let Some(slot) = self.rare_free.pop() {
             *self.rare.get_mut(slot.index()).ok_or(Broken::Dangling)? = rare;
             return Ok(Some(slot));

@@ -1,9 +1,9 @@
-//! Why not: the refusals, with their stable codes, in order of precedence.
+//! The refusals, with their stable codes, in order of precedence.
 
 /// Why a command was refused. A refused command changed nothing. Where several apply, the one
-/// listed first is given, but for a deadline that is not in the future: it comes after
-/// `INVALID_TRANSITION` where a closed market is reopened, or fees are changed too. Journals hold
-/// what came of both. Codes are never renamed; a retired one stays in the list.
+/// listed first is given, with one exception: `DEADLINE_NOT_IN_FUTURE` comes after
+/// `INVALID_TRANSITION` where a closed market is reopened, or fees are changed too. Existing
+/// journals rely on it. Codes are never renamed; a retired one stays in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reject {
     /// A command before the venue was opened.
@@ -18,16 +18,16 @@ pub enum Reject {
     /// The user gave this client order id to another order, which is open or not a day old.
     #[error("this client order id belongs to another order")]
     ClientOrderIdReused,
-    /// As many client order ids and idempotency keys of the user's are remembered as may be.
+    /// The user has as many remembered client order ids and idempotency keys as allowed.
     #[error("too many client order ids and idempotency keys in one day")]
     TooManyNames,
     /// No such user.
     #[error("no such user")]
     UserNotFound,
-    /// The operator lets this user, or anybody, only read.
+    /// The operator has set this user, or the whole venue, to read-only.
     #[error("trading is stopped: orders can be neither placed nor cancelled")]
     TradingReadOnly,
-    /// The operator lets this user, or anybody, only cancel.
+    /// The operator has set this user, or the whole venue, to cancel-only.
     #[error("trading is stopped: orders can only be cancelled")]
     TradingCancelOnly,
     /// The user's heartbeat has run out.
@@ -36,8 +36,7 @@ pub enum Reject {
     /// No such key, or another user's.
     #[error("the user has no such key")]
     KeyNotFound,
-    /// The key is in force already, here or with another user. One that was revoked may be given
-    /// anew.
+    /// This or another user already has the key in force. A revoked key may be given again.
     #[error("this key is already in use")]
     KeyTaken,
     /// No such category.
@@ -52,35 +51,36 @@ pub enum Reject {
     /// No such market, or one not yet published.
     #[error("no such market")]
     MarketNotFound,
-    /// A deadline that is not after the moment of the command.
+    /// A deadline that is not after the time of the command.
     #[error("the deadline is not in the future")]
     DeadlineNotInFuture,
     /// The market's status does not allow this.
     #[error("the market's status does not allow this")]
     InvalidTransition,
-    /// A mutually exclusive event that has as many markets as it may, or in which contracts were
-    /// converted.
+    /// A mutually exclusive event that has as many markets as allowed, or in which contracts were
+    /// already converted.
     #[error("the event takes no more markets")]
     EventComplete,
-    /// The announced prices of yes of a mutually exclusive event would come to more than 1.00.
+    /// The announced yes-prices of a mutually exclusive event would sum to more than 1.00.
     #[error("the other markets of the event leave less than that for this one")]
     EventAlreadyWon,
     /// No such order, or another user's.
     #[error("no such order")]
     OrderNotFound,
-    /// The order no longer stands.
+    /// The order does not rest on a book (any more).
     #[error("the order is no longer open")]
     OrderNotOpen,
-    /// The market takes no orders: not ACTIVE, or at its deadline.
+    /// The market takes no orders: not ACTIVE, or its deadline has passed.
     #[error("the market takes no orders now")]
     MarketNotActive,
     /// The event's markets do not exclude each other.
     #[error("the markets of this event are not mutually exclusive")]
     EventNotExclusive,
-    /// A market of the event is a draft, or its outcome was announced; or it has one market only.
+    /// A market of the event is a draft or its outcome was announced, or the event has only one
+    /// market.
     #[error("contracts of this event cannot be converted now")]
     EventNotConvertible,
-    /// Stamped after its `validUntil`, or not before its `expiresAt`.
+    /// The record's time is after the order's `validUntil`, or not before its `expiresAt`.
     #[error("the order came after its validUntil, or its expiresAt is not to come")]
     OrderTooLate,
     /// An amended quantity that leaves nothing to fill.
@@ -92,25 +92,25 @@ pub enum Reject {
     /// The user's free contracts do not back the whole order.
     #[error("a reduce-only order may not exceed the free contracts it closes")]
     ReduceOnlyExceeded,
-    /// Fewer free no contracts than are to be converted.
+    /// The user has fewer free no contracts than the conversion takes.
     #[error("not enough free no contracts")]
     InsufficientContracts,
     /// Not enough available money.
     #[error("not enough available money")]
     InsufficientFunds,
-    /// More fees than there are.
+    /// The operator asked for more fees than there are.
     #[error("trading has not earned that much, or it was taken before")]
     InsufficientFees,
-    /// The order would expose the user to more than the operator allows.
+    /// The order would take the user past the exposure limit that the operator set.
     #[error("the order exceeds what this user may be exposed to")]
     ExposureLimit,
-    /// Would have traded at once.
+    /// A post-only order would have traded at once.
     #[error("a post-only order would have traded at once")]
     PostOnlyWouldCross,
-    /// The venue holds as much money as it can account for.
+    /// The deposit would take the venue past its money supply limit.
     #[error("the venue cannot hold this much money")]
     DepositLimit,
-    /// The venue has as many things of this kind as it can number.
+    /// The venue has no number left for a thing of this kind.
     #[error("the venue can hold no more of these")]
     VenueFull,
 }

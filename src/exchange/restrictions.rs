@@ -1,5 +1,5 @@
-//! How each user stands with the venue: what may be asked, for how much, and until when without a
-//! sign of life; and the venue's own switch.
+//! Restrictions on trading: the venue's mode, and each user's mode, exposure limit and heartbeat
+//! (dead man's switch).
 
 use super::command::TradingMode;
 use super::due::Due;
@@ -17,39 +17,39 @@ use super::{Exchange, Stamp, Stop};
 pub struct Heartbeat {
     /// First moment at which it has run out; `None` while it is not armed.
     pub until: Option<TimeMs>,
-    /// Whether it has run out and its orders are cancelled.
+    /// Whether it has run out and the user's orders were cancelled.
     pub expired: bool,
 }
 
 impl Heartbeat {
-    /// Whether it has run out at `now`, journaled or not.
+    /// Whether it has run out at `now`, even if no record has cancelled the orders yet.
     pub fn over(self, now: TimeMs) -> bool {
         self.until.is_some_and(|until| now >= until)
     }
 }
 
-/// How one user stands.
+/// The restrictions of one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserRestrictions {
-    /// What the user may ask.
+    /// The user's trading mode.
     pub mode: TradingMode,
-    /// What reserved money and the cost of contracts held may come to; `None` is no limit.
+    /// The largest sum of reserved money and the cost of contracts held; `None` is no limit.
     pub exposure_limit: Option<Money>,
-    /// The user's switch.
+    /// The user's dead man's switch.
     pub heartbeat: Heartbeat,
 }
 
-/// How all stand.
+/// The restrictions of the venue and of all users.
 #[derive(Debug, Clone, Default)]
 pub struct Restrictions {
-    /// What anybody may ask.
+    /// The venue's trading mode.
     pub venue: TradingMode,
     /// By user number.
     pub users: Vec<UserRestrictions>,
 }
 
 impl Restrictions {
-    /// How a user stands.
+    /// A user's restrictions.
     pub fn of(&self, user: UserNo) -> UserRestrictions {
         self.users.get(user.index()).copied().unwrap_or_default()
     }
@@ -65,33 +65,33 @@ impl Restrictions {
 }
 
 impl Exchange {
-    /// Whether the user may place and amend.
+    /// Whether the user's mode allows placing and amending.
     pub(super) fn admit_trading(&self, user: UserNo) -> Result<(), Reject> {
-        match self.standings.mode_of(user) {
+        match self.restrictions.mode_of(user) {
             TradingMode::Normal => Ok(()),
             TradingMode::CancelOnly => Err(Reject::TradingCancelOnly),
             TradingMode::ReadOnly => Err(Reject::TradingReadOnly),
         }
     }
 
-    /// Whether the user may cancel.
+    /// Whether the user's mode allows cancelling.
     pub(super) fn admit_cancelling(&self, user: UserNo) -> Result<(), Reject> {
-        match self.standings.mode_of(user) {
+        match self.restrictions.mode_of(user) {
             TradingMode::Normal | TradingMode::CancelOnly => Ok(()),
             TradingMode::ReadOnly => Err(Reject::TradingReadOnly),
         }
     }
 
-    /// Whether the user has given a sign of life in time.
-    pub(super) fn admit_alive(&self, user: UserNo, at: Stamp) -> Result<(), Reject> {
-        let over = self.standings.of(user).heartbeat.over(at.time);
+    /// Whether the user's heartbeat has not run out.
+    pub(super) fn admit_heartbeat(&self, user: UserNo, at: Stamp) -> Result<(), Reject> {
+        let over = self.restrictions.of(user).heartbeat.over(at.time);
         if over { Err(Reject::HeartbeatExpired) } else { Ok(()) }
     }
 
-    /// Whether an order that takes cash leaves its owner within the limit, or less exposed than
-    /// before. `purse` is as it is before the order is backed.
+    /// Whether a cash-backed order leaves its owner within the exposure limit, or no more exposed
+    /// than before. `purse` is the owner's before the order is backed.
     pub(super) fn admit_exposure(&self, order: &Order, purse: &Purse) -> Result<(), Stop> {
-        let Some(limit) = self.standings.of(order.user).exposure_limit else { return Ok(()) };
+        let Some(limit) = self.restrictions.of(order.user).exposure_limit else { return Ok(()) };
         if order.backing.cash.is_zero() {
             return Ok(());
         }
@@ -108,28 +108,28 @@ impl Exchange {
         Ok(())
     }
 
-    /// Why an order that stands would be gone at `now`, had every clock come in time: whichever
-    /// came first of its expiry, its market's deadline and the end of its owner's heartbeat, and
-    /// of those at one moment the first in the order of the schedule. `None` while it rightly
-    /// stands. Holds until the market's deadline is moved.
+    /// Why a resting order would already be cancelled at `now`, had a clock record come in time:
+    /// the earliest of its expiry, its market's deadline and the end of its owner's heartbeat; of
+    /// those at the same time the first in the schedule's order. `None` if nothing is due. Valid
+    /// until the market's deadline is moved.
     pub(super) fn due_cancel_reason(
         &self,
         order: &Order,
         now: TimeMs,
     ) -> Result<Option<CancelReason>, Broken> {
         let deadline = self.market_state(order.market)?.deadline;
-        let heartbeat = self.standings.of(order.user).heartbeat.until;
+        let heartbeat = self.restrictions.of(order.user).heartbeat.until;
         let dues = [
             order.expires_at.map(|at| (at, CancelReason::Expired)),
             Some((deadline, CancelReason::MarketClosed)),
             heartbeat.map(|at| (at, CancelReason::HeartbeatExpired)),
         ];
         let due = dues.into_iter().flatten().filter(|(at, _)| *at <= now);
-        // Of equals the first, which is the first on the schedule.
+        // `min_by_key` returns the first of equals: `dues` is in the schedule's order.
         Ok(due.min_by_key(|(at, _)| *at).map(|(_, reason)| reason))
     }
 
-    /// A sign of life: the switch runs out so many seconds from now, or never.
+    /// Arms the user's switch to run out after `timeout_seconds`, or disarms it if zero.
     pub(super) fn heartbeat(
         &mut self,
         user: UserNo,
@@ -138,7 +138,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        let before = self.standings.of(user).heartbeat;
+        let before = self.restrictions.of(user).heartbeat;
         if before.over(at.time) && !before.expired {
             self.expire_heartbeat(user, at, effects)?;
         }
@@ -146,7 +146,7 @@ impl Exchange {
             self.schedule.remove(until, Due::Heartbeat(user));
         }
         let until = (timeout_seconds > 0).then(|| at.time.after_seconds(timeout_seconds));
-        self.standings.of_mut(user)?.heartbeat = Heartbeat { until, expired: false };
+        self.restrictions.of_mut(user)?.heartbeat = Heartbeat { until, expired: false };
         if let Some(until) = until {
             self.schedule.add(until, Due::Heartbeat(user));
         }
@@ -154,14 +154,14 @@ impl Exchange {
         Ok(())
     }
 
-    /// A switch has run out: its owner's orders are cancelled.
+    /// Cancels a user's orders because the heartbeat has run out.
     pub(super) fn expire_heartbeat(
         &mut self,
         user: UserNo,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        self.standings.of_mut(user)?.heartbeat.expired = true;
+        self.restrictions.of_mut(user)?.heartbeat.expired = true;
         effects.push(Effect::HeartbeatExpired { user });
         for slot in self.orders.of_user_oldest_first(user, None)? {
             self.cancel_unless_already_due(slot, CancelReason::HeartbeatExpired, at, effects)?;
@@ -170,7 +170,7 @@ impl Exchange {
     }
 
     pub(super) fn set_venue_mode(&mut self, mode: TradingMode, effects: &mut Vec<Effect>) {
-        self.standings.venue = mode;
+        self.restrictions.venue = mode;
         effects.push(Effect::VenueModeSet { mode });
     }
 
@@ -181,7 +181,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        self.standings.of_mut(user)?.mode = mode;
+        self.restrictions.of_mut(user)?.mode = mode;
         effects.push(Effect::UserModeSet { user, mode });
         Ok(())
     }
@@ -193,7 +193,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        self.standings.of_mut(user)?.exposure_limit = limit;
+        self.restrictions.of_mut(user)?.exposure_limit = limit;
         effects.push(Effect::ExposureLimitSet { user, limit });
         Ok(())
     }

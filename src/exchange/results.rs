@@ -1,8 +1,8 @@
-//! What records came to, in one hash: two replays that tell the same results tell the same effects
-//! of every record.
+//! The results hash, over the effects of all records: two replays with the same hash had the same
+//! effects for every record.
 //!
-//! Blocks are hashed, not records: a matcher that hashed each record by itself would spend more on
-//! the hash than on its bytes.
+//! It is updated per block, not per record: finishing a hash for each record would cost more than
+//! hashing its bytes.
 
 mod effects;
 mod sink;
@@ -18,11 +18,11 @@ use super::command::Record;
 use super::effect::Effect;
 use super::units::Sequence;
 
-/// Version of an effect's canonical bytes; a change of what they say gets a new one.
+/// Version of an effect's canonical bytes; any change of their form gets a new one.
 pub const EFFECTS_VERSION: u16 = 1;
 
-/// Canonical bytes are handed to the hash in pieces of about this size: large enough that the hash
-/// runs at its full speed, small enough that they are still in the cache.
+/// Canonical bytes go to the hasher in pieces of about this size: large enough for its full speed,
+/// small enough that they are still in the cache.
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// Hash over the effects of every record from the first on, block by block.
@@ -46,12 +46,12 @@ impl fmt::Debug for ResultsHash {
     }
 }
 
-/// What all records up to one came to.
+/// The results hash up to one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Results {
-    /// The last of these records; zero before the first.
+    /// The last record it covers; zero before the first.
     pub through: Sequence,
-    /// The hash over their effects.
+    /// The hash over the effects of all records up to it.
     pub hash: ResultsHash,
 }
 
@@ -60,55 +60,55 @@ impl Results {
     pub const NONE: Results = Results { through: Sequence::ZERO, hash: ResultsHash::ZERO };
 }
 
-/// The hash over blocks of canonical bytes, each block's over the one before.
+/// Hashes blocks of canonical bytes; each block's hash includes the one before.
 #[derive(Debug, Clone)]
 pub struct ResultsChain {
-    sealed: Results,
+    ended: Results,
     hasher: Sha256,
 }
 
 impl ResultsChain {
-    /// Goes on after the block that `after` ends with.
+    /// Continues after the block that ends with `after`.
     pub fn resume(after: Results) -> ResultsChain {
-        let mut chain = ResultsChain { sealed: after, hasher: Sha256::new() };
+        let mut chain = ResultsChain { ended: after, hasher: Sha256::new() };
         chain.begin();
         chain
     }
 
     fn begin(&mut self) {
-        self.hasher.update(self.sealed.hash.0);
+        self.hasher.update(self.ended.hash.0);
         self.hasher.update(EFFECTS_VERSION.to_le_bytes());
     }
 
-    /// Takes bytes of the present block.
+    /// Adds bytes to the current block.
     pub fn update(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }
 
-    /// Ends the block with the record `through`, and gives the results up to it.
+    /// Ends the current block with the record `through`, and returns the results up to it.
     pub fn end(&mut self, through: Sequence) -> Results {
         let hash = ResultsHash(self.hasher.finalize_reset().into());
-        self.sealed = Results { through, hash };
+        self.ended = Results { through, hash };
         self.begin();
-        self.sealed
+        self.ended
     }
 }
 
-/// Who hashes the canonical bytes of blocks, in order: here, or beside whoever applies records.
+/// Hashes the canonical bytes of blocks in order, on the thread that applies records or on another.
 pub trait ResultsHasher {
-    /// Takes bytes of the present block and leaves a buffer without any, or leaves them until there
-    /// are more.
+    /// Takes bytes of the current block and leaves an empty buffer, or leaves the bytes there until
+    /// there are more.
     fn take(&mut self, bytes: &mut Buffer);
-    /// Ends the present block, which has the last of these bytes, with the record `through`; takes
-    /// them, or leaves them as above.
+    /// Ends the current block, whose last bytes these are, with the record `through`; takes them,
+    /// or leaves them as above.
     fn end(&mut self, bytes: &mut Buffer, through: Sequence);
-    /// The results up to the end of the oldest block that has ended and was not told yet. Without
-    /// waiting, `None` if they are not known by now; else `None` if there is no such block, or
-    /// nobody hashes any more. `bytes` is what was left.
+    /// The results of the oldest ended block that was not returned yet. Without `wait`, `None` if
+    /// they are not known yet; with it, `None` if there is no such block or the hasher has stopped.
+    /// `bytes` is the buffer with any bytes left there.
     fn next(&mut self, bytes: &mut Buffer, wait: bool) -> Option<Results>;
 }
 
-/// Hashes at once, where records are applied.
+/// Hashes at once, on the thread that applies records.
 #[derive(Debug, Clone)]
 pub struct InlineHasher {
     chain: ResultsChain,
@@ -131,30 +131,30 @@ impl ResultsHasher for InlineHasher {
     }
 }
 
-/// Writes effects as records are applied, and has them hashed. The bytes wait in a buffer that is
-/// used again.
+/// Writes the canonical bytes of effects as records are applied, and passes them to a hasher. Their
+/// buffer is reused.
 #[derive(Debug, Clone)]
-pub struct ResultsLog<S = InlineHasher> {
+pub struct ResultsLog<H = InlineHasher> {
     through: Sequence,
     bytes: Buffer,
-    seal: S,
+    hasher: H,
 }
 
-impl<S: ResultsHasher> ResultsLog<S> {
-    /// Goes on after the record `through`, with which a block ended, and has `seal` hash.
-    pub fn sealed_by(seal: S, through: Sequence) -> ResultsLog<S> {
-        ResultsLog { through, bytes: Buffer::with_room(2 * PIECE_BYTES), seal }
+impl<H: ResultsHasher> ResultsLog<H> {
+    /// Continues after the record `through`, which ended a block, with this hasher.
+    pub fn sealed_by(hasher: H, through: Sequence) -> ResultsLog<H> {
+        ResultsLog { through, bytes: Buffer::with_capacity(2 * PIECE_BYTES), hasher }
     }
 
-    /// Takes the effects of the next record, all of them at once. With its time, which is the
-    /// effects' time and part of every id that was given.
+    /// Takes all effects of the next record. The record's time is hashed too: it is the effects'
+    /// time and part of every id they made.
     pub fn push(&mut self, record: &Record, effects: &[Effect]) {
         record.time.write(&mut self.bytes);
         u32::try_from(effects.len()).unwrap_or(u32::MAX).write(&mut self.bytes);
         for effect in effects {
             append_effect(effect, &mut self.bytes);
             if self.bytes.len() >= PIECE_BYTES {
-                self.seal.take(&mut self.bytes);
+                self.hasher.take(&mut self.bytes);
             }
         }
         self.through = record.sequence;
@@ -162,31 +162,31 @@ impl<S: ResultsHasher> ResultsLog<S> {
 
     /// Ends the block with the last record taken.
     pub fn end(&mut self) {
-        self.seal.end(&mut self.bytes, self.through);
+        self.hasher.end(&mut self.bytes, self.through);
     }
 
-    /// See [`Seal::next`].
+    /// See [`ResultsHasher::next`].
     pub fn next(&mut self, wait: bool) -> Option<Results> {
-        self.seal.next(&mut self.bytes, wait)
+        self.hasher.next(&mut self.bytes, wait)
     }
 }
 
 impl ResultsLog {
-    /// Goes on after the block that `after` ends with.
+    /// Continues after the block that ends with `after`.
     pub fn resume(after: Results) -> ResultsLog {
-        let here = InlineHasher { chain: ResultsChain::resume(after), ended: None };
-        ResultsLog::sealed_by(here, after.through)
+        let hasher = InlineHasher { chain: ResultsChain::resume(after), ended: None };
+        ResultsLog::sealed_by(hasher, after.through)
     }
 
-    /// Ends the block with the last record taken, and gives the results up to it.
+    /// Ends the block with the last record taken, and returns the results up to it.
     pub fn seal(&mut self) -> Results {
         self.end();
         self.sealed()
     }
 
-    /// The results up to the end of the last sealed block.
+    /// The results up to the end of the last ended block.
     pub const fn sealed(&self) -> Results {
-        self.seal.chain.sealed
+        self.hasher.chain.ended
     }
 
     /// The results up to the last record taken, as if its block ended with it.
@@ -194,7 +194,7 @@ impl ResultsLog {
         if self.through == self.sealed().through {
             return self.sealed();
         }
-        let mut chain = self.seal.chain.clone();
+        let mut chain = self.hasher.chain.clone();
         chain.update(self.bytes.as_slice());
         chain.end(self.through)
     }
@@ -223,7 +223,7 @@ mod tests {
         Record { sequence, time, once: None, command: Command::AdvanceClock }
     }
 
-    /// The page's formula, with nothing of the log.
+    /// The formula of journal-format.md, without the log.
     fn by_hand(before: ResultsHash, records: &[(i64, &[Effect])]) -> ResultsHash {
         let mut bytes = before.0.to_vec();
         bytes.extend([1, 0]);
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(resumed.seal(), second);
     }
 
-    /// The same effects, cut into other records.
+    /// The same effects, split into records differently.
     #[test]
     fn which_record_an_effect_belongs_to_is_hashed() {
         let hash = |records: [&[Effect]; 2]| {

@@ -1,22 +1,22 @@
-//! The limits that shape outcomes. They are journaled as record 1, so that a journal replays
-//! under the rules it was written under, whatever later versions allow.
+//! The limits that decide what commands do. They are journaled as record 1, so that a journal
+//! replays under the rules it was written under, whatever later versions allow.
 
 use super::units::Money;
 
 /// The version of the rules in this file. A change in what any command does gets a new one.
 pub const RULES_VERSION: u32 = 1;
 
-/// No rules may allow more orders on all books together. Slots are numbered by 32 bits, and one
-/// command may fill or cancel every resting order, each trade taking an index of 26 bits in its
-/// id.
+/// The most open orders, on all books together, that any rules may allow. Slots are numbered by 32
+/// bits, and one command may fill or cancel every resting order, while the trade index in an id has
+/// 26 bits.
 pub const VENUE_OPEN_ORDERS_CEILING: u32 = 1 << 25;
 
-/// No rules may allow more money in a venue: 90 billion. No account can then hold more than the
-/// range of [`Money`], whoever wins against whom.
+/// The most money in a venue that any rules may allow: 90 billion. It keeps every account within
+/// the range of [`Money`], even if one user wins everything.
 pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 
 /// Most markets of a mutually exclusive event, in this version of the rules: a conversion touches
-/// each of them, and a record must not do without bound.
+/// each of them, and the work of one record must be bounded.
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
 /// What a venue is opened with.
@@ -28,17 +28,17 @@ pub struct Rules {
     pub currency: String,
     /// Open orders one user may have; the next is refused (semantics 7: 10,000).
     pub user_open_orders_max: u32,
-    /// Orders that may stand on all books together; the next is refused. At most
+    /// Open orders on all books together; the next is refused. At most
     /// [`VENUE_OPEN_ORDERS_CEILING`].
     pub venue_open_orders_max: u32,
-    /// What all deposits less all withdrawals may come to; a deposit beyond is refused. More
+    /// The largest sum of all deposits less all withdrawals; a deposit beyond it is refused. More
     /// than zero, at most [`MONEY_SUPPLY_CEILING`].
     pub money_supply_max: Money,
-    /// For how long at least a client order id or an idempotency key is remembered, in seconds of
+    /// The shortest time that a client order id or an idempotency key is remembered, in seconds of
     /// the records' time (semantics 8: a day).
     pub repeat_window_seconds: u32,
-    /// Client order ids and idempotency keys of one user that are remembered at once, each part of
-    /// a key for one; the next is refused until some are so old that they no longer count.
+    /// Client order ids and idempotency keys of one user that are remembered at once, where each
+    /// part of a key counts as one; the next is refused until old ones expire.
     pub user_names_max: u32,
 }
 
@@ -57,15 +57,15 @@ impl Rules {
         }
     }
 
-    /// Whether this program can keep them: a version it knows, no limit beyond its ceiling.
+    /// Whether this program can apply them: a version it knows, no limit beyond its ceiling.
     pub fn known(&self) -> bool {
         self.version == RULES_VERSION && self.within_ceilings().is_ok()
     }
 
-    /// Whether every limit is one that a venue can have.
+    /// Whether the limits with bounds are within them.
     ///
     /// # Errors
-    /// The name of the first that is not.
+    /// The name of the first limit that is not.
     pub fn within_ceilings(&self) -> Result<(), &'static str> {
         if self.venue_open_orders_max > VENUE_OPEN_ORDERS_CEILING {
             return Err("venue_open_orders_max");

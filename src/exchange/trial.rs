@@ -1,13 +1,12 @@
-//! What a command would do now, without doing it.
+//! Trials: the effects that a command would have now, without changing the state.
 //!
-//! A trial passes the very checks of the real thing, on the state itself, which they only read.
-//! What comes of an order that passes them is then carried out by the very code that would do it,
-//! on an excerpt: a small exchange with nothing in it but the orders that can be met, their owners'
-//! money and contracts in this one market, and their switches. So a trial costs what the order
-//! would cost, cannot change the state, and follows every change in matching by itself.
+//! A trial runs the real checks on the state, which they only read. An order that passes them is
+//! then executed by the real code on an *excerpt*: a small exchange with only the resting orders
+//! that it can meet, their owners' money and contracts in this one market, and their heartbeats. So
+//! a trial costs as much as the order, cannot change the state, and never differs from matching.
 //!
-//! The excerpt numbers users and orders anew, from zero, because the tables of an exchange are as
-//! long as their largest number; what it says is told in the venue's own numbers again.
+//! The excerpt renumbers users, markets and orders from zero, because the tables of an exchange
+//! are as long as their largest number. Its effects are translated back to the venue's numbers.
 
 pub mod several;
 
@@ -37,12 +36,12 @@ pub enum Tried {
         user: UserNo,
         /// Order.
         order: OrderNo,
-        /// New price, in the owner's words.
+        /// New price, of the outcome that the order names.
         price: Option<Tick>,
         /// New total quantity.
         quantity: Option<Lots>,
     },
-    /// Nothing: only whether the same was asked before under its key.
+    /// Nothing: only whether its idempotency key was used before.
     Asked,
 }
 
@@ -59,9 +58,9 @@ impl From<Tried> for Command {
 }
 
 impl Exchange {
-    /// The effects that a record with this command would have, were it the next and stamped `time`
-    /// (or with the time of the last record, if that is later); `None` if it could meet more orders
-    /// than `met_max`. Costs as much as the command.
+    /// The effects that this command would have as the next record, at `time` (or at the time of
+    /// the last record, if that is later); `None` if it could meet more than `met_max` resting
+    /// orders. Costs as much as the command.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -82,7 +81,7 @@ impl Exchange {
         }
     }
 
-    /// As `carry_out`, on an excerpt.
+    /// As `execute`, on an excerpt.
     fn attempt(
         &self,
         tried: Tried,
@@ -90,29 +89,29 @@ impl Exchange {
         at: Stamp,
         met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Stop> {
-        if let Some(first) = self.done_before(record, at)? {
+        if let Some(first) = self.first_execution(record, at)? {
             return Ok(Some(vec![Effect::Repeated { first }]));
         }
         self.admit_names(record)?;
         self.rules_in_force()?;
         let effects = match tried {
             Tried::Place(terms) => {
-                let (order, purse) = self.admit_placing(&terms, at)?;
+                let (order, purse) = self.admit_new_order(&terms, at)?;
                 Excerpt::of(self).place(&terms, &order, &purse, at, met_max)?
             }
             Tried::Amend { user, order, price, quantity } => {
-                let amendment = self.admit_amending((user, order), price, quantity, at)?;
+                let amendment = self.admit_amend((user, order), price, quantity, at)?;
                 Excerpt::of(self).amend(&amendment, at, met_max)?
             }
             Tried::Asked => return Ok(Some(Vec::new())),
         };
         let Some(mut effects) = effects else { return Ok(None) };
-        effects.extend(self.kept_until(record, at)?);
+        effects.extend(self.answer_kept(record, at)?);
         Ok(Some(effects))
     }
 }
 
-/// A small exchange that was cut out of a whole one.
+/// A small exchange copied out of a whole one.
 struct Excerpt<'a> {
     whole: &'a Exchange,
     part: Exchange,
@@ -120,21 +119,24 @@ struct Excerpt<'a> {
     markets: Vec<MarketNo>,
     /// The whole's number of each user here.
     users: Vec<UserNo>,
-    /// The number here of each of the whole's users. Looked up, never walked.
-    known: FxHashMap<UserNo, UserNo>,
+    /// The number here of each of the whole's users. Looked up, never iterated.
+    user_numbers: FxHashMap<UserNo, UserNo>,
     /// The whole's number of each order here.
     orders: Vec<OrderNo>,
-    /// The number here of each of the whole's orders. Looked up, never walked.
-    numbers: FxHashMap<OrderNo, OrderNo>,
+    /// The number here of each of the whole's orders. Looked up, never iterated.
+    order_numbers: FxHashMap<OrderNo, OrderNo>,
 }
 
 impl<'a> Excerpt<'a> {
-    /// Nothing yet but the rules.
+    /// An excerpt with the rules only, and with what is due next, on which
+    /// [`Exchange::fillable`] depends. That entry has the whole's numbers: an excerpt's clock never
+    /// advances, so they are never looked up.
     fn of(whole: &'a Exchange) -> Excerpt<'a> {
-        let part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
+        let (rules, schedule) = (whole.rules.clone(), whole.schedule.head());
+        let part = Exchange { rules, schedule, ..Exchange::new() };
         let (users, markets, orders) = (Vec::new(), Vec::new(), Vec::new());
-        let (known, numbers) = (FxHashMap::default(), FxHashMap::default());
-        Excerpt { whole, part, markets, users, known, orders, numbers }
+        let (user_numbers, order_numbers) = (FxHashMap::default(), FxHashMap::default());
+        Excerpt { whole, part, markets, users, user_numbers, orders, order_numbers }
     }
 
     fn place(
@@ -145,20 +147,20 @@ impl<'a> Excerpt<'a> {
         at: Stamp,
         met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Broken> {
-        if !self.take_in_met(order, at, met_max)? {
+        if !self.copy_reachable(order, at, met_max)? {
             return Ok(None);
         }
-        let owner = self.take_in_owner(order.user, order.market)?;
+        let owner = self.copy_owner(order.user, order.market)?;
         let (order, purse) = (self.order(order)?, self.purse(purse)?);
         let terms = PlaceOrder {
             user: owner,
             market: order.market,
-            copy_from: self.name(terms.copy_from)?,
+            copy_from: self.optional_user(terms.copy_from)?,
             ..terms.clone()
         };
         let mut effects = Vec::new();
         self.part.execute_new_order(&terms, order, purse, at, &mut effects)?;
-        self.told(effects).map(Some)
+        self.all_to_whole(effects).map(Some)
     }
 
     fn amend(
@@ -168,43 +170,43 @@ impl<'a> Excerpt<'a> {
         met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Broken> {
         let Amendment { before, order, purse, kept_place } = amendment;
-        self.take_in(before)?;
+        self.copy_order(before)?;
         let most = self.orders.len().saturating_add(met_max);
-        if !kept_place && !self.take_in_met(order, at, most)? {
+        if !kept_place && !self.copy_reachable(order, at, most)? {
             return Ok(None);
         }
-        let number = self.numbers.get(&before.no).copied().ok_or(Broken::Dangling)?;
+        let number = self.order_numbers.get(&before.no).copied().ok_or(Broken::Dangling)?;
         let before = self.part.order(number).ok_or(Broken::Dangling)?;
         let order = Order { no: before.no, ..self.order(order)? };
-        // The order has one number, not two.
+        // `Self::order` numbered the order a second time; it keeps its first number.
         self.orders.pop();
         let amendment =
             Amendment { before, order, purse: self.purse(purse)?, kept_place: *kept_place };
         let mut effects = Vec::new();
-        self.part.carry_amending(&amendment, at, &mut effects)?;
-        self.told(effects).map(Some)
+        self.part.execute_amend(&amendment, at, &mut effects)?;
+        self.all_to_whole(effects).map(Some)
     }
 
     // -----------------------------------------------------------------------------------------
-    // Cutting out.
+    // From the whole to the excerpt.
 
-    /// Takes in a market without orders or holders, once.
+    /// The number here of a market, copied at first use, without orders or positions.
     fn market(&mut self, market: MarketNo) -> Result<MarketNo, Broken> {
-        if let Some(place) = self.markets.iter().position(|known| *known == market) {
-            return MarketNo::next(place).ok_or(Broken::Capacity);
+        if let Some(index) = self.markets.iter().position(|known| *known == market) {
+            return MarketNo::next(index).ok_or(Broken::Capacity);
         }
         let here = MarketNo::next(self.markets.len()).ok_or(Broken::Capacity)?;
         let state = self.whole.market_state(market)?;
-        // Nothing that an order does looks at the other markets of the event.
+        // No order depends on the other markets of the event.
         self.part.markets.push(Market { book: Book::default(), event: None, ..*state });
         self.part.ledger.add_market();
         self.markets.push(market);
         Ok(here)
     }
 
-    /// Takes in the resting orders that this one can meet: those that its limit reaches, until they
-    /// come to its quantity. False where that would be more orders than this in all.
-    fn take_in_met(&mut self, order: &Order, at: Stamp, most: usize) -> Result<bool, Broken> {
+    /// Copies the resting orders that this one can meet: those that its limit reaches, until they
+    /// add up to its quantity. False if the excerpt would then hold more than `most` orders.
+    fn copy_reachable(&mut self, order: &Order, at: Stamp, most: usize) -> Result<bool, Broken> {
         let (whole, wanted) = (self.whole, order.backing.remaining()?);
         let mut found = Lots::ZERO;
         for slot in whole.reachable(order)? {
@@ -212,7 +214,7 @@ impl<'a> Excerpt<'a> {
                 return Ok(false);
             }
             let maker = whole.orders.get(slot)?;
-            self.take_in(&maker)?;
+            self.copy_order(&maker)?;
             if maker.user != order.user && whole.due_cancel_reason(&maker, at.time)?.is_none() {
                 found = found.plus(maker.backing.remaining()?)?;
             }
@@ -223,17 +225,17 @@ impl<'a> Excerpt<'a> {
         Ok(true)
     }
 
-    /// Takes in a resting order, at the end of its queue.
-    fn take_in(&mut self, order: &Order) -> Result<(), Broken> {
-        self.take_in_owner(order.user, order.market)?;
+    /// Copies a resting order to the end of its queue.
+    fn copy_order(&mut self, order: &Order) -> Result<(), Broken> {
+        self.copy_owner(order.user, order.market)?;
         let order = self.order(order)?;
         let slot = self.part.orders.insert(&order)?;
         let state = self.part.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
         state.book.push(&mut self.part.orders, slot)
     }
 
-    /// Takes in a user with all that they have in a market, once.
-    fn take_in_owner(&mut self, user: UserNo, market: MarketNo) -> Result<UserNo, Broken> {
+    /// Copies a user's money and position in a market.
+    fn copy_owner(&mut self, user: UserNo, market: MarketNo) -> Result<UserNo, Broken> {
         let purse = self.whole.purse(user, market)?;
         let purse = self.purse(&purse)?;
         let (here, market) = (self.user(user)?, self.market(market)?);
@@ -241,30 +243,30 @@ impl<'a> Excerpt<'a> {
         Ok(here)
     }
 
-    /// The number here of a user, who may so far be no more than a name.
+    /// The number here of a user, added at first use with a heartbeat and no money.
     fn user(&mut self, user: UserNo) -> Result<UserNo, Broken> {
-        if let Some(known) = self.known.get(&user) {
+        if let Some(known) = self.user_numbers.get(&user) {
             return Ok(*known);
         }
         let here = UserNo::next(self.users.len()).ok_or(Broken::Capacity)?;
         self.users.push(user);
-        self.known.insert(user, here);
+        self.user_numbers.insert(user, here);
         self.part.ledger.add_user();
         self.part.orders.add_user();
-        let heartbeat = self.whole.standings.of(user).heartbeat;
+        let heartbeat = self.whole.restrictions.of(user).heartbeat;
         self.part
-            .standings
+            .restrictions
             .users
             .push(UserRestrictions { heartbeat, ..UserRestrictions::default() });
         Ok(here)
     }
 
-    fn name(&mut self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
+    fn optional_user(&mut self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
         user.map(|user| self.user(user)).transpose()
     }
 
     fn holding(&mut self, holding: Holding) -> Result<Holding, Broken> {
-        Ok(Holding { copy_from: self.name(holding.copy_from)?, ..holding })
+        Ok(Holding { copy_from: self.optional_user(holding.copy_from)?, ..holding })
     }
 
     fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
@@ -274,37 +276,37 @@ impl<'a> Excerpt<'a> {
         Ok(purse)
     }
 
-    /// The order in the numbers of the excerpt, under a new number of its own.
+    /// The order in the excerpt's numbers, with a new order number.
     fn order(&mut self, order: &Order) -> Result<Order, Broken> {
-        let (user, copy_from) = (self.user(order.user)?, self.name(order.copy_from)?);
+        let (user, copy_from) = (self.user(order.user)?, self.optional_user(order.copy_from)?);
         let market = self.market(order.market)?;
         Ok(Order { no: self.number(order.no), user, market, copy_from, ..*order })
     }
 
-    /// A number here for an order, or for a record, of the whole; the latest is that which counts.
+    /// A new number here for an order or record of the whole; it replaces an earlier one.
     fn number(&mut self, order: OrderNo) -> OrderNo {
         let here = OrderNo(Sequence::new(self.orders.len() as u64));
         self.orders.push(order);
-        self.numbers.insert(order, here);
+        self.order_numbers.insert(order, here);
         here
     }
 
     // -----------------------------------------------------------------------------------------
-    // Telling.
+    // From the excerpt back to the whole.
 
-    fn told(&self, effects: Vec<Effect>) -> Result<Vec<Effect>, Broken> {
-        effects.into_iter().map(|effect| self.tell(effect)).collect()
+    fn all_to_whole(&self, effects: Vec<Effect>) -> Result<Vec<Effect>, Broken> {
+        effects.into_iter().map(|effect| self.to_whole(effect)).collect()
     }
 
-    /// An effect in the numbers of the whole. Placing, amending and cancelling have no others.
-    fn tell(&self, mut effect: Effect) -> Result<Effect, Broken> {
+    /// An effect in the whole's numbers. Placing, amending and cancelling have no other effects.
+    fn to_whole(&self, mut effect: Effect) -> Result<Effect, Broken> {
         use Effect as E;
         match &mut effect {
             E::OrderAccepted { order, terms } => {
                 *order = self.whole_order(*order)?;
                 terms.user = self.whole_user(terms.user)?;
                 terms.market = self.whole_market(terms.market)?;
-                terms.copy_from = self.whole_name(terms.copy_from)?;
+                terms.copy_from = self.whole_optional_user(terms.copy_from)?;
             }
             E::OrderAmended { order, user, market, .. }
             | E::OrderRested { order, user, market, .. }
@@ -321,7 +323,7 @@ impl<'a> Excerpt<'a> {
             E::PositionChanged { user, market, yes, no, .. } => {
                 (*user, *market) = (self.whole_user(*user)?, self.whole_market(*market)?);
                 for holding in [yes, no] {
-                    holding.copy_from = self.whole_name(holding.copy_from)?;
+                    holding.copy_from = self.whole_optional_user(holding.copy_from)?;
                 }
             }
             E::AccountChanged { user, .. } => *user = self.whole_user(*user)?,
@@ -340,12 +342,12 @@ impl<'a> Excerpt<'a> {
         self.markets.get(market.index()).copied().ok_or(Broken::Dangling)
     }
 
-    fn whole_name(&self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
+    fn whole_optional_user(&self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
         user.map(|user| self.whole_user(user)).transpose()
     }
 
     fn whole_order(&self, order: OrderNo) -> Result<OrderNo, Broken> {
-        let place = usize::try_from(order.0.get()).map_err(|_| Broken::Capacity)?;
-        self.orders.get(place).copied().ok_or(Broken::Dangling)
+        let index = usize::try_from(order.0.get()).map_err(|_| Broken::Capacity)?;
+        self.orders.get(index).copied().ok_or(Broken::Dangling)
     }
 }

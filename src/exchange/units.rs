@@ -26,7 +26,7 @@ pub const MONEY_PER_UNIT: i64 = 100_000_000;
 pub const ORDER_LOTS_MAX: u64 = 100_000_000 * LOTS_PER_CONTRACT;
 
 /// A checked operation left the range of its type. Bounds elsewhere (the money supply, the size
-/// of an order) make this impossible; meeting it means that the state can no longer be trusted.
+/// of an order) make this impossible; if it happens, the state can no longer be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("arithmetic left its range")]
 pub struct Overflow;
@@ -34,7 +34,7 @@ pub struct Overflow;
 /// Why a decimal text is not the unit it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// Not of the form that the unit allows.
+    /// Not in the form of the unit.
     #[error("is not of the expected form")]
     Form,
     /// More decimals than the unit has; refused, never rounded.
@@ -119,7 +119,7 @@ impl SettlementPrice {
         self.0
     }
 
-    /// What the other outcome pays.
+    /// What the other outcome pays: 1.00 minus this.
     #[must_use]
     pub const fn complement(self) -> SettlementPrice {
         SettlementPrice(TICKS_PER_UNIT - self.0)
@@ -176,7 +176,7 @@ impl Lots {
         self.0
     }
 
-    /// Whether this is nothing.
+    /// Whether the quantity is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -232,7 +232,7 @@ impl Money {
         self.0
     }
 
-    /// Whether this is less than nothing.
+    /// Whether the amount is below zero.
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
@@ -247,14 +247,14 @@ impl Money {
         self.0.checked_sub(other.0).map(Money).ok_or(Overflow)
     }
 
-    /// Difference of two amounts of which neither the parts nor the result may be negative.
+    /// Difference; an error if `other` or the result is negative.
     pub fn take(self, other: Money) -> Result<Money, Overflow> {
         let left = self.minus(other)?;
         if left.is_negative() || other.is_negative() { Err(Overflow) } else { Ok(left) }
     }
 
-    /// The share of this cost that `part` of `whole` contracts carry, rounded down; the whole
-    /// takes everything, so that nothing is left behind (semantics 5).
+    /// The share of this cost for `part` of `whole` contracts, rounded down; the last part takes
+    /// all that is left, so that no cost remains without contracts (semantics 5).
     pub fn share(self, part: Lots, whole: Lots) -> Result<Money, Overflow> {
         if part == whole {
             return Ok(self);
@@ -273,7 +273,7 @@ impl Money {
         if amount == Money::ZERO { Err(UnitError::Range) } else { Ok(amount) }
     }
 
-    /// Reads what an amount may come to: as an amount, or zero.
+    /// Reads a limit on an amount: as [`Money::parse`], but zero is allowed.
     pub fn parse_limit(text: &str) -> Result<Money, UnitError> {
         let units = i64::try_from(parse_scaled(text, 8)?).map_err(|_| UnitError::Range)?;
         Ok(Money(units))
@@ -332,8 +332,8 @@ impl Decimal for MoneySum {
     }
 }
 
-/// A running sum of quantities: volumes over time, which contracts that go back and forth may
-/// carry past the range of [`Lots`]. Same unit.
+/// A running sum of quantities, such as traded volume: contracts traded back and forth may take it
+/// past the range of [`Lots`]. Same unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct LotsSum(u128);
 
@@ -390,18 +390,18 @@ impl Decimal for AveragePrice {
 // ---------------------------------------------------------------------------------------------
 // Ratio
 
-/// A probability or decimal odds, in binary fixed point: exact on every machine, no NaN, and
-/// never money, which 0.01 in binary could not hold.
+/// A probability or decimal odds, in binary fixed point: the same on every machine and never NaN.
+/// Never money: binary digits cannot hold 0.01 exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(U64F64);
 
 impl Ratio {
-    /// 0, the probability of a loser.
+    /// 0, the probability of an outcome that lost.
     pub const ZERO: Ratio = Ratio(U64F64::ZERO);
-    /// 1, the probability of a winner.
+    /// 1, the probability of an outcome that won.
     pub const ONE: Ratio = Ratio(U64F64::ONE);
 
-    /// Its binary digits, lowest first.
+    /// Its binary digits, little-endian.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0.to_bits().to_le_bytes()
     }
@@ -428,15 +428,16 @@ impl Ratio {
         Ratio(U64F64::ONE.saturating_sub(self.0))
     }
 
-    /// 1 over this, the decimal odds of a probability; zero for zero (semantics 3: the loser's).
+    /// 1 over this, the decimal odds of a probability; zero for zero (semantics 3: the losing
+    /// outcome has odds 0).
     #[must_use]
     pub fn odds(self) -> Ratio {
         Ratio(U64F64::ONE.checked_div(self.0).unwrap_or(U64F64::ZERO))
     }
 
     /// The ratio in ten-thousandths, half to even. Ratios of ticks have at most 200 different
-    /// denominators, none of which makes a decimal tie that binary digits could misplace (tested
-    /// over all of them).
+    /// denominators, and none gives a decimal tie that binary digits would round wrongly (a test
+    /// covers all of them).
     pub fn ten_thousandths(self) -> u64 {
         let whole = self.0.int().to_num::<u64>().saturating_mul(10_000);
         let scaled = self.0.frac().saturating_mul(U64F64::from_num(10_000));
@@ -450,8 +451,8 @@ impl Decimal for Ratio {
     }
 }
 
-/// Decimal odds of a whole position, pay-out over stake, in ten-thousandths half to even, from
-/// exact integers: the two can be any amounts, so binary digits could misplace a tie.
+/// Decimal odds of a whole position, pay-out over stake, in ten-thousandths half to even. From
+/// exact integers: both can be any amounts, so binary digits could round a tie wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockedOdds(u128);
 
@@ -477,7 +478,7 @@ displayed!(Tick, SettlementPrice, Lots, Money, MoneySum, LotsSum, AveragePrice, 
 
 /// A moment, in milliseconds since 1970-01-01T00:00:00Z. Inside 0..=[`TimeMs::MAX`].
 ///
-/// Kept with one more, so that a moment which may be absent takes no more room than one.
+/// Stored plus one, so that zero is free and `Option<TimeMs>` is no larger than `TimeMs`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeMs(NonZeroI64);
 
@@ -524,12 +525,12 @@ impl fmt::Debug for TimeMs {
     }
 }
 
-/// A position in the journal: dense, from 1. Zero stands before the first record.
+/// A position in the journal: dense, from 1. Zero is the position before the first record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Sequence(u64);
 
 impl Sequence {
-    /// Before the first record.
+    /// The position before the first record.
     pub const ZERO: Sequence = Sequence(0);
 
     /// The position `sequence`.

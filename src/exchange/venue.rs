@@ -1,4 +1,5 @@
-//! Who and what there is: users, their keys and money, and the catalogue.
+//! The commands that open the venue, manage users, keys and money, and create or revise the
+//! catalogue.
 
 use rustc_hash::FxHashSet;
 
@@ -25,7 +26,7 @@ pub struct Key {
     pub role: Role,
     /// Hash of the key.
     pub hash: KeyHash,
-    /// Whether it has been taken away.
+    /// Whether it was revoked.
     pub revoked: bool,
 }
 
@@ -47,7 +48,7 @@ impl Exchange {
         if self.rules.is_some() {
             return Err(Stop::Refused(Reject::VenueAlreadyOpen));
         }
-        // Refused, the venue would stay shut and every record after it be refused in silence.
+        // Not a refusal: the venue would stay closed and every later record be silently refused.
         if !rules.known() {
             return Err(Stop::Broken(Broken::UnknownRules));
         }
@@ -65,7 +66,7 @@ impl Exchange {
         let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
         self.ledger.add_user();
         self.orders.add_user();
-        self.standings.users.push(UserRestrictions::default());
+        self.restrictions.users.push(UserRestrictions::default());
         let (profile_name, profile_pic) = (profile_name.to_owned(), profile_pic.to_owned());
         effects.push(Effect::UserCreated { user, profile_name, profile_pic });
         Ok(())
@@ -102,7 +103,7 @@ impl Exchange {
             return Err(Stop::Refused(Reject::KeyNotFound));
         }
         known.revoked = true;
-        // An operator who goes back to an earlier key must not be locked out by it.
+        // A revoked key may be added again: an operator who restores an old key is not locked out.
         self.keys.in_force.remove(&known.hash);
         effects.push(Effect::KeyRevoked { user, key });
         Ok(())
@@ -235,7 +236,7 @@ impl Exchange {
 
 impl Imaged for KeyRing {
     fn write(&self, sink: &mut impl ImageSink) {
-        // Those in force are those not revoked.
+        // The keys in force are those not revoked.
         let KeyRing { keys, in_force: _ } = self;
         keys.write(sink);
     }

@@ -1,4 +1,4 @@
-//! Where the lines come from: a file or bytes, plain or gzip by content, one bounded line at a
+//! Reads lines from a file or from bytes, plain or gzip by content, one line of bounded length at a
 //! time.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::rows::Row;
 use super::{FlowError, LineNo};
 
-/// Bytes of one line. The longest real line is a book of 99 levels a side, under 8 KiB.
+/// Longest line, in bytes. The longest real one is a book of 99 levels a side, under 8 KiB.
 pub const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// The first two bytes of every gzip member (RFC 1952 2.3.1).
@@ -30,9 +30,9 @@ impl Source {
         File::open(path).and_then(|file| unpacked(BufReader::new(file))).map_err(named)
     }
 
-    /// The lines of bytes at hand, such as a file embedded in the binary.
+    /// The lines of bytes in memory, such as a file embedded in the binary.
     pub fn bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Source {
-        // Looking at the first bytes of a slice cannot fail.
+        // Reading the first bytes of a slice cannot fail.
         unpacked(Cursor::new(bytes)).unwrap_or_else(|_| Source(Box::new(io::empty())))
     }
 
@@ -42,7 +42,7 @@ impl Source {
     }
 }
 
-/// Takes gzip for what its first bytes say, whatever the name.
+/// Detects gzip by the first bytes, not by the file name.
 fn unpacked(mut plain: impl BufRead + Send + 'static) -> io::Result<Source> {
     Ok(if plain.fill_buf()?.starts_with(&GZIP_MAGIC) {
         Source(Box::new(BufReader::new(MultiGzDecoder::new(plain))))

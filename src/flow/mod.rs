@@ -1,7 +1,8 @@
-//! Recorded order flow: what is asked of a venue line by line, and what must come of it.
+//! Recorded order flow: the commands to send to a venue line by line, and the results to expect.
 //!
-//! Read by the player, the demo, the benches and the tests. A flow file has one JSON object a
-//! line, plain or gzip; the files of expectations beside it name its lines and orders.
+//! Read by the player, the demo, the benches and the tests. A flow file has one JSON object per
+//! line, plain or gzip; the files of expected fills, books and positions refer to its lines,
+//! orders, markets and accounts.
 //!
 //! Must not know: the venue that plays it, HTTP, threads, any rule of matching.
 
@@ -19,8 +20,8 @@ use crate::exchange::units::{LOTS_PER_CONTRACT, Lots, Money, MoneySum, Overflow,
 use lines::Source;
 use rows::{Action, CommandRow};
 
-/// Lines of one flow. A whole flow is held in memory (64 bytes a line), because markets that were
-/// recorded one after the other are played side by side: this is a quarter of a gigabyte.
+/// Most lines of one flow. A whole flow is held in memory (64 bytes a line, so a quarter of a
+/// gigabyte), because markets that were recorded one after the other are played side by side.
 pub const FLOW_LINES_MAX: u32 = 4_000_000;
 
 /// A line of a flow file, from 1.
@@ -42,7 +43,7 @@ pub struct AccountIndex(pub usize);
 /// One command of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowLine {
-    /// Where it stands in the file.
+    /// Its line in the file.
     pub line: LineNo,
     /// When it was recorded: milliseconds, since 1970 or since the start of the flow.
     pub t_ms: i64,
@@ -52,11 +53,11 @@ pub struct FlowLine {
     pub account: AccountIndex,
     /// The order placed, or the one to cancel.
     pub order: OrderRef,
-    /// Which of the two.
+    /// Whether it places or cancels the order.
     pub action: Action,
 }
 
-/// What the integers of a positions file count.
+/// The unit of the integers in a positions file: of contracts, and of cash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PositionUnit {
     /// 0.01 contract, and 0.01 contract times 0.01.
@@ -66,7 +67,8 @@ pub enum PositionUnit {
 }
 
 impl PositionUnit {
-    /// Lots in one; also money units in one unit of its cash, because a tick times a lot is one.
+    /// Lots in one unit of contracts; also money units in one unit of cash, because a tick times a
+    /// lot is one money unit.
     pub const fn lots(self) -> i128 {
         match self {
             PositionUnit::Hundredths => LOTS_PER_HUNDREDTH as i128,
@@ -158,8 +160,8 @@ impl Flow {
         scripts
     }
 
-    /// The most that any one account may need: what its orders would cost if all of them filled
-    /// at their limits and none ever gave anything back.
+    /// The largest sum of money that one account may need: the cost of all its orders if every one
+    /// filled at its limit and nothing was ever paid back.
     ///
     /// # Errors
     /// More than an account can hold.
@@ -174,8 +176,8 @@ impl Flow {
         Ok(needs.into_iter().max().unwrap_or(Money::ZERO))
     }
 
-    /// What the integers of the positions file beside this flow count: 0.01 contract where no
-    /// order is finer than that, else a lot.
+    /// The unit of this flow's positions file: 0.01 contract if every order is a multiple of that,
+    /// else a lot.
     pub fn position_unit(&self) -> PositionUnit {
         let coarse = |lots: Lots| lots.get().is_multiple_of(LOTS_PER_HUNDREDTH);
         let hundredths = self.lines.iter().all(|line| match line.action {
@@ -186,7 +188,7 @@ impl Flow {
     }
 }
 
-/// What is left of contracts and cash once every pair of yes and no has been merged at 1.00.
+/// Contracts and cash after every pair of yes and no is merged at 1.00.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
     /// Yes contracts less no contracts, in lots.
@@ -195,9 +197,9 @@ pub struct Merged {
     pub cash: MoneySum,
 }
 
-/// Contracts bought less contracts sold, per outcome, and the cash that moved for them: the gross
-/// figures of a positions file, and of a list of fills in their owner's words. A sale without
-/// holdings makes a negative count.
+/// Contracts bought less contracts sold, per outcome, and the cash paid or received for them: the
+/// gross figures of a positions file, or of a list of fills as their owner worded them. A sale
+/// without holdings makes a negative count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gross {
     /// Yes contracts, in lots.
@@ -209,8 +211,8 @@ pub struct Gross {
 }
 
 impl Gross {
-    /// Merges the pairs. Whatever a venue merged or minted on the way, the result is the same: a
-    /// pair more in hand is 1.00 less in cash.
+    /// Merges the pairs. The result does not depend on how many pairs a venue merged or minted on
+    /// the way: one pair more is 1.00 less in cash.
     pub fn merged(self) -> Merged {
         let pairs = self.yes_lots.min(self.no_lots);
         let cash_units = self.cash_units.saturating_add(pairs.saturating_mul(PAIR_UNITS_PER_LOT));
@@ -246,7 +248,7 @@ impl Names {
 /// Why a file of recorded flow cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
-    /// The file cannot be opened, or is gzip in its first bytes only.
+    /// The file cannot be opened, or its first bytes cannot be read.
     #[error("cannot open {path}: {cause}")]
     Open {
         /// As it was given.
@@ -274,7 +276,7 @@ pub enum FlowError {
         /// The first one too many.
         line: LineNo,
     },
-    /// Not a JSON object with the members it needs.
+    /// Not a JSON object with the required members.
     #[error("line {}: {cause}", line.0)]
     Json {
         /// The line.
@@ -282,7 +284,7 @@ pub enum FlowError {
         /// What is wrong, and in which column.
         cause: serde_json::Error,
     },
-    /// A price or a quantity is none.
+    /// A price or a quantity is invalid.
     #[error("line {}: `{field}` {cause}", line.0)]
     Unit {
         /// The line.
@@ -292,7 +294,7 @@ pub enum FlowError {
         /// What is wrong with it.
         cause: UnitError,
     },
-    /// A member that this kind of line must have is absent.
+    /// A required member is missing.
     #[error("line {}: `{field}` is missing", line.0)]
     Missing {
         /// The line.
@@ -360,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_need_is_what_all_orders_cost_together() {
-        // 2.5 no at 0.40 is 1.00; 2.5 no sold at 0.40 stakes the other 0.60: 1.50.
+        // 2.5 no bought at 0.40 cost 1.00; 2.5 no sold at 0.40 stake the complement 0.60: 1.50.
         let second = PLACE.replace("\"ref\":1", "\"ref\":2").replace("BUY", "SELL");
         let other = PLACE.replace("\"ref\":1", "\"ref\":3").replace("\"a\"", "\"b\"");
         let flow = read(&[PLACE, &second, &other]).unwrap();

@@ -1,5 +1,5 @@
-//! A flow as journal records: what a venue would have journaled had it been played one line after
-//! the other. For tests and benches that want the exchange without a server.
+//! A flow as journal records: those that a venue would write if the flow were played one line
+//! after the other. For tests and benches that use the exchange without a server.
 
 use rustc_hash::FxHashMap;
 
@@ -11,12 +11,12 @@ use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Money, Sequence, TimeMs};
 
-/// What every account starts with: enough for any recorded flow, and for thousands of accounts
-/// inside the venue's money supply. Ten million.
+/// The deposit of every account, ten million: enough for any recorded flow, and small enough for
+/// thousands of accounts within the venue's money supply.
 const DEPOSIT: Money = Money::new(1_000_000_000_000_000);
 
 /// The records that play a flow on an empty venue: its opening, users, deposits and markets, then
-/// a record a line. Markets and accounts keep their numbers; an order's number is its record's.
+/// one record per line. Markets and accounts keep their numbers; an order's number is its record's.
 #[derive(Debug, Clone)]
 pub struct FlowRecords {
     /// All records, from sequence 1.
@@ -26,7 +26,7 @@ pub struct FlowRecords {
 }
 
 impl FlowRecords {
-    /// Writes a flow as records.
+    /// Converts a flow to records.
     pub fn of(flow: &Flow) -> FlowRecords {
         let mut commands = vec![Command::OpenVenue(Rules::current())];
         let numbered = |count: usize| (0..).take(count);
@@ -42,21 +42,21 @@ impl FlowRecords {
         let opening_count = commands.len();
         let mut placed = FxHashMap::default();
         for line in flow.lines() {
-            let sequence = after(commands.len());
+            let sequence = sequence_after(commands.len());
             commands.push(command(line, sequence, &mut placed));
         }
         let mut time = TimeMs::default();
         let records = (0_usize..).zip(commands).map(|(before, command)| {
             let line = before.checked_sub(opening_count).and_then(|at| flow.lines().get(at));
             time = line.and_then(|line| TimeMs::new(line.t_ms)).unwrap_or(time).max(time);
-            Record { sequence: after(before), time, once: None, command }
+            Record { sequence: sequence_after(before), time, once: None, command }
         });
         FlowRecords { records: records.collect(), opening_count }
     }
 }
 
 /// The sequence number of the record after `before` others.
-fn after(before: usize) -> Sequence {
+fn sequence_after(before: usize) -> Sequence {
     Sequence::new(u64::try_from(before).unwrap_or(u64::MAX)).next()
 }
 
@@ -76,7 +76,7 @@ fn command(
             })
         }
         Action::Cancel => {
-            // A flow names only orders placed before; sequence 0 would be refused.
+            // `Flow::read` has checked that the order was placed before; sequence 0 is refused.
             let order = placed.get(&line.order).copied().unwrap_or(OrderNo(Sequence::ZERO));
             Command::CancelOrder { user, order }
         }

@@ -1,4 +1,4 @@
-//! The rows of the files: commands, fills, books and positions, as typed values.
+//! The rows of the files as typed values: commands, fills, books and positions.
 
 use serde::Deserialize;
 
@@ -34,12 +34,12 @@ pub struct PlacedOrder {
     pub price: Tick,
     /// Contracts wanted.
     pub quantity: Lots,
-    /// How long it stands.
+    /// How long it rests.
     pub time_in_force: TimeInForce,
 }
 
 impl PlacedOrder {
-    /// What it stakes at its limit: price times quantity for a buyer, the complement for a seller.
+    /// The stake at its limit: price times quantity for a buyer, the complement for a seller.
     ///
     /// # Errors
     /// More than an account can hold.
@@ -62,7 +62,7 @@ pub struct CommandRow {
     pub account: String,
     /// The order placed, or the one to cancel.
     pub order: OrderRef,
-    /// Which of the two.
+    /// Whether it places or cancels the order.
     pub action: Action,
 }
 
@@ -94,10 +94,10 @@ pub struct BookLevel {
     pub quantity: Lots,
 }
 
-/// One expected book, in prices of yes whichever way the file words it, best first.
+/// One expected book, in prices of yes even if the file has bids for no; best first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookRow {
-    /// The book is the market's after its last command at or before this line of the flow.
+    /// The book is that after the market's last command at or before this line of the flow.
     pub after_line: LineNo,
     /// Market's name.
     pub market: String,
@@ -107,7 +107,7 @@ pub struct BookRow {
     pub asks: Vec<BookLevel>,
 }
 
-/// What one account is expected to have made of one market.
+/// The expected result of one account in one market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PositionRow {
     /// Market's name.
@@ -122,7 +122,7 @@ pub struct PositionRow {
 impl PositionRow {
     /// The figures in lots and money units.
     pub fn gross(&self, unit: PositionUnit) -> Gross {
-        // 2^63 times 10,000 is far inside 2^127.
+        // 2^63 times 10,000 is far below 2^127.
         let scaled = |count: i64| i128::from(count).saturating_mul(unit.lots());
         Gross {
             yes_lots: scaled(self.yes),
@@ -222,8 +222,8 @@ fn outcome(text: &OutcomeText) -> Outcome {
     }
 }
 
-/// Names the line and the member of what could not be parsed.
-fn named<T>(
+/// Adds the line and the member to a parse error.
+fn with_field<T>(
     line: LineNo,
     field: &'static str,
     parsed: Result<T, UnitError>,
@@ -231,26 +231,26 @@ fn named<T>(
     parsed.map_err(|cause| FlowError::Unit { line, field, cause })
 }
 
-fn present<T>(line: LineNo, field: &'static str, value: Option<T>) -> Result<T, FlowError> {
+fn required<T>(line: LineNo, field: &'static str, value: Option<T>) -> Result<T, FlowError> {
     value.ok_or(FlowError::Missing { line, field })
 }
 
 impl CommandText<'_> {
     fn placed(&self, line: LineNo) -> Result<PlacedOrder, FlowError> {
-        let side = match present(line, "side", self.side.as_ref())? {
+        let side = match required(line, "side", self.side.as_ref())? {
             SideText::Buy => Side::Buy,
             SideText::Sell => Side::Sell,
         };
-        let time_in_force = match present(line, "tif", self.tif.as_ref())? {
+        let time_in_force = match required(line, "tif", self.tif.as_ref())? {
             TifText::Gtc => TimeInForce::GoodTillCancelled { expires_at: None },
             TifText::Ioc => TimeInForce::ImmediateOrCancel,
             TifText::Fok => TimeInForce::FillOrKill,
         };
-        let outcome = outcome(present(line, "outcome", self.outcome.as_ref())?);
+        let outcome = outcome(required(line, "outcome", self.outcome.as_ref())?);
         Ok(PlacedOrder {
             wording: Wording { outcome, side },
-            price: named(line, "price", Tick::parse(present(line, "price", self.price)?))?,
-            quantity: named(line, "qty", Lots::parse(present(line, "qty", self.qty)?))?,
+            price: with_field(line, "price", Tick::parse(required(line, "price", self.price)?))?,
+            quantity: with_field(line, "qty", Lots::parse(required(line, "qty", self.qty)?))?,
             time_in_force,
         })
     }
@@ -277,8 +277,8 @@ impl Row for FillRow {
             taker: OrderRef(text.taker),
             maker: OrderRef(text.maker),
             outcome: outcome(&text.outcome),
-            price: named(line, "price", Tick::parse(text.price))?,
-            quantity: named(line, "qty", Lots::parse(text.qty))?,
+            price: with_field(line, "price", Tick::parse(text.price))?,
+            quantity: with_field(line, "qty", Lots::parse(text.qty))?,
         })
     }
 }
@@ -289,8 +289,8 @@ impl Row for BookRow {
         let levels = |field, rows: &[(&str, &str)]| -> Result<Vec<BookLevel>, FlowError> {
             let level = |(price, quantity): &(&str, &str)| {
                 Ok(BookLevel {
-                    price: named(line, field, Tick::parse(price))?,
-                    quantity: named(line, field, Lots::parse(quantity))?,
+                    price: with_field(line, field, Tick::parse(price))?,
+                    quantity: with_field(line, field, Lots::parse(quantity))?,
                 })
             };
             rows.iter().map(level).collect()
@@ -298,7 +298,7 @@ impl Row for BookRow {
         let bids = levels("yes_bids", &text.yes_bids)?;
         let asks = match (&text.yes_asks, &text.no_bids) {
             (Some(asks), _) => levels("yes_asks", asks)?,
-            // A bid for no at q offers yes at 1 - q: the highest bid is the lowest offer.
+            // A bid for no at q is an ask for yes at 1 - q: the highest bid is the lowest ask.
             (None, Some(bids)) => {
                 let mut asks = levels("no_bids", bids)?;
                 for level in &mut asks {

@@ -12,12 +12,12 @@ pub fn flow() -> Source {
     Source::bytes(FLOW)
 }
 
-/// Every fill that must come of them.
+/// Every fill expected from them.
 pub fn fills() -> Source {
     Source::bytes(FILLS)
 }
 
-/// Books on the way, and the last one of each market.
+/// Expected books at some lines, and the last one of each market.
 pub fn books() -> Source {
     Source::bytes(BOOKS)
 }

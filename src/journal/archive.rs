@@ -1,9 +1,9 @@
-//! An archive: a folder of compressed portable files, written member by member behind a running
-//! journal. One after the other they are one portable file again.
+//! An archive: a folder of compressed portable files, written member by member by the archiver.
+//! Concatenated, the files are one portable file.
 //!
-//! A member is one write and one sync, so a crash can tear no more than the last one. What is torn
-//! is cut off and written again from the journal; anything else that is not whole, or that a whole
-//! member stands behind, is damage, and is left as it is.
+//! A member is one write and one sync, so a crash can tear only the last one. A torn member is cut
+//! off and written again from the journal; any other damage, or a torn member that a whole one
+//! follows, is reported and left as it is.
 
 mod continuity;
 
@@ -24,19 +24,19 @@ use super::reader::JournalReader;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
 
-/// A file that has grown past this is followed by the next: large enough that years are some
-/// thousands of files, small enough to be copied away one by one.
+/// A file that has grown past this is the last to do so before the next begins: large enough that
+/// years make some thousands of files, small enough to copy them one by one.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
-/// Most that a torn write can have left: one member. Bytes that do not shrink grow by a little.
+/// Most that a torn write can leave: one member. Incompressible bytes grow a little.
 const TORN_BYTES_MAX: u64 = 2 << 20;
-/// Held by whoever writes the archive.
+/// Locked by the process that writes the archive.
 const LOCK_FILE: &str = "lock";
 /// Digits of the first record's number in a file's name.
 const NAME_DIGITS: usize = 20;
 
 const _: () = assert!(MEMBER_BLOCKS_BYTES + BLOCK_BYTES_MAX < 2 << 20);
 
-/// Why an archive is not written to.
+/// Why an archive cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// Another process writes it.
@@ -45,9 +45,9 @@ pub enum ArchiveError {
     /// The file system failed.
     #[error("ARCHIVE_FAILED: {path}: {error}")]
     Io {
-        /// Of what.
+        /// The path.
         path: PathBuf,
-        /// Its words.
+        /// The system's error.
         error: io::Error,
     },
     /// The last file is damaged by more than a torn write, or holds other blocks than its name
@@ -59,17 +59,17 @@ pub enum ArchiveError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where the member begins that is not whole.
+        /// Offset of the member that is not whole.
         offset: u64,
         /// What is wrong with it.
         what: String,
     },
-    /// Its first files are gone: it is no copy of a journal any more.
+    /// Its first files are missing, so it is no copy of a journal any more.
     #[error(
         "ARCHIVE_BEGINNING: the files before {0} are gone; put them back, or name an empty folder"
     )]
     Beginning(PathBuf),
-    /// A file between others is gone.
+    /// A file between others is missing.
     #[error(
         "ARCHIVE_GAP: records {from} to {to} are missing: the file that followed {after} is gone; \
          put it back, or name an empty folder"
@@ -82,8 +82,8 @@ pub enum ArchiveError {
         /// Last record missing.
         to: Sequence,
     },
-    /// The archive goes on where the journal has ended: the journal has lost its tail, or an older
-    /// copy was put in its place.
+    /// The archive goes beyond the journal's end: the journal has lost its tail, or was replaced by
+    /// an older copy.
     #[error(
         "ARCHIVE_AHEAD: the archive ends with record {archived}, the journal with {journaled}; if \
          the journal has lost its tail, `openoutcry-replay salvage` puts it back"
@@ -117,34 +117,34 @@ pub enum ArchiveError {
 pub struct Cut {
     /// The file.
     pub path: PathBuf,
-    /// What it is long now.
+    /// Its length now.
     pub length: u64,
     /// Bytes that were cut off.
     pub bytes: u64,
 }
 
-/// An archive that is written to.
+/// An archive being written.
 #[derive(Debug)]
 pub struct Archive {
     folder: PathBuf,
     head: Head,
-    /// The file that takes the next member, and how much of it is whole and on disk.
+    /// The file for the next member, and how many of its bytes are whole and durable.
     segment: PathBuf,
     whole: u64,
-    /// Opened anew after every failure.
+    /// `None` after a failure: it is opened again.
     file: Option<File>,
     _lock: File,
 }
 
 impl Archive {
-    /// Opens the archive of a folder, and makes one where there is none. Cuts off what a crash
-    /// left of a write. Every file must follow the one before it.
+    /// Opens the archive in a folder; creates it if missing. Cuts off a torn write. Every file must
+    /// follow the one before it.
     pub fn open(folder: &Path) -> Result<(Archive, Option<Cut>), ArchiveError> {
         let failed = |error| failed(folder, error);
         if !folder.exists() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        // Also where a start before this one made it and did not come as far as this.
+        // Even if an earlier start created the folder: it may have ended before this.
         sync_folder_of(folder).map_err(failed)?;
         let lock = OpenOptions::new().create(true).append(true).open(folder.join(LOCK_FILE));
         let lock = lock.map_err(failed)?;
@@ -161,11 +161,11 @@ impl Archive {
             let (head, segment) = (Head::START, segment_path(folder, &Head::START));
             return Ok((Archive::at(folder, head, (segment, 0), lock), None));
         };
-        let (last, cut) = settle(&segment)?;
+        let (last, cut) = cut_torn(&segment)?;
         let whole = last.as_ref().map_or(0, |last| last.end);
         let head = match (last, files.pop_back()) {
             (Some(last), _) => head_of(&segment, &last)?,
-            // Named, and no member written yet: it ends where the file before it does.
+            // Created, with no member yet: the archive ends with the file before it.
             (None, Some(earlier)) => {
                 let (last, _) = whole_members(&earlier)?;
                 last.map_or(Ok(Head::START), |last| head_of(&earlier, &last))?
@@ -192,7 +192,7 @@ impl Archive {
         &self.head
     }
 
-    /// Whether the archive's first block and its last are the journal's there.
+    /// Checks that the archive's first and last blocks are the journal's.
     pub fn belongs_to(&self, journal: &JournalReader) -> Result<(), ArchiveError> {
         let (head, journaled) = (self.head, journal.head().sequence);
         if head == Head::START {
@@ -204,7 +204,8 @@ impl Archive {
         if let Some(first) = first.filter(|first| !begins(first)) {
             return Err(ArchiveError::Beginning(first));
         }
-        // The first too, so that another journal that is shorter is not taken for a cut one.
+        // The first block too: otherwise a shorter journal of another venue would pass as a
+        // truncated one.
         let mut archived = PortableFile::open(&self.folder)
             .map_err(|error| failed(&self.folder, error))?
             .take(usize::from(journaled > Sequence::ZERO));
@@ -217,7 +218,7 @@ impl Archive {
         Archive::same_block(journal, &head)
     }
 
-    /// Whether the journal has the archive's block that led to this head.
+    /// Checks that the journal has the block that led to this head.
     fn same_block(journal: &JournalReader, head: &Head) -> Result<(), ArchiveError> {
         let block = journal.read(head.sequence).next().transpose()?;
         let there = block.filter(|block| block.last() == head.sequence);
@@ -229,8 +230,8 @@ impl Archive {
         Err(ArchiveError::OtherJournal { record, archived, journaled })
     }
 
-    /// Adds blocks as one member, the first of them the next of the archive, and returns once they
-    /// are on disk. After an error nothing was added, and the same blocks may be tried again.
+    /// Appends blocks, which must follow the archive's last, as one member; returns once they are
+    /// durable. After an error nothing was appended, and the call may be repeated.
     pub fn append(&mut self, blocks: &[Durable<Block>]) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut head = self.head;
@@ -245,7 +246,7 @@ impl Archive {
         }
         let member = member::pack(&bytes)?;
         if let Err(error) = self.write(&member) {
-            // A file whose sync failed may claim bytes that never reached the disk.
+            // After a failed sync the file's cached pages may never have reached the disk.
             self.file = None;
             return Err(error);
         }
@@ -266,14 +267,14 @@ impl Archive {
             sync_folder_of(&self.segment)?;
         }
         self.file = Some(file);
-        // Else the archive would grow in a file that nobody finds.
+        // Otherwise the archive would grow in an unlinked file.
         match self.file.as_ref().map(File::metadata).transpose()? {
             Some(file) if file.nlink() == 0 => Err(io::Error::other("the file was deleted")),
             _ => Ok(()),
         }
     }
 
-    /// Opens the segment, with what an earlier failure left behind cut off.
+    /// Opens the segment and cuts off what an earlier failure left.
     fn reopen(&self) -> io::Result<File> {
         let create = self.whole == 0;
         let file =
@@ -289,20 +290,20 @@ impl Archive {
     }
 }
 
-/// The file that begins after a head.
+/// The file whose first record follows `head`.
 fn segment_path(folder: &Path, head: &Head) -> PathBuf {
     let first = head.sequence.next().get();
     folder.join(format!("{first:0NAME_DIGITS$}{SEGMENT_SUFFIX}"))
 }
 
-/// A whole member of a file.
+/// Position of a whole member in a file.
 struct WholeMember {
     begin: u64,
     end: u64,
 }
 
-/// The last whole member, once what a crash left after it is cut off.
-fn settle(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>), ArchiveError> {
+/// The last whole member, after cutting off a torn one.
+fn cut_torn(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>), ArchiveError> {
     let (last, fault) = whole_members(path)?;
     let length = last.as_ref().map_or(0, |last| last.end);
     let Some(fault) = fault else { return Ok((last, None)) };
@@ -317,8 +318,7 @@ fn settle(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>), ArchiveErro
     Ok((last, Some(Cut { path: path.to_owned(), length, bytes })))
 }
 
-/// Whether a whole member begins after `from`: then what is there is not what a crash has left of
-/// the last one.
+/// Whether a whole member begins after `from`: then the damage before it is no torn last write.
 fn member_follows(path: &Path, from: u64) -> io::Result<bool> {
     let file = File::open(path)?;
     let rest = read_at(&file, from, file.metadata()?.len(), usize::MAX)?;
@@ -334,8 +334,8 @@ fn member_follows(path: &Path, from: u64) -> io::Result<bool> {
     Ok(begins.any(|(at, _)| whole(at) == Some(true)))
 }
 
-/// Walks a file's members by their lengths, with the checksums of their packed bytes: the last
-/// whole one, and what is wrong with the one after it, if anything is.
+/// Walks a file's members by their lengths and verifies the checksums of their packed bytes: the
+/// last whole member, and the fault of the one after it, if there is one.
 fn whole_members(path: &Path) -> Result<(Option<WholeMember>, Option<MemberFault>), ArchiveError> {
     let failed = |error| failed(path, error);
     let file = File::open(path).map_err(failed)?;
@@ -363,7 +363,7 @@ fn whole_members(path: &Path) -> Result<(Option<WholeMember>, Option<MemberFault
     Ok((last, None))
 }
 
-/// Bytes of a file from an offset, no more than there are.
+/// Bytes of a file from an offset, up to the file's end.
 fn read_at(file: &File, offset: u64, length: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let there = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
     let mut read = vec![0; bytes.min(there)];
@@ -390,8 +390,8 @@ fn head_of(path: &Path, last: &WholeMember) -> Result<Head, ArchiveError> {
     whole.ok_or_else(|| damaged("a member without a block".to_owned()))
 }
 
-/// The next block of a file's members, of which the one at `offset` is read; `None` where they, or
-/// it, end.
+/// The next block of a file's members; `offset` is for error messages. `None` at the end of a
+/// member or of the file.
 fn next_block(
     members: &mut Members<impl Read>,
     path: &Path,

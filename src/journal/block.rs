@@ -1,8 +1,8 @@
-//! A block's bytes: header, checksum, chain. The block is the unit that lives or dies whole: one
-//! group commit.
+//! The format of a block: header, checksum, hash chain. A block is one group commit, valid only as
+//! a whole.
 //!
-//! Trust goes by type: [`RawBlock`] is bytes from somewhere, [`Block`] is bytes that were found
-//! sound and the records they spell. Whether a block is on disk is said by `Durable<Block>`.
+//! The type says what is verified: [`RawBlock`] is unverified bytes, [`Block`] is verified bytes
+//! and their records, and `Durable<Block>` is also on disk.
 
 use std::fmt;
 
@@ -24,12 +24,12 @@ pub const BLOCK_HEADER_BYTES: usize = 104;
 /// file of its own.
 pub const BLOCK_BYTES_MAX: usize = 60_000;
 
-/// Where a block of more than one record is full: some 300 orders. The store's cache keeps hundreds
-/// of its leaves, of up to 16 blocks each, whatever its capacity, so the largest usual block bounds
-/// the memory of a venue under load.
+/// Size at which a block of more than one record is full: some 300 orders. sled's cache keeps
+/// hundreds of leaves of up to 16 blocks each, whatever its capacity, so this bounds the memory of
+/// a venue under load.
 pub const BLOCK_BYTES_FULL: usize = 24 << 10;
 
-/// What an order takes, generously: room that is asked for at once.
+/// Usual bytes of an order, rounded up: the capacity allocated per record.
 const RECORD_BYTES_USUAL: usize = 128;
 
 const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
@@ -40,7 +40,7 @@ const _: () = assert!(BLOCK_BYTES_FULL <= BLOCK_BYTES_MAX && BLOCK_BYTES_MAX <= 
 pub struct ChainHash(pub [u8; 32]);
 
 impl ChainHash {
-    /// What the first block carries.
+    /// The previous hash that the first block carries.
     pub const ZERO: ChainHash = ChainHash([0; 32]);
 }
 
@@ -71,8 +71,7 @@ pub struct Head {
     pub hash: ChainHash,
     /// The last record's time; the zero time if there is none.
     pub time: TimeMs,
-    /// The last record whose results the last block records; [`Sequence::ZERO`] if it records
-    /// none.
+    /// The last record whose results the last block records; [`Sequence::ZERO`] if none.
     pub results_through: Sequence,
 }
 
@@ -97,30 +96,30 @@ pub enum BlockFault {
         /// Bytes there.
         found: usize,
     },
-    /// Does not begin as a block does.
+    /// Does not begin with the magic bytes.
     #[error("BLOCK_MAGIC: these bytes are no block")]
     Magic,
     /// A format version that this software cannot read.
     #[error("BLOCK_UNKNOWN_VERSION: no reader for block format version {0}")]
     UnknownVersion(u16),
-    /// Bits are set that no version has given a meaning.
+    /// Bits are set that have no meaning in this version.
     #[error("BLOCK_FLAGS: unknown flags {0:#06x}")]
     Flags(u16),
     /// The header claims more than a block may hold, or the bytes go on after its end.
     #[error("BLOCK_LENGTH: {0} bytes is not this block's length")]
     Length(usize),
-    /// The checksum does not fit the bytes: they changed after they were written.
+    /// The checksum does not match: the bytes changed after they were written.
     #[error("BLOCK_CHECKSUM: the bytes changed after they were written")]
     Checksum,
-    /// The header counts other records than follow.
+    /// The header's record count does not match the body.
     #[error("BLOCK_COUNT: the header counts {counted} records, {found} follow")]
     Count {
-        /// By the header.
+        /// Per the header.
         counted: u32,
         /// In the body.
         found: u32,
     },
-    /// A record is not sound.
+    /// A record is invalid.
     #[error("in record {sequence}: {fault}")]
     Record {
         /// Its number.
@@ -136,7 +135,7 @@ pub enum BlockFault {
         /// What its header says.
         first: Sequence,
     },
-    /// Not the next block: records are missing, or come twice.
+    /// Not the next block: records are missing, or duplicated.
     #[error("BLOCK_GAP: record {expected} is next, the block begins with {found}")]
     Gap {
         /// The record after the last.
@@ -155,7 +154,7 @@ pub enum BlockFault {
     /// A record is stamped before the one it follows.
     #[error("BLOCK_TIME: record {0} is stamped earlier than the one before it")]
     Time(Sequence),
-    /// The block records results that it cannot know, or results of nothing.
+    /// The block records results of its own or later records, or a hash of no records.
     #[error("BLOCK_RESULTS: the block cannot record results up to record {0}")]
     Results(Sequence),
     /// The block records the results of fewer records than the block before it.
@@ -164,7 +163,7 @@ pub enum BlockFault {
          up to record {before}"
     )]
     ResultsBack {
-        /// Up to which record the block before does.
+        /// Up to which record the block before records results.
         before: Sequence,
         /// Up to which record this one does.
         found: Sequence,
@@ -172,12 +171,12 @@ pub enum BlockFault {
     /// The journal ends before the record that is known to be in it.
     #[error("BLOCK_MISSING: the journal ends before record {0}")]
     Missing(Sequence),
-    /// The gzip member that holds the block, or that was to, is not sound.
+    /// The gzip member that holds the block, or should hold it, is damaged.
     #[error(transparent)]
     Member(#[from] MemberFault),
 }
 
-/// Bytes said to be a block, by a store or a file. Nothing about them is known.
+/// Unverified bytes from a store or a file, said to be a block.
 #[derive(Debug, Clone)]
 pub struct RawBlock(Vec<u8>);
 
@@ -209,14 +208,13 @@ impl RawBlock {
     }
 }
 
-/// How long the block is that begins with these bytes, for readers of a stream; `bytes` holds at
+/// Length of the block that begins with these bytes, for readers of a stream; `bytes` must hold at
 /// least its header.
 pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
-/// The first and the last record of the block that begins with these bytes and how long it is, as
-/// its header says.
+/// First record, last record and length of the block that begins with these bytes, per its header.
 pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, Sequence, usize), BlockFault> {
     let header = Header::read(bytes)?;
     let others = u64::from(header.count).saturating_sub(1);
@@ -224,7 +222,7 @@ pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, Sequence, usize), BlockFau
     Ok((header.first, last, header.block_bytes()?))
 }
 
-/// A sound block: its bytes, and the records they spell. Never empty.
+/// A verified block: its bytes and its records. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     bytes: Vec<u8>,
@@ -265,8 +263,8 @@ impl Block {
         self.previous
     }
 
-    /// What the records up to some earlier block's end had come to when this block was built.
-    /// Whether they did shows in a replay.
+    /// The results, up to the end of some earlier block, that were known when this block was built.
+    /// Only a replay can verify them.
     pub const fn recorded(&self) -> Results {
         self.recorded
     }
@@ -278,15 +276,15 @@ impl Block {
         Head { sequence: self.last(), hash: self.hash, time, results_through }
     }
 
-    /// The head it was built after, but for what only the block before it knows: the time, and
-    /// what results are recorded there.
+    /// The head that the block was built after. Time and recorded results are unknown, as only the
+    /// block before it has them, and are left at the start's.
     pub fn built_after(&self) -> Head {
         let sequence = Sequence::new(self.first().get().saturating_sub(1));
         Head { sequence, hash: self.previous, ..Head::START }
     }
 
-    /// Whether this block is the next after `head`: dense, chained, no earlier, and recording no
-    /// fewer results.
+    /// Checks that this block is the next after `head`: no gap, chained, not stamped earlier, and
+    /// recording no fewer results.
     pub fn follows(&self, head: &Head) -> Result<(), BlockFault> {
         let expected = head.sequence.next();
         if self.first() != expected {
@@ -303,7 +301,7 @@ impl Block {
     }
 }
 
-/// A record that found no room: close the block, begin the next with it.
+/// A record that did not fit: seal the block and begin the next with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refill(pub Record);
 
@@ -322,7 +320,7 @@ impl BlockBuilder {
         BlockBuilder::expecting(after, 0)
     }
 
-    /// The same with room for about so many records.
+    /// An empty block with capacity for about `records`.
     pub fn expecting(after: &Head, records: usize) -> BlockBuilder {
         let room = records.saturating_mul(RECORD_BYTES_USUAL).min(BLOCK_BYTES_FULL);
         let mut bytes = Vec::with_capacity(room.saturating_add(BLOCK_HEADER_BYTES));
@@ -330,8 +328,8 @@ impl BlockBuilder {
         BlockBuilder { bytes, records: Vec::with_capacity(records), after: *after, fault: None }
     }
 
-    /// Adds the next record, or hands it back when the block is full. A record that could stand
-    /// in no block makes [`BlockBuilder::build`] fail; [`record::admit`] tells beforehand.
+    /// Adds the next record, or returns it if the block is full. A record that fits no block makes
+    /// [`BlockBuilder::build`] fail; [`record::admit`] checks that beforehand.
     #[allow(clippy::result_large_err)] // the record is moved back, not copied about
     pub fn push(&mut self, record: Record) -> Result<(), Refill> {
         if self.fault.is_some() {
@@ -369,12 +367,12 @@ impl BlockBuilder {
         self.records.len()
     }
 
-    /// Seals the block. `recorded` is what the records up to the end of some earlier block came
-    /// to, as late a one as is known.
+    /// Seals the block. `recorded` are the latest results known, up to the end of some earlier
+    /// block.
     ///
     /// # Errors
-    /// What was wrong with a record, or with `recorded`: it must be of earlier records, and of no
-    /// fewer than the block before has.
+    /// A record's fault, or `recorded` is of records not before this block, or of fewer than the
+    /// block before records.
     pub fn build(self, recorded: Results) -> Result<Block, EncodeError> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -403,7 +401,7 @@ impl BlockBuilder {
     }
 }
 
-/// The header's varying fields; the others are constants of the format.
+/// The header's variable fields; the others are constants of the format.
 struct Header {
     count: u32,
     first: Sequence,
@@ -475,7 +473,8 @@ impl Header {
         if length > BLOCK_BYTES_MAX { Err(BlockFault::Length(length)) } else { Ok(length) }
     }
 
-    /// Results are of earlier records, and of none only if they are none: nothing is said twice.
+    /// Results must be of earlier records, and the hash is zero exactly if there are none: one
+    /// encoding only.
     fn check_results(&self) -> Result<(), BlockFault> {
         let Results { through, hash } = self.recorded;
         let none = through == Sequence::ZERO;
@@ -483,10 +482,10 @@ impl Header {
         if sound { Ok(()) } else { Err(BlockFault::Results(through)) }
     }
 
-    /// Reads the body: as many records as counted, dense, never stamped backwards, no byte over.
+    /// Reads the body: exactly the counted records, dense, times not descending, no bytes left.
     fn records(&self, bytes: &[u8]) -> Result<Vec<Record>, BlockFault> {
         let mut rest = bytes.get(BLOCK_HEADER_BYTES..).unwrap_or_default();
-        // A record takes its header at least: the body bounds what a forged count may reserve.
+        // A record takes at least its header: this bounds what a forged count may allocate.
         let count_max = rest.len() / record::RECORD_HEADER_BYTES;
         let mut records: Vec<Record> = Vec::with_capacity(count_max.min(self.count as usize));
         let mut found = 0_u32;
@@ -509,7 +508,7 @@ impl Header {
     }
 }
 
-/// Where the checksum stands, which it does not cover.
+/// Offset of the checksum, which does not cover itself.
 const CHECKSUM_OFFSET: usize = 28;
 /// Where the checksum ends.
 const CHECKSUM_END: usize = CHECKSUM_OFFSET + 4;

@@ -1,5 +1,5 @@
-//! Numbers and ranges on disk: which number stands for which word, and what a field may hold.
-//! The same check runs before a record is written and after it is read.
+//! Encodings of enums as numbers on disk, and ranges of fields. The same check runs before a record
+//! is written and after it is read.
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
@@ -11,7 +11,7 @@ use crate::exchange::ids::{MarketNo, MarketSet, Token};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, Tick, TimeMs};
 
-/// The name of a field that may not hold what it holds; as in journal-format.md.
+/// The name of a field whose value is out of range; as in journal-format.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadField(pub &'static str);
 
@@ -19,7 +19,7 @@ pub struct BadField(pub &'static str);
 const CURRENCY_LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
 
 /// The record kinds of format version 1: number, version of the body, name. Numbers are never
-/// given twice.
+/// reused.
 pub const KINDS: [(u16, u16, &str); 29] = [
     (1, 1, "open_venue"),
     (2, 1, "create_user"),
@@ -52,7 +52,7 @@ pub const KINDS: [(u16, u16, &str); 29] = [
     (29, 1, "take_fees"),
 ];
 
-/// Whether a kind has this number. They are dense.
+/// Whether a kind has this number. Numbers are dense.
 pub fn known(kind: u16) -> bool {
     (1..=KINDS.len()).contains(&usize::from(kind))
 }
@@ -130,31 +130,31 @@ fn positive(amount: Money) -> Result<(), BadField> {
     if amount > Money::ZERO { Ok(()) } else { Err(BadField("amount")) }
 }
 
-/// What may be wanted of contracts at once.
+/// Checks the quantity of an order or a conversion.
 #[inline]
 pub fn order_quantity(quantity: Lots) -> Result<Lots, BadField> {
     let fits = !quantity.is_zero() && quantity.get() <= ORDER_LOTS_MAX;
     if fits { Ok(quantity) } else { Err(BadField("quantity")) }
 }
 
-/// A stored moment.
+/// Decodes a time.
 #[inline]
 pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
     TimeMs::new(ms).ok_or(BadField(field))
 }
 
-/// A stored moment that may be absent.
+/// Decodes an optional time.
 #[inline]
 pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
     ms.map(|ms| time(ms, field)).transpose()
 }
 
-/// A stored fee rate.
+/// Decodes a fee rate.
 pub fn fee_rate(rate: u16, field: &'static str) -> Result<FeeRate, BadField> {
     FeeRate::new(rate).ok_or(BadField(field))
 }
 
-/// A stored fee rate that may be absent.
+/// Decodes an optional fee rate.
 pub fn fee_rate_option(
     rate: Option<u16>,
     field: &'static str,
@@ -168,19 +168,19 @@ pub fn price(ticks: u8) -> Result<Tick, BadField> {
     Tick::new(ticks).ok_or(BadField("price"))
 }
 
-/// Markets by their numbers, ascending: another order of the same would be another spelling.
+/// Markets by their numbers, which must ascend: a set has only one encoding.
 pub fn market_set(numbers: Vec<u32>) -> Result<MarketSet, BadField> {
     let ascending = numbers.is_sorted();
     let markets = numbers.into_iter().map(MarketNo).collect();
     MarketSet::new(markets).filter(|_| ascending).ok_or(BadField("markets"))
 }
 
-/// A stored name that a client gave to an order.
+/// Decodes a client order id.
 pub fn client_order_id(text: &str) -> Result<Token, BadField> {
     Token::new(text).ok_or(BadField("client_order_id"))
 }
 
-// Numbers of words start at 1, so that a byte that was never written stands for none of them.
+// Enum numbers start at 1, so that a zero byte is never a valid value.
 
 /// The number of an outcome.
 pub const fn outcome_number(outcome: Outcome) -> u8 {
@@ -218,7 +218,7 @@ pub const fn side(number: u8) -> Result<Side, BadField> {
     }
 }
 
-/// The number of a time in force, and the expiry that only the first may carry.
+/// The number of a time in force, and its expiry, which only good-till-cancelled may have.
 pub fn time_in_force_number(time_in_force: TimeInForce) -> (u8, Option<i64>) {
     match time_in_force {
         TimeInForce::GoodTillCancelled { expires_at } => (1, expires_at.map(TimeMs::get)),

@@ -1,5 +1,5 @@
-//! Settling: how sled's blocks reach the disk behind the write-ahead log, a little at a time, on
-//! threads that nobody waits for until a half of the log is to be written over.
+//! Flushes blocks to sled's file in the background, in batches. The journal waits for a flush only
+//! before it begins the next one, and before it overwrites a half of the write-ahead log.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,36 +11,37 @@ use super::groups::Group;
 use super::store::{Step, StoreError};
 use super::tree::SledBlocks;
 
-/// Has on disk what sled was given.
+/// Gives sled blocks and syncs its file.
 #[derive(Debug, Clone)]
 pub(super) struct SledFlusher {
     blocks: SledBlocks,
-    /// sled's data file, open for as long as sled is, because an error that the system could not
-    /// write back is reported to handles that were open when it happened.
+    /// Sled's data file, kept open because the system reports a failed write-back only to handles
+    /// that were open at the time.
     file: Arc<File>,
-    /// Made where that fails: the system may hold bytes in memory then that it believes are on
-    /// disk, also for whoever opens the file next.
-    unsettled: PathBuf,
+    /// Created when a flush fails: the system may then hold pages that it wrongly believes to be on
+    /// disk, also for later opens of the file.
+    failure_file: PathBuf,
 }
 
 impl SledFlusher {
-    /// Of these blocks, which sled keeps in this file.
-    pub(super) fn of(blocks: SledBlocks, file: File, unsettled: PathBuf) -> SledFlusher {
-        SledFlusher { blocks, file: Arc::new(file), unsettled }
+    /// For these blocks, which sled keeps in this file.
+    pub(super) fn of(blocks: SledBlocks, file: File, failure_file: PathBuf) -> SledFlusher {
+        SledFlusher { blocks, file: Arc::new(file), failure_file }
     }
 
     /// Gives sled the blocks that it lacks and returns once all are on disk.
-    pub(super) fn settle(&self) -> Result<(), StoreError> {
-        self.settle_with(&self.blocks.not_given())
+    pub(super) fn flush(&self) -> Result<(), StoreError> {
+        self.flush_groups(&self.blocks.buffered())
     }
 
-    fn settle_with(&self, groups: &[Group]) -> Result<(), StoreError> {
-        let given = self.blocks.give(groups);
+    fn flush_groups(&self, groups: &[Group]) -> Result<(), StoreError> {
+        let inserted = self.blocks.insert_oldest(groups);
         let flush = || self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
-        // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
+        // Sled's flush only starts write-out: it syncs neither the file's length nor the drive's
+        // cache.
         let sync = || self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error));
-        let settled = given.and_then(|()| flush()).and_then(|()| sync());
-        settled.map_err(|failed| match File::create(&self.unsettled) {
+        let flushed = inserted.and_then(|()| flush()).and_then(|()| sync());
+        flushed.map_err(|failed| match File::create(&self.failure_file) {
             Ok(_) => failed,
             Err(error) => {
                 let what = format_args!("{}, and that could not be noted: {error}", failed.what);
@@ -49,36 +50,36 @@ impl SledFlusher {
         })
     }
 
-    /// Begins to do so on a thread of its own, with the blocks that there are now; where the system
-    /// gives none, does it.
+    /// Starts a flush of the blocks there are now on a thread of its own; flushes on the caller's
+    /// if no thread can be started.
     pub(super) fn begin(&self) -> FlushTask {
         self.begin_on(thread::Builder::new().name("settling".to_owned()))
     }
 
     fn begin_on(&self, thread: thread::Builder) -> FlushTask {
-        // Only what is here by now is durable in the log.
-        let (settler, groups) = (self.clone(), self.blocks.not_given());
-        match thread.spawn(move || settler.settle_with(&groups)) {
+        // Taken now: only these blocks are known to be durable in the log.
+        let (flusher, groups) = (self.clone(), self.blocks.buffered());
+        match thread.spawn(move || flusher.flush_groups(&groups)) {
             Ok(thread) => FlushTask::Begun(thread),
-            Err(_) => FlushTask::Ended(self.settle()),
+            Err(_) => FlushTask::Ended(self.flush()),
         }
     }
 
-    /// What failed earlier is settled now.
+    /// Removes the sign of an earlier failure, after a successful flush.
     pub(super) fn clear(&self) -> io::Result<()> {
-        match fs::remove_file(&self.unsettled) {
+        match fs::remove_file(&self.failure_file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 }
 
-/// What was begun, and is waited for later.
+/// A background flush.
 #[derive(Debug)]
 pub(super) enum FlushTask {
-    /// A thread is at it, or has ended.
+    /// It runs on a thread, or has ended there.
     Begun(JoinHandle<Result<(), StoreError>>),
-    /// It came to this.
+    /// Its result.
     Ended(Result<(), StoreError>),
 }
 
@@ -90,7 +91,7 @@ impl FlushTask {
         }
     }
 
-    /// Waits for it.
+    /// Waits for the result.
     pub(super) fn end(&mut self) -> Result<(), StoreError> {
         match std::mem::replace(self, FlushTask::Ended(Ok(()))) {
             FlushTask::Ended(ended) => ended,
@@ -110,7 +111,7 @@ mod tests {
     use crate::exchange::units::Sequence;
     use crate::journal::tree::Sled;
 
-    /// A thread that wants more room than there are addresses.
+    /// A thread that wants more stack than there are addresses.
     fn none_to_be_had() -> thread::Builder {
         thread::Builder::new().stack_size(1 << 60)
     }
@@ -119,7 +120,7 @@ mod tests {
     fn where_no_thread_can_be_had_all_is_settled_before_anybody_goes_on() {
         assert!(none_to_be_had().spawn(|| ()).is_err());
         let dir = tempfile::tempdir().unwrap();
-        let (store, unsettled) = (dir.path().join("store"), dir.path().join("unsettled"));
+        let (store, failure_file) = (dir.path().join("store"), dir.path().join("unsettled"));
         let sled = Sled::open(&store).unwrap();
         sled.blocks.put(Sequence::new(1), b"a block that is long enough to be found");
         let written = || fs::read(store.join("db")).unwrap();
@@ -127,35 +128,35 @@ mod tests {
         assert!(!found(&written()));
 
         let file = File::open(store.join("db")).unwrap();
-        let settler = SledFlusher::of(sled.blocks.clone(), file, unsettled.clone());
-        let mut settling = settler.begin_on(none_to_be_had());
-        assert!(matches!(settling, FlushTask::Ended(Ok(()))) && settling.has_ended());
-        assert_eq!(settling.end(), Ok(()));
-        assert!(found(&written()) && !unsettled.exists());
+        let flusher = SledFlusher::of(sled.blocks.clone(), file, failure_file.clone());
+        let mut task = flusher.begin_on(none_to_be_had());
+        assert!(matches!(task, FlushTask::Ended(Ok(()))) && task.has_ended());
+        assert_eq!(task.end(), Ok(()));
+        assert!(found(&written()) && !failure_file.exists());
 
-        // One that cannot be synced: whoever waits for it is told so.
+        // A file that cannot be synced: the caller gets the error.
         let unsynced = File::open("/dev/null").unwrap();
-        let settler = SledFlusher::of(sled.blocks.clone(), unsynced, unsettled.clone());
-        let mut settling = settler.begin_on(none_to_be_had());
-        assert!(settling.has_ended() && unsettled.exists());
-        assert_eq!(settling.end().map_err(|failed| failed.step), Err(Step::Sync));
+        let flusher = SledFlusher::of(sled.blocks.clone(), unsynced, failure_file.clone());
+        let mut task = flusher.begin_on(none_to_be_had());
+        assert!(task.has_ended() && failure_file.exists());
+        assert_eq!(task.end().map_err(|failed| failed.step), Err(Step::Sync));
     }
 
-    /// A block that comes while sled is given others may be refused yet.
+    /// A block that arrives during a flush may still be refused.
     #[test]
     fn what_comes_after_the_beginning_is_not_given() {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store");
         let sled = Sled::open(&store).unwrap();
         let file = File::open(store.join("db")).unwrap();
-        let settler = SledFlusher::of(sled.blocks.clone(), file, dir.path().join("unsettled"));
+        let flusher = SledFlusher::of(sled.blocks.clone(), file, dir.path().join("unsettled"));
         let blocks = sled.blocks.clone();
         blocks.put(Sequence::new(1), b"one");
         for number in 2..40 {
-            let mut settling = settler.begin();
+            let mut task = flusher.begin();
             blocks.put(Sequence::new(number), b"one more");
-            assert_eq!(settling.end(), Ok(()));
-            let left = blocks.not_given();
+            assert_eq!(task.end(), Ok(()));
+            let left = blocks.buffered();
             assert_eq!(left.iter().map(|(first, _)| first.get()).collect::<Vec<_>>(), [number]);
         }
     }

@@ -1,5 +1,5 @@
-//! Groups: blocks that stand in one value of sled's, which costs sled little more than one block
-//! would; and the newest blocks, which are gathered until sled is given them.
+//! Groups: several blocks in one sled value, which costs sled little more than one block; and the
+//! newest blocks, buffered until sled is given them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use super::block;
 use super::store::Stored;
 use crate::exchange::units::Sequence;
 
-/// Bytes up to which blocks stand together; a larger one stands alone. sled writes a leaf of up to
-/// 17 values anew with every eighth that comes, so more would be written in larger bursts.
+/// Size limit of a group; a larger block is a group alone. Sled rewrites a leaf of up to 17 values
+/// at every eighth insert, so larger groups would mean larger bursts of writes.
 const GROUP_BYTES: usize = 8 << 10;
 
-/// A group that is not in sled yet: the first record, and the blocks.
+/// A group that is not in sled yet: its first record, and its blocks.
 pub(super) type Group = (Sequence, Arc<Vec<u8>>);
 
-/// The blocks of a group, each with the record that should be its first. What cannot be told
-/// apart, because a block begins with another, comes as one: whoever reads it finds out why.
+/// The blocks of a group, each with the record expected to be its first. Bytes that cannot be
+/// split, because a block begins with another record, come as one item: decoding them reports why.
 #[derive(Debug)]
 pub(super) struct Members<'a> {
     first: Sequence,
@@ -45,23 +45,23 @@ impl<'a> Iterator for Members<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (first, rest) = (self.first, self.rest.take()?);
         let span = block::span(rest).ok().filter(|(begins, ..)| *begins == first);
-        let apart = span
+        let split = span
             .and_then(|(_, last, length)| rest.split_at_checked(length).map(|parts| (last, parts)));
-        let (last, (block, after)) = apart.unwrap_or((first, (rest, &[])));
+        let (last, (block, after)) = split.unwrap_or((first, (rest, &[])));
         self.first = last.next();
         self.rest = (!after.is_empty()).then_some(after);
         Some((first, block))
     }
 }
 
-/// The newest blocks, which sled was not given yet, in groups.
+/// The newest blocks, in groups, which sled was not given yet.
 #[derive(Debug, Default)]
 pub(super) struct UnflushedBlocks {
     groups: VecDeque<Group>,
 }
 
 impl UnflushedBlocks {
-    /// Adds the next block, to the last group if that has room and nobody was given it.
+    /// Adds the next block: to the last group if it fits and the group is not shared with a flush.
     pub(super) fn put(&mut self, first: Sequence, block: &[u8]) {
         if let Some((_, group)) = self.groups.back_mut()
             && let Some(group) = Arc::get_mut(group)
@@ -76,12 +76,12 @@ impl UnflushedBlocks {
         self.groups.push_back((first, Arc::new(group)));
     }
 
-    /// All of them. As long as anybody has them, what is put goes to others.
+    /// All groups. While a caller holds them they do not change: new blocks start other groups.
     pub(super) fn all(&self) -> Vec<Group> {
         self.groups.iter().cloned().collect()
     }
 
-    /// Forgets the oldest group, which must begin with this record.
+    /// Drops the oldest group if it begins with this record.
     pub(super) fn forget(&mut self, first: Sequence) {
         self.groups.pop_front_if(|(oldest, _)| *oldest == first);
     }
@@ -129,11 +129,11 @@ mod tests {
     /// What may happen to the newest blocks.
     #[derive(Debug, Clone)]
     enum Step {
-        /// One with a text of so many bytes comes.
+        /// A block with a text of so many bytes is put.
         Put(usize),
-        /// Somebody takes all there are, to give them to sled.
+        /// A flush takes all there are.
         Take,
-        /// Whoever took them has given so many groups.
+        /// The flush has given sled so many groups.
         Give(usize),
     }
 
@@ -152,8 +152,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Whatever came and went, each block is where it should be found, and what was taken
-        /// stays as it was.
+        /// After any sequence of steps each block is found, and the groups of a flush are
+        /// unchanged.
         #[test]
         fn the_newest_are_found_as_in_a_map(steps in proptest::collection::vec(step(), 1..60)) {
             let (mut newest, mut head) = (UnflushedBlocks::default(), Head::START);
@@ -218,7 +218,7 @@ mod tests {
         let rest = (one.head().sequence.next(), &group[one.bytes().len()..]);
         assert_eq!(members, [(one.first(), one.bytes()), rest]);
         assert_eq!(Members::of(one.first(), &[]).collect::<Vec<_>>(), [(one.first(), &[][..])]);
-        // A block that begins with another record, and a length that goes on after the end.
+        // A block that begins with another record, and a length beyond the end.
         let other = Sequence::new(7);
         assert_eq!(Members::of(other, &group).collect::<Vec<_>>(), [(other, group.as_slice())]);
         let cut = &one.bytes()[..one.bytes().len() - 1];

@@ -1,5 +1,5 @@
-//! A journal in a new data directory, from blocks that are known to be sound: what `import` and
-//! `salvage` make. Until every block is on disk and was read back, the directory opens for nobody.
+//! Builds a journal in a new data directory from verified blocks, for `import` and `salvage`. Until
+//! every block is durable and was read back, the directory cannot be opened as a journal.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,19 +14,18 @@ use super::sled::{
 use super::store::{BlockStore, OpenError, StoreError, StoredJournal};
 use super::{Durable, Journal, JournalError};
 
-/// Bytes of blocks put into the store between two syncs: a sync is dear, and until the end none of
-/// them has to be on disk.
+/// Bytes of blocks between two syncs: syncs are expensive, and nothing must be durable before the
+/// end.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// What an import makes beside the store's directory.
+/// Files that an import creates beside the store's directory.
 const SIDE_FILES: [&str; 5] =
     [MARKER_FILE, PARTIAL_MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE];
 
-/// Why a directory holds no imported journal. Once anything was made in it, it opens for nobody but
-/// another import.
+/// Why an import failed. Once it created anything, only another import can open the directory.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The directory holds something.
+    /// The directory is not empty.
     #[error("IMPORT_NOT_EMPTY: {0} is not empty; a journal is imported into a new directory")]
     NotEmpty(PathBuf),
     /// There is no block to import.
@@ -35,57 +34,58 @@ pub enum ImportError {
     /// The blocks could not be read, or are damaged.
     #[error(transparent)]
     Source(JournalError),
-    /// The directory's own files could not be made.
+    /// The directory's own files could not be created.
     #[error("IMPORT_FAILED: {0}")]
     File(#[from] io::Error),
     /// The store could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The store did not take a block.
+    /// The store could not take a block.
     #[error("IMPORT_FAILED: {0}")]
     Store(#[from] StoreError),
-    /// What was written is not what is read back.
+    /// What is read back differs from what was written.
     #[error("IMPORT_FAILED: read back after it was written: {0}")]
     ReadBack(JournalError),
-    /// The journal does not end where the blocks did.
+    /// The journal does not end with the last block imported.
     #[error("IMPORT_FAILED: the journal that was made ends with record {}", .0.sequence)]
     Other(Head),
 }
 
-/// Makes a journal of exactly these blocks, which must be a chain from record 1 on. Tells of each
-/// block put. Returns the head once everything is on disk and was read back from the store.
+/// Makes a journal of exactly these blocks, which must be a chain from record 1. Calls `passed`
+/// after each block. Returns the head once everything is durable and was read back.
 pub fn import(
     data: &Path,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
-    passed: impl FnMut(&Block),
+    on_block: impl FnMut(&Block),
 ) -> Result<Head, ImportError> {
     if holds_something(data)? {
         return Err(ImportError::NotEmpty(data.to_owned()));
     }
     fs::create_dir_all(data)?;
     let locked = claim(data)?;
-    // Until the sign is gone or all else is: another import would take it for an interrupted one.
+    // Held until the sign or everything else is removed: another import would take this one for
+    // interrupted.
     let _held = locked.try_clone()?;
-    // What an interrupted import left.
+    // Left by an interrupted import.
     empty(data)?;
     let unfinished = data.join(UNFINISHED_FILE);
     OpenOptions::new().create(true).truncate(false).write(true).open(&unfinished)?.sync_all()?;
     sync_folder(data)?;
-    let imported = fill(data, locked, blocks, passed);
+    let imported = fill(data, locked, blocks, on_block);
     match &imported {
         Ok(_) => {
             fs::remove_file(&unfinished)?;
             sync_folder(data)?;
         }
-        // Whatever becomes of this, the directory says that it is unfinished: as an empty one it
-        // would open as a new venue for whoever missed the error.
+        // Best effort; the sign stays. A directory without it would open as a new, empty venue if
+        // the error went unnoticed.
         Err(_) => drop(empty(data)),
     }
     imported
 }
 
-/// Takes the directory's lock. Only then is it known that it holds nothing: until then another
-/// process may have made a journal in it.
+/// Takes the directory's lock and checks again that it is empty: another process may have made a
+/// journal in it before.
 fn claim(data: &Path) -> Result<File, ImportError> {
     let locked = lock(data)?;
     if holds_something(data)? {
@@ -98,7 +98,7 @@ fn fill(
     data: &Path,
     locked: File,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
-    mut passed: impl FnMut(&Block),
+    mut on_block: impl FnMut(&Block),
 ) -> Result<Head, ImportError> {
     let mut store = SledStore::open_files(data, locked)?;
     let (mut head, mut unsynced) = (Head::START, 0_usize);
@@ -111,17 +111,17 @@ fn fill(
         head = block.head();
         unsynced = unsynced.saturating_add(block.bytes().len());
         if unsynced >= BATCH_BYTES {
-            store.settle()?;
+            store.flush_all()?;
             unsynced = 0;
         }
-        passed(&block);
+        on_block(&block);
     }
     if head == Head::START {
         return Err(ImportError::Empty);
     }
-    store.settle()?;
+    store.flush_all()?;
     store.attest(Witness { last: head.sequence, hash: head.hash })?;
-    // As any start does it: the last blocks, the witness, the marker.
+    // As at any start: checks the last blocks, the witness and the marker.
     let (journal, _) = StoredJournal::over(store)?;
     File::open(data.join(WITNESS_FILE))?.sync_all()?;
     // Reading verifies every block, and that the last is the journal's head.
@@ -131,7 +131,7 @@ fn fill(
     if *journal.head() == head { Ok(head) } else { Err(ImportError::Other(*journal.head())) }
 }
 
-/// Whether a directory holds anything but a lock or an import that was interrupted.
+/// Whether a directory holds anything but a lock or an interrupted import.
 fn holds_something(data: &Path) -> io::Result<bool> {
     let unfinished = data.join(UNFINISHED_FILE).exists();
     let entries = match fs::read_dir(data) {
@@ -150,7 +150,7 @@ fn holds_something(data: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes what an unfinished import left, but the sign that it is unfinished.
+/// Removes what an interrupted import left, except for the sign.
 fn empty(data: &Path) -> io::Result<()> {
     let absent = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
@@ -163,7 +163,7 @@ fn empty(data: &Path) -> io::Result<()> {
     sync_folder(data)
 }
 
-/// Makes a directory's names durable, its own included.
+/// Makes a directory's entries and its own name durable.
 fn sync_folder(data: &Path) -> io::Result<()> {
     let whole = data.canonicalize()?;
     for folder in [Some(whole.as_path()), whole.parent()].into_iter().flatten() {

@@ -1,13 +1,12 @@
-//! The two small files beside the store, and their one form.
+//! The two small files beside the store, and their common format.
 //!
-//! The refused marker: a file of fixed size, made when the journal is made and overwritten in
-//! place, which says that the block after a certain head was refused and must not come back.
+//! The refused marker: a file of fixed size, created with the journal and overwritten in place,
+//! which says that the block after a certain head was refused and must be discarded. A failed write
+//! may still reach the disk; overwriting allocated bytes needs no space, so the refusal can be
+//! recorded even on a full disk.
 //!
-//! A write that failed may still have reached the disk. Overwriting bytes that are already
-//! allocated needs no new space, so the refusal can be recorded on a disk that is full.
-//!
-//! The witness: the last acknowledged block, written after every append and not waited for. It
-//! may lag, so it proves nothing new; but a store that ends before it has lost its tail.
+//! The witness: the last acknowledged block, written after every append and not synced. It may lag,
+//! so a store that ends after it proves nothing; a store that ends before it has lost its tail.
 
 use super::block::ChainHash;
 use crate::exchange::units::Sequence;
@@ -100,7 +99,7 @@ fn decode(magic: [u8; 8], bytes: &[u8]) -> Option<(Sequence, ChainHash)> {
     let number = bytes.get(8..)?.first_chunk::<8>()?;
     let hash = ChainHash(*bytes.get(16..)?.first_chunk::<32>()?);
     let sequence = Sequence::new(u64::from_le_bytes(*number));
-    // Only what we would write ourselves is accepted: magic, padding, checksum, length.
+    // Only exactly what we would write is accepted: magic, padding, checksum, length.
     (encode(magic, sequence, hash) == bytes).then_some((sequence, hash))
 }
 

@@ -1,6 +1,6 @@
-//! One member of the compressed form: a gzip member (RFC 1952) that any language's library can
-//! unpack, with a header of one spelling and a checksum over the packed bytes too, so that not one
-//! changed bit goes unnoticed, padding included.
+//! A gzip member (RFC 1952) of a compressed file, which any library can unpack. Its header is
+//! canonical and has a checksum of the packed bytes, so that every changed bit is detected, padding
+//! included.
 
 use std::io::{self, Read};
 
@@ -11,10 +11,10 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 pub const MEMBER_HEADER_BYTES: usize = 24;
 /// Bytes of a member after its packed ones: checksum and length of what they unpack to.
 pub const MEMBER_TRAILER_BYTES: usize = 8;
-/// Most bytes of blocks that a member written here unpacks to; a reader takes any number.
+/// Most bytes of blocks in a member written here; a reader accepts any number.
 pub const MEMBER_BLOCKS_BYTES: usize = 1 << 20;
 /// First bytes of every member: gzip, deflate, an extra field, no time, no system; 12 bytes of
-/// extra field, of which the subfield "OP" has 8: length of the packed bytes, checksum of them and
+/// extra field with an 8-byte subfield "OP": length of the packed bytes, and checksum of them and
 /// the trailer.
 pub const MEMBER_START: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 12, 0, b'O', b'P', 8, 0];
 /// First bytes of any gzip file.
@@ -25,10 +25,10 @@ const READ_BYTES: usize = 32 << 10;
 /// What is wrong with a member. The codes are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MemberFault {
-    /// The file ends inside it.
+    /// The file ends inside the member.
     #[error("MEMBER_TRUNCATED: the file ends inside a gzip member; it was cut off")]
     Truncated,
-    /// It does not begin as a member of this form does: damaged, or packed by another program.
+    /// It has not this format's header: damaged, or packed by another program.
     #[error(
         "MEMBER_HEADER: no gzip member of this form begins here; a file packed by another \
          program is to be unpacked first"
@@ -40,10 +40,10 @@ pub enum MemberFault {
     /// The packed bytes are not those that were written.
     #[error("MEMBER_PACKED_CHECKSUM: the packed bytes changed after they were written")]
     PackedChecksum,
-    /// What was unpacked is not what was packed.
+    /// The unpacked bytes are not those that were packed.
     #[error("MEMBER_CHECKSUM: what was unpacked is not what was packed")]
     Checksum,
-    /// What was unpacked has another length than what was packed.
+    /// The unpacked bytes have another length than those that were packed.
     #[error("MEMBER_LENGTH: what was unpacked has another length than what was packed")]
     Length,
 }
@@ -53,7 +53,7 @@ pub enum MemberFault {
 pub enum UnpackError {
     /// The file could not be read.
     Io(io::Error),
-    /// It was read, and is damaged.
+    /// The member is damaged.
     Fault(MemberFault),
 }
 
@@ -69,15 +69,15 @@ impl From<MemberFault> for UnpackError {
     }
 }
 
-/// Packs bytes into one member. The same bytes give the same member.
+/// Packs bytes into one member. Deterministic.
 ///
 /// # Errors
-/// More than 4 GiB; or the packer failed, which it does not on memory that is there.
+/// More than 4 GiB, or the compressor failed, which it never does in memory.
 pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let too_large = |_| io::Error::other("too many bytes for one gzip member");
     let length = u32::try_from(bytes.len()).map_err(too_large)?;
     let mut packed = Vec::with_capacity(bytes.len() / 2);
-    // Speed 1 of 9: packing takes its time from the cores that trade.
+    // Fastest level: compressing competes with trading for the cores.
     let mut deflate = Compress::new(Compression::fast(), false);
     let mut rest = bytes;
     loop {
@@ -90,7 +90,7 @@ pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
         }
     }
     let packed_length = u32::try_from(packed.len()).map_err(too_large)?;
-    // gzip's own checksum of what was packed, and its length.
+    // gzip's trailer: checksum and length of the unpacked bytes.
     packed.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
     packed.extend_from_slice(&length.to_le_bytes());
     let checksum = crc32fast::hash(&packed).to_le_bytes();
@@ -98,19 +98,20 @@ pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(parts.concat())
 }
 
-/// What a member's header says of the bytes after it.
+/// The fields of a member's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberHeader {
-    /// Packed bytes, header and trailer left out.
+    /// Packed bytes, without header and trailer.
     pub packed_bytes: u32,
-    /// CRC-32 of them and the trailer.
+    /// CRC-32 of the packed bytes and the trailer.
     pub packed_checksum: u32,
 }
 
 impl MemberHeader {
     /// Reads a header; `bytes` may go on after it.
     pub fn read(bytes: &[u8]) -> Result<MemberHeader, MemberFault> {
-        // What is there must fit, so that other bytes at a file's end are not taken for a cut.
+        // The bytes there are must match, so that garbage at a file's end is not taken for a
+        // truncation.
         let start = bytes.get(..MEMBER_START.len()).unwrap_or(bytes);
         if !MEMBER_START.starts_with(start) {
             return Err(MemberFault::Header);
@@ -128,7 +129,7 @@ impl MemberHeader {
     }
 }
 
-/// Bytes of a member around its packed ones.
+/// Bytes of header and trailer.
 const AROUND_BYTES: u64 = 24 + 8;
 const _: () = assert!(MEMBER_HEADER_BYTES + MEMBER_TRAILER_BYTES == 24 + 8);
 
@@ -137,10 +138,10 @@ fn counted(total: u64, before: u64) -> usize {
     usize::try_from(total.saturating_sub(before)).unwrap_or(usize::MAX)
 }
 
-/// Unpacks members one after the other, a buffer's worth at a time.
+/// Unpacks consecutive members with bounded memory.
 pub struct Members<R> {
     input: R,
-    /// Read from the file and not yet used.
+    /// Bytes read from the file; the first `used` are consumed.
     buffer: Vec<u8>,
     used: usize,
     open: Option<OpenMember>,
@@ -157,13 +158,13 @@ struct OpenMember {
     packed_left: u64,
     packed: Hasher,
     unpacked: Hasher,
-    /// Unpacked bytes so far, as gzip counts them: modulo 2^32.
+    /// Unpacked bytes so far, modulo 2^32, as gzip counts them.
     length: u32,
     ended: bool,
 }
 
 impl<R: Read> Members<R> {
-    /// Over a file's bytes from where a member begins.
+    /// Over a file's bytes, from the beginning of a member.
     pub const fn new(input: R) -> Members<R> {
         let buffer = Vec::new();
         let (open, over) = (None, false);
@@ -185,10 +186,10 @@ impl<R: Read> Members<R> {
         if self.open.is_some() { self.offset } else { self.next_offset }
     }
 
-    /// Appends unpacked bytes until `out` has `length`, or the member ends and has been verified.
-    /// Enters the next member when none is open; adds nothing where the file ends.
+    /// Appends unpacked bytes until `out` has `length`, or the member ends and is verified. Begins
+    /// the next member if none is open; appends nothing at the file's end.
     pub fn fill(&mut self, out: &mut Vec<u8>, length: usize) -> Result<(), UnpackError> {
-        if self.open.is_none() && !self.enter()? {
+        if self.open.is_none() && !self.begin_member()? {
             return Ok(());
         }
         let mut from = out.len();
@@ -199,7 +200,7 @@ impl<R: Read> Members<R> {
             };
             match self.unpack(into) {
                 Ok(Some(count)) => from = from.saturating_add(count),
-                Ok(None) => break self.leave(),
+                Ok(None) => break self.finish_member(),
                 Err(error) => break Err(error),
             }
         };
@@ -208,7 +209,7 @@ impl<R: Read> Members<R> {
     }
 
     /// Begins the next member; `false` where the file ends.
-    fn enter(&mut self) -> Result<bool, UnpackError> {
+    fn begin_member(&mut self) -> Result<bool, UnpackError> {
         self.offset = self.next_offset;
         let mut bytes = Vec::with_capacity(MEMBER_HEADER_BYTES);
         self.take(&mut bytes, MEMBER_HEADER_BYTES)?;
@@ -231,7 +232,7 @@ impl<R: Read> Members<R> {
         Ok(true)
     }
 
-    /// Unpacks into `into`, which is not empty: how many bytes, `None` at the member's end.
+    /// Unpacks into `into`, which is not empty: the bytes written, or `None` at the member's end.
     fn unpack(&mut self, into: &mut [u8]) -> Result<Option<usize>, UnpackError> {
         loop {
             if self.unread().is_empty() {
@@ -267,10 +268,10 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Verifies what only the end of a member can tell.
-    fn leave(&mut self) -> Result<(), UnpackError> {
+    /// Verifies the member's trailer and checksums.
+    fn finish_member(&mut self) -> Result<(), UnpackError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        // Where it began, until it is known to be sound.
+        // `offset` reports where the member began until it is verified.
         let after = std::mem::replace(&mut self.next_offset, self.offset);
         if open.packed_left > 0 {
             return Err(MemberFault::Deflate.into());
@@ -306,7 +307,7 @@ impl<R: Read> Members<R> {
         self.input.by_ref().take(limit).read_to_end(&mut self.buffer).map(drop)
     }
 
-    /// Appends bytes as they are in the file until `out` has `length`, or the file ends.
+    /// Appends raw bytes of the file until `out` has `length`, or the file ends.
     fn take(&mut self, out: &mut Vec<u8>, length: usize) -> io::Result<()> {
         while out.len() < length {
             if self.unread().is_empty() {
@@ -339,7 +340,7 @@ mod tests {
 
     use super::*;
 
-    /// Every byte of every member, or the first fault.
+    /// All bytes of all members, or the first fault.
     fn unpacked(file: &[u8]) -> Result<Vec<u8>, MemberFault> {
         let (mut members, mut all) = (Members::new(file), Vec::new());
         loop {
@@ -353,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Bytes that shrink, but not to nothing.
+    /// Compressible bytes.
     fn bytes(count: u32) -> Vec<u8> {
         (0..count).flat_map(|n| [n.wrapping_mul(2_654_435_761).to_le_bytes()[3], 0, 7]).collect()
     }

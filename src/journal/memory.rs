@@ -1,4 +1,4 @@
-//! A journal in memory, for tests and benches: the same journal over a store that is a map.
+//! A journal in memory, for tests and benches: the same code over a map as the store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -7,7 +7,7 @@ use super::marker::{Marker, Witness};
 use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
 use crate::exchange::units::Sequence;
 
-/// Blocks and marker in memory; never fails. A clone is a copy.
+/// Blocks, marker and witness in memory; never fails. A clone is a copy.
 #[derive(Debug)]
 pub struct MemoryStore {
     blocks: MemoryBlocks,
@@ -36,7 +36,7 @@ struct MemoryBlocks(Arc<RwLock<BTreeMap<Sequence, Vec<u8>>>>);
 
 impl MemoryBlocks {
     fn reading(&self) -> RwLockReadGuard<'_, BTreeMap<Sequence, Vec<u8>>> {
-        // A map is whole between any two of its calls, whatever panicked.
+        // A map is consistent between any two calls, even after a panic.
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,7 +107,7 @@ fn owned((key, bytes): (&Sequence, &Vec<u8>)) -> Stored {
     (*key, bytes.clone())
 }
 
-/// A journal that lives as long as its value.
+/// A journal that is lost when dropped.
 pub type MemoryJournal = StoredJournal<MemoryStore>;
 
 impl MemoryJournal {

@@ -1,4 +1,4 @@
-//! The journal: every record in blocks, chained by hash, on disk before anyone is answered.
+//! The journal: every record, in hash-chained blocks that are durable before anyone is answered.
 //!
 //! Must not know: why a command is right, who waits for it, what it did.
 
@@ -37,9 +37,9 @@ use self::reader::JournalReader;
 use self::store::StoreError;
 use crate::exchange::units::Sequence;
 
-/// Something that exists: it is on disk and was verified. Only [`Journal::append`],
-/// [`JournalReader::read`] and the reader of exported files make one, and the matcher is fed
-/// nothing else, so that nothing is applied that a power cut could take back.
+/// Proof that a block is on disk and verified. Only [`Journal::append`], [`JournalReader::read`],
+/// the reader of exported files and salvage make one. The matcher takes nothing else, so it never
+/// applies what a power cut could take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durable<T>(T);
 
@@ -51,28 +51,28 @@ impl<T> Deref for Durable<T> {
     }
 }
 
-/// Blocks in verified order, the first of them the one that holds the record asked for.
+/// Verified blocks in order; the first holds the record asked for.
 pub type Blocks<'a> = Box<dyn Iterator<Item = Result<Durable<Block>, JournalError>> + Send + 'a>;
 
-/// A journal: blocks go to its end and are read back in order.
+/// A journal: blocks are appended and read back in order.
 pub trait Journal: Send {
     /// Where it ends.
     fn head(&self) -> &Head;
 
-    /// Puts a block at the end and returns once it is on disk. After any error the journal takes
-    /// nothing more until it is opened anew.
+    /// Appends a block and returns once it is durable. After any error the journal takes nothing
+    /// more until it is opened again.
     fn append(&mut self, block: Block) -> Result<Durable<Block>, JournalError>;
 
     /// Reads from the block that holds record `from` to the end, one block in memory at a time.
-    /// Every block is verified, and that the last of them is the journal's head; the first error
-    /// ends the reading.
+    /// Verifies every block, and that the last is the journal's head; the first error ends the
+    /// reading.
     fn read(&self, from: Sequence) -> Blocks<'_>;
 
-    /// A handle that reads what is on disk from any thread, while this goes on.
+    /// A handle that reads durable blocks from any thread while this journal is written.
     fn reader(&self) -> JournalReader;
 }
 
-/// Damage found in a journal. It is reported, never mended and never read over.
+/// Damage found in a journal. It is reported, never repaired or skipped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("journal damaged in the block of record {block}: {fault}")]
 pub struct Damage {
@@ -82,10 +82,11 @@ pub struct Damage {
     pub fault: BlockFault,
 }
 
-/// Why the journal did not do what was asked.
+/// Why a journal call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    /// The block was not written, and was marked as refused on disk: it will not come back.
+    /// The block was not written, and is marked on disk as refused: it is discarded at the next
+    /// start.
     #[error(
         "APPEND_REFUSED: the block of record {first} was not journaled and never will be: {cause}"
     )]
@@ -95,8 +96,8 @@ pub enum JournalError {
         /// What failed.
         cause: StoreError,
     },
-    /// The block may be on disk or not, and could not be marked as refused. The next start
-    /// decides; until then nobody may be told either way.
+    /// The block may be on disk or not, and could not be marked as refused. The next start decides;
+    /// until then callers must be told neither.
     #[error(
         "APPEND_UNKNOWN: whether the block of record {first} is journaled is known at the next \
          start only: {cause}; marking it as refused failed too: {marking}"
@@ -117,7 +118,7 @@ pub enum JournalError {
         /// What does not fit.
         fault: BlockFault,
     },
-    /// An earlier append failed; nothing is taken until the journal is opened anew.
+    /// An earlier append failed; the journal must be opened again.
     #[error("APPEND_STOPPED: an earlier append failed; open the journal anew")]
     Stopped,
     /// The store could not be read.

@@ -1,11 +1,11 @@
-//! Pages of others beside the journal: bytes under names. Nothing here is the truth, all of it can
-//! be made again from the journal; so a page whose bytes were lost or changed is told of when it
-//! is read, and nothing is done to prevent it but a checksum.
+//! The page store: pages of the projection's history, as bytes under names. It is a cache that can
+//! be rebuilt from the journal; so lost or changed pages are not prevented, only detected by a
+//! checksum when they are read.
 //!
-//! Pages stand anywhere in a file; a sled of their own leads to them. It leads to nothing that was
-//! not synced: where pages are that were put since is in memory. Once it leads, on disk, to a page
-//! that was put again, the bytes before are spoiled, so that whoever is led there by damage is told
-//! of it, and pages that come later are written over them. What was free is forgotten at closing.
+//! Pages are in one file; a sled tree of its own is the index. The index only refers to synced
+//! pages: the locations of pages put since the last sync are in memory. Once the index refers
+//! durably to a page's new location, the old bytes are invalidated, so that a damaged index is
+//! detected, and their space is reused. Free space is forgotten at closing.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,48 +22,48 @@ mod unsynced;
 mod places;
 mod free_space;
 
-use places::{Group, Place};
-use unsynced::{Places, UnsyncedIndex};
+use places::{Group, Location};
+use unsynced::{Locations, UnsyncedIndex};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
-/// Stands in the folder once a page was found lost or damaged.
+/// Exists in the folder once a page was found lost or damaged.
 const DAMAGED_FILE: &str = "damaged";
-/// The file of the pages themselves.
+/// The page file.
 const PAGES_FILE: &str = "pages";
-/// What the file of the pages begins with: the form of all this. What has another is made anew.
-const FORM: [u8; 8] = *b"OOPAGES2";
-/// Their number.
-const FORM_BYTES: u64 = FORM.len() as u64;
-/// Bytes of a page that are spoiled once another stands for it: for a checksum of as many bits
-/// there is no change of so few that it would not see.
-const SPOILED: [u8; 4] = [0xFF; 4];
-/// Groups of places that sled is given before they are taken to disk: while more wait it would free
-/// and fill segments whose successors are not there yet, and a power cut could leave neither.
+/// First bytes of the page file: the format version. A store of another format is rebuilt.
+const FORMAT: [u8; 8] = *b"OOPAGES2";
+/// Its length.
+const FORMAT_BYTES: u64 = FORMAT.len() as u64;
+/// Overwrites the first bytes of a page that was replaced: a CRC-32 detects every
+/// change within 32 consecutive bits.
+const INVALID: [u8; 4] = [0xFF; 4];
+/// Index entries inserted between two syncs of the index: with more, sled would free and refill
+/// segments whose successors are not on disk yet, and a power cut could lose both.
 const GROUPS_SYNCED_TOGETHER: usize = 512;
-/// sled's tree that says where pages are.
-const TREE: &str = "places";
-/// sled's tree of what is vouched for.
+/// sled's tree with the locations of pages.
+const INDEX_TREE: &str = "places";
+/// sled's tree of attested snapshots.
 const VOUCHED_TREE: &str = "vouched";
-/// sled's segments, which it also fills in memory. A leaf has at most 16 groups of some hundred
-/// bytes: far from the quarter of a segment over which sled puts it into a file that it never
-/// syncs. It opens nothing that has segments of another length, as when the pages were in it.
+/// sled's segment size; it buffers one in memory. A leaf holds at most 16 groups of some hundred
+/// bytes: far from the quarter of a segment above which sled uses a file that it never syncs. sled
+/// opens no database with another segment size, such as earlier versions that stored pages in sled.
 const SEGMENT_BYTES: usize = 512 << 10;
-/// sled's page cache: where the pages are that are read and written most.
+/// sled's page cache, for the locations used most.
 const CACHE_BYTES: u64 = 4 << 20;
-/// Bytes that are written at once.
+/// Bytes per write.
 const WRITE_BYTES: usize = 256 << 10;
-/// Pages whose places are in memory at most: whoever puts more has them synced.
-const NEW_MAX: usize = 1 << 16;
+/// Most locations in memory only: beyond that, a put syncs.
+const UNSYNCED_MAX: usize = 1 << 16;
 
 /// Bytes of a page's name.
 pub const NAME_BYTES: usize = 13;
 
-/// A page's name. The last eight bytes are a number: where the pages of numbers next to each other
-/// are is kept together.
+/// A page's name. Its last eight bytes are a number: locations of pages with adjacent numbers share
+/// an index entry.
 pub type Name = [u8; NAME_BYTES];
 
-/// A data directory's pages.
+/// A data directory's page store.
 #[derive(Debug)]
 pub struct PageStore {
     open: RwLock<Option<Open>>,
@@ -73,61 +73,60 @@ pub struct PageStore {
 #[derive(Debug)]
 struct Open {
     // Fields are dropped in this order.
-    places: sled::Tree,
+    index: sled::Tree,
     vouched: sled::Tree,
     _db: sled::Db,
-    places_file: File,
+    index_file: File,
     pages: File,
-    lately: Mutex<UnsyncedIndex>,
-    /// Held by whoever syncs.
-    turn: Mutex<()>,
-    /// Where it is noted that a page was found lost or damaged, or could not be synced.
+    unsynced: Mutex<UnsyncedIndex>,
+    /// Held during a sync.
+    sync_lock: Mutex<()>,
+    /// Path of the sign that a page was lost or damaged, or that a sync failed.
     damaged: PathBuf,
 }
 
 impl PageStore {
-    /// Where a data directory's pages are or would be.
+    /// The page store's folder in a data directory.
     pub fn folder(data: &Path) -> PathBuf {
         data.join(FOLDER)
     }
 
-    /// Opens the pages of a data directory whose journal is open, and makes a place for them where
-    /// there is none.
+    /// Opens the page store of a data directory whose journal is open; creates it if missing.
     ///
     /// # Errors
-    /// What is there cannot be opened; [`by_system`](StoreError::by_system) tells whether it may be
-    /// sound.
+    /// It cannot be opened; [`by_system`](StoreError::by_system) says whether it may be sound.
     pub fn open(data: &Path) -> Result<PageStore, StoreError> {
         let dir = PageStore::folder(data);
         let opening = |error: io::Error| StoreError::of(Step::Open, &error, &error);
         let db = open_db(&dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
         let tree = |name| caught(Step::Open, || db.open_tree(name));
-        let (places, vouched) = (tree(TREE)?, tree(VOUCHED_TREE)?);
-        let places_file = File::open(dir.join("db")).map_err(opening)?;
+        let (index, vouched) = (tree(INDEX_TREE)?, tree(VOUCHED_TREE)?);
+        let index_file = File::open(dir.join("db")).map_err(opening)?;
         let mut kept = File::options();
         let kept = kept.create(true).truncate(false).read(true).write(true);
         let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
-        if pages.metadata().map_err(opening)?.len() < FORM_BYTES {
-            if !caught(Step::Open, || Ok(places.is_empty() && vouched.is_empty()))? {
+        if pages.metadata().map_err(opening)?.len() < FORMAT_BYTES {
+            if !caught(Step::Open, || Ok(index.is_empty() && vouched.is_empty()))? {
                 return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
             }
-            pages.write_all_at(&FORM, 0).map_err(opening)?;
+            pages.write_all_at(&FORMAT, 0).map_err(opening)?;
         }
-        let mut form = FORM;
-        pages.read_exact_at(&mut form, 0).map_err(opening)?;
-        if form != FORM {
+        let mut format = FORMAT;
+        pages.read_exact_at(&mut format, 0).map_err(opening)?;
+        if format != FORMAT {
             return Err(StoreError::new(Step::Open, "the file of the pages is of another form"));
         }
         let end = pages.metadata().map_err(opening)?.len();
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let (lately, turn) = (Mutex::new(UnsyncedIndex::of(end)), Mutex::new(()));
+        let (unsynced, sync_lock) = (Mutex::new(UnsyncedIndex::new(end)), Mutex::new(()));
         let damaged = dir.join(DAMAGED_FILE);
-        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn, damaged };
+        let open =
+            Open { index, vouched, _db: db, index_file, pages, unsynced, sync_lock, damaged };
         Ok(PageStore { open: RwLock::new(Some(open)) })
     }
 
-    /// Takes the pages of a data directory away.
+    /// Removes the page store of a data directory.
     ///
     /// # Errors
     /// The system's.
@@ -136,7 +135,7 @@ impl PageStore {
         if !folder.exists() {
             return Ok(());
         }
-        // The sign goes last: where this is interrupted, the next start does it again.
+        // The sign is removed last: after an interruption the next start removes the rest.
         File::create(folder.join(DAMAGED_FILE))?;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
@@ -149,15 +148,15 @@ impl PageStore {
         fs::remove_dir_all(folder)
     }
 
-    /// Whether a page of a data directory was found lost or damaged.
+    /// Whether a data directory's page store is marked as damaged.
     pub fn is_damaged(data: &Path) -> bool {
         PageStore::folder(data).join(DAMAGED_FILE).exists()
     }
 
-    /// Remembers that a page was found lost or damaged.
+    /// Marks the page store as damaged.
     ///
     /// # Errors
-    /// The system's, or the pages are closed: then nothing is found any more, and nothing lost.
+    /// The system's, or the store is closed: then nothing was lost.
     pub fn damaged(&self) -> Result<(), StoreError> {
         self.on(Step::Mark, Open::mark)
     }
@@ -171,11 +170,11 @@ impl PageStore {
         call(open.as_ref().ok_or_else(|| StoreError::new(step, "the pages are closed"))?)
     }
 
-    /// Puts pages of different names there, whatever stood under these; gives how many bytes were
-    /// written. They are on disk after the next [`sync`](PageStore::sync).
+    /// Puts pages of different names, replacing older ones; returns the bytes written. They are
+    /// durable after the next [`sync`](PageStore::sync).
     ///
     /// # Errors
-    /// The store's. Some pages may be there all the same.
+    /// The store's. Some pages may have been put all the same.
     pub fn put<'a>(
         &self,
         pages: impl Iterator<Item = (Name, &'a [u8])>,
@@ -183,7 +182,7 @@ impl PageStore {
         self.on(Step::Put, |open| open.put(pages))
     }
 
-    /// Puts those of these pages there that are not there already, as [`put`](PageStore::put) does.
+    /// As [`put`](PageStore::put), leaving out pages that are stored already.
     ///
     /// # Errors
     /// As there.
@@ -193,7 +192,7 @@ impl PageStore {
     ) -> Result<u64, StoreError> {
         self.on(Step::Put, |open| {
             open.put(pages.filter(|(name, page)| {
-                let there = open.place(name).ok().flatten();
+                let there = open.location(name).ok().flatten();
                 there.is_none_or(|there| !there.may_have(name, page))
             }))
         })
@@ -202,12 +201,12 @@ impl PageStore {
     /// The page of a name, if there is one.
     ///
     /// # Errors
-    /// The store's, or that the page is not as it was put there.
+    /// The store's, or the page's bytes have changed.
     pub fn get(&self, name: &Name) -> Result<Option<Vec<u8>>, StoreError> {
-        self.on(Step::Read, |open| open.read(name, open.place(name)?))
+        self.on(Step::Read, |open| open.read(name, open.location(name)?))
     }
 
-    /// Vouches for something, once it is synced.
+    /// Attests a snapshot's pages; durable after the next sync.
     ///
     /// # Errors
     /// The store's.
@@ -215,7 +214,7 @@ impl PageStore {
         self.on(Step::Put, |open| caught(Step::Put, || open.vouched.insert(key, value).map(drop)))
     }
 
-    /// What is vouched for under a key.
+    /// The attested value under a key.
     ///
     /// # Errors
     /// The store's.
@@ -226,9 +225,9 @@ impl PageStore {
         })
     }
 
-    /// Has everything that was put there before on disk. Where that fails, the system may take for
-    /// written what is not, and tells of it once: nobody may rely on what was put, and all of it
-    /// is noted to be [damaged](PageStore::damaged).
+    /// Makes everything put before durable. If that fails, the system may believe pages to be on
+    /// disk that are not, and reports it only once: nothing put before can be relied on, and the
+    /// store is marked as [damaged](PageStore::damaged).
     ///
     /// # Errors
     /// The store's or the system's.
@@ -236,8 +235,8 @@ impl PageStore {
         self.on(Step::Sync, Open::sync)
     }
 
-    /// Has the bytes of what was put there before on disk, where nothing leads to them yet: so the
-    /// next [`sync`](PageStore::sync) has little to write, and fails where this failed.
+    /// Writes out the page file alone, which the index does not refer to yet: the next
+    /// [`sync`](PageStore::sync) then has little to write. After a failure that sync fails too.
     ///
     /// # Errors
     /// As of [`sync`](PageStore::sync).
@@ -250,18 +249,18 @@ impl PageStore {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Closes it; whoever holds it still finds nothing more.
+    /// Closes the store; later calls fail.
     pub fn close(&self) {
         drop(self.sync());
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
-        // Closing flushes, and may panic after a failure that was told of when it happened.
+        // Closing flushes, and may panic after a failure that was reported when it happened.
         drop(catch_unwind(AssertUnwindSafe(|| drop(open))));
     }
 }
 
 impl Open {
-    fn lately(&self) -> MutexGuard<'_, UnsyncedIndex> {
-        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unsynced(&self) -> MutexGuard<'_, UnsyncedIndex> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn mark(&self) -> Result<(), StoreError> {
@@ -273,28 +272,28 @@ impl Open {
     }
 
     fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
-        let (mut bytes, mut places, mut written) = (Vec::new(), Vec::new(), 0_u64);
+        let (mut bytes, mut locations, mut written) = (Vec::new(), Vec::new(), 0_u64);
         for (name, page) in pages {
-            let place = Place::of(&name, page)?;
-            written = written.saturating_add(u64::from(place.length));
-            let room = self.lately().room(place.length);
+            let location = Location::new(&name, page)?;
+            written = written.saturating_add(u64::from(location.length));
+            let room = self.unsynced().take_free(location.length);
             if let Some(offset) = room {
                 self.write_at(page, offset)?;
-                self.lately().put(name, Place { offset, ..place });
+                self.unsynced().put(name, Location { offset, ..location });
                 continue;
             }
-            places.push((name, Place { offset: bytes.len() as u64, ..place }));
+            locations.push((name, Location { offset: bytes.len() as u64, ..location }));
             bytes.extend_from_slice(page);
             if bytes.len() >= WRITE_BYTES {
-                self.append(&bytes, &mut places)?;
+                self.append(&bytes, &mut locations)?;
                 bytes.clear();
             }
         }
-        self.append(&bytes, &mut places)?;
+        self.append(&bytes, &mut locations)?;
         let full = {
-            let lately = self.lately();
-            // After a failure nothing is synced any more, and whoever starts next makes all anew.
-            lately.count() > NEW_MAX && !lately.failed()
+            let unsynced = self.unsynced();
+            // After a failed sync there are no more syncs, and the next start rebuilds everything.
+            unsynced.count() > UNSYNCED_MAX && !unsynced.failed()
         };
         if full {
             self.sync()?;
@@ -302,13 +301,18 @@ impl Open {
         Ok(written)
     }
 
-    /// Writes pages at the file's end, where each is so far from the first.
-    fn append(&self, bytes: &[u8], places: &mut Vec<(Name, Place)>) -> Result<(), StoreError> {
-        let end = self.lately().append(bytes.len() as u64);
+    /// Appends pages to the file; `locations` hold offsets relative to `bytes`.
+    fn append(
+        &self,
+        bytes: &[u8],
+        locations: &mut Vec<(Name, Location)>,
+    ) -> Result<(), StoreError> {
+        let end = self.unsynced().append(bytes.len() as u64);
         self.write_at(bytes, end)?;
-        let mut lately = self.lately();
-        for (name, place) in places.drain(..) {
-            lately.put(name, Place { offset: end.saturating_add(place.offset), ..place });
+        let mut unsynced = self.unsynced();
+        for (name, location) in locations.drain(..) {
+            unsynced
+                .put(name, Location { offset: end.saturating_add(location.offset), ..location });
         }
         Ok(())
     }
@@ -318,46 +322,46 @@ impl Open {
         written.map_err(|error| StoreError::new(Step::Put, error))
     }
 
-    /// Reads a page that was found to be there. Another may have been written there since.
-    fn read(&self, name: &Name, place: Option<Place>) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut place = place;
-        while let Some(found) = place {
-            let within = self.lately().reaches(found.end());
+    /// Reads a page at a location that was looked up before. The page may have moved since.
+    fn read(&self, name: &Name, location: Option<Location>) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut location = location;
+        while let Some(found) = location {
+            let within = self.unsynced().reaches(found.end());
             let mut page = vec![0; if within { found.length as usize } else { 0 }];
             let read = self.pages.read_exact_at(&mut page, found.offset);
             read.map_err(|error| StoreError::new(Step::Read, error))?;
             if within && found.may_have(name, &page) {
                 return Ok(Some(page));
             }
-            place = self.place(name)?;
-            if place == Some(found) {
+            location = self.location(name)?;
+            if location == Some(found) {
                 return Err(StoreError::new(Step::Read, "the page changed after it was put there"));
             }
         }
         Ok(None)
     }
 
-    fn place(&self, name: &Name) -> Result<Option<Place>, StoreError> {
-        if let Some(place) = self.lately().place(name) {
-            return Ok(Some(place));
+    fn location(&self, name: &Name) -> Result<Option<Location>, StoreError> {
+        if let Some(location) = self.unsynced().location(name) {
+            return Ok(Some(location));
         }
-        let (group, slot) = places::home(name);
+        let (group, slot) = places::group_and_slot(name);
         Ok(self.group(&group)?.get(slot))
     }
 
     fn group(&self, name: &Name) -> Result<Group, StoreError> {
-        let found = caught(Step::Read, || self.places.get(name))?;
+        let found = caught(Step::Read, || self.index.get(name))?;
         found.map_or_else(|| Ok(Group::default()), |found| Group::decode(&found))
     }
 
     fn write_out(&self) -> Result<(), StoreError> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.sync_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.not_failed()?;
         let written = self.sync_pages().map_err(|failed| {
-            self.lately().not_synced();
+            self.unsynced().sync_failed();
             self.marked(failed)
         });
-        drop(turn);
+        drop(guard);
         written
     }
 
@@ -365,74 +369,76 @@ impl Open {
         self.pages.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
     }
 
-    /// The system tells of a failure once: what a second try says means nothing.
+    /// The system reports a failed sync once: a second attempt's success means nothing.
     fn not_failed(&self) -> Result<(), StoreError> {
-        let failed = self.lately().failed();
+        let failed = self.unsynced().failed();
         if failed { Err(StoreError::new(Step::Sync, "an earlier sync failed")) } else { Ok(()) }
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.sync_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.not_failed()?;
-        let new = self.lately().begin_sync();
-        let synced = self.lead_to(&new).and_then(|before| {
-            self.spoil(&before)?;
+        let new = self.unsynced().begin_sync();
+        let synced = self.index_pages(&new).and_then(|before| {
+            self.invalidate(&before)?;
             Ok(before)
         });
         let synced = match synced {
             Ok(before) => {
-                self.lately().synced(&before);
+                self.unsynced().synced(&before);
                 Ok(())
             }
             Err(failed) => {
-                self.lately().not_synced();
+                self.unsynced().sync_failed();
                 Err(self.marked(failed))
             }
         };
-        drop(turn);
+        drop(guard);
         synced
     }
 
-    /// Notes that a sync failed.
+    /// Marks the store as damaged after a failed sync.
     fn marked(&self, failed: StoreError) -> StoreError {
         let Err(error) = self.mark() else { return failed };
         let what = format_args!("{}, and that could not be noted: {error}", failed.what);
         StoreError::new(failed.step, what)
     }
 
-    /// Has sled lead to these pages, and all of it on disk. Gives where it led before that.
-    fn lead_to(&self, new: &Places) -> Result<Vec<Place>, StoreError> {
+    /// Syncs these pages, then the index that refers to them. Returns the locations replaced.
+    fn index_pages(&self, new: &Locations) -> Result<Vec<Location>, StoreError> {
         self.sync_pages()?;
         let (mut new, mut before) = (new.iter().peekable(), Vec::new());
         for groups in 1_usize.. {
             let Some((name, _)) = new.peek() else { break };
-            let home = places::home(name).0;
-            let mut group = self.group(&home)?;
-            while let Some((name, place)) = new.next_if(|(name, _)| places::home(name).0 == home) {
-                let there = group.set(places::home(name).1, *place);
-                before.extend(there.filter(|there| there != place));
+            let key = places::group_and_slot(name).0;
+            let mut group = self.group(&key)?;
+            while let Some((name, location)) =
+                new.next_if(|(name, _)| places::group_and_slot(name).0 == key)
+            {
+                let there = group.set(places::group_and_slot(name).1, *location);
+                before.extend(there.filter(|there| there != location));
             }
             let bytes = group.encode();
-            caught(Step::Put, || self.places.insert(home, bytes).map(drop))?;
+            caught(Step::Put, || self.index.insert(key, bytes).map(drop))?;
             if groups.is_multiple_of(GROUPS_SYNCED_TOGETHER) {
-                self.sync_places()?;
+                self.sync_index()?;
             }
         }
-        self.sync_places()?;
+        self.sync_index()?;
         Ok(before)
     }
 
-    /// Returns once what sled was given is on disk.
-    fn sync_places(&self) -> Result<(), StoreError> {
-        caught(Step::Flush, || self.places.flush().map(drop))?;
-        self.places_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
+    /// Syncs the index.
+    fn sync_index(&self) -> Result<(), StoreError> {
+        caught(Step::Flush, || self.index.flush().map(drop))?;
+        self.index_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
     }
 
-    /// Has whoever is led to these places find that nothing stands there.
-    fn spoil(&self, places: &[Place]) -> Result<(), StoreError> {
-        for place in places {
-            let bytes = SPOILED.get(..place.length as usize).unwrap_or(&SPOILED);
-            self.write_at(bytes, place.offset)?;
+    /// Overwrites the first bytes at these locations, so that a stale index entry is detected.
+    fn invalidate(&self, locations: &[Location]) -> Result<(), StoreError> {
+        for location in locations {
+            let bytes = INVALID.get(..location.length as usize).unwrap_or(&INVALID);
+            self.write_at(bytes, location.offset)?;
         }
         Ok(())
     }
@@ -446,12 +452,12 @@ impl Drop for PageStore {
 
 #[cfg(test)]
 impl PageStore {
-    /// What happens while what leads to the pages cannot be synced.
+    /// Runs `happens` while the index cannot be synced.
     pub(crate) fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
-        self.while_unsynced_is(|open| &mut open.places_file, happens)
+        self.while_unsynced_is(|open| &mut open.index_file, happens)
     }
 
-    /// The same while the pages themselves cannot be.
+    /// The same while the page file cannot be synced.
     pub(crate) fn while_unwritten<T>(&self, happens: impl FnOnce() -> T) -> T {
         self.while_unsynced_is(|open| &mut open.pages, happens)
     }
@@ -510,7 +516,7 @@ mod tests {
         assert_eq!(store.get(&name(1)), Ok(None));
     }
 
-    /// Sled may lead to what such a sync gave it: nobody may write there.
+    /// The index may refer to the pages of a failed sync: their space must not be reused.
     #[test]
     fn after_a_sync_that_failed_no_room_is_free_and_no_other_sync_succeeds() {
         let data = tempfile::tempdir().unwrap();
@@ -541,12 +547,12 @@ mod tests {
         assert_eq!(store.get(&name(2)), Ok(Some(b"third".to_vec())));
         assert_eq!(store.get(&name(20)), Ok(Some(Vec::new())));
         assert_eq!(store.get(&name(3)), Ok(None));
-        // Sound bytes of another page are found too.
+        // Sound bytes of another page are detected too.
         let (file, moved) = (PageStore::folder(data.path()).join(PAGES_FILE), name(3));
         store
             .on(Step::Put, |open| {
-                let place = open.place(&name(1))?.unwrap();
-                open.lately().put(moved, place);
+                let location = open.location(&name(1))?.unwrap();
+                open.unsynced().put(moved, location);
                 Ok(())
             })
             .unwrap();
@@ -593,9 +599,9 @@ mod tests {
     #[test]
     fn a_sync_that_fails_is_noted_whoever_asked_for_it_and_all_is_made_anew() {
         let sync = |store: &PageStore| store.sync();
-        // Without anybody asking, when so many have gathered.
+        // Without a call of `sync`, when so many have gathered.
         let gather = |store: &PageStore| {
-            let pages = (0..=NEW_MAX as u64).map(|number| {
+            let pages = (0..=UNSYNCED_MAX as u64).map(|number| {
                 let mut name = name(0);
                 name[5..].copy_from_slice(&number.to_be_bytes());
                 (name, b"page".as_slice())
@@ -610,7 +616,7 @@ mod tests {
         let ways: [(&str, Ask); 4] =
             [("sync", sync), ("write out", write_out), ("gather", gather), ("close", close)];
         let files: [fn(&mut Open) -> &mut File; 2] =
-            [|open| &mut open.pages, |open| &mut open.places_file];
+            [|open| &mut open.pages, |open| &mut open.index_file];
         for (way, ask) in ways {
             for (file, which) in files.into_iter().enumerate() {
                 let data = tempfile::tempdir().unwrap();
@@ -619,7 +625,7 @@ mod tests {
                 assert!(!PageStore::is_damaged(data.path()));
                 let failed = store.while_unsynced_is(which, || ask(&store));
                 assert_eq!(failed.map_err(|error| error.step), Err(Step::Sync), "{way} {file}");
-                // Whatever a later sync is told.
+                // Whatever a later sync reports.
                 drop(store.sync());
                 drop(store);
                 assert!(PageStore::is_damaged(data.path()), "{way} {file}");
@@ -640,12 +646,12 @@ mod tests {
         let file = PageStore::folder(data.path()).join(PAGES_FILE);
         fs::remove_file(&file).unwrap();
         assert!(PageStore::open(data.path()).is_err());
-        // Interrupted while it was made, there is nothing to be vouched for.
+        // A store whose creation was interrupted has nothing attested.
         PageStore::remove(data.path()).unwrap();
         drop(PageStore::open(data.path()).unwrap());
-        fs::write(&file, &FORM[..3]).unwrap();
+        fs::write(&file, &FORMAT[..3]).unwrap();
         drop(PageStore::open(data.path()).unwrap());
-        assert_eq!(fs::read(&file).unwrap(), FORM);
+        assert_eq!(fs::read(&file).unwrap(), FORMAT);
     }
 
     #[test]
@@ -653,13 +659,14 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let store = PageStore::open(data.path()).unwrap();
         let sound = |page| store.get(&name(page)).is_ok();
-        let placed = |page| store.on(Step::Read, |open| open.place(&name(page))).unwrap().unwrap();
+        let placed =
+            |page| store.on(Step::Read, |open| open.location(&name(page))).unwrap().unwrap();
         let lead = |page, to| {
             let lead = |open: &Open| {
-                let (home, slot) = places::home(&name(page));
-                let mut group = open.group(&home)?;
+                let (key, slot) = places::group_and_slot(&name(page));
+                let mut group = open.group(&key)?;
                 group.set(slot, to);
-                caught(Step::Put, || open.places.insert(home, group.encode()).map(drop))
+                caught(Step::Put, || open.index.insert(key, group.encode()).map(drop))
             };
             store.on(Step::Put, lead).unwrap();
         };
@@ -670,16 +677,16 @@ mod tests {
         assert!(before.iter().all(|(page, _)| sound(*page)));
         put(&store, &[(1, b"second"), (2, b"two!"), (3, b"yz")]);
         store.sync().unwrap();
-        for (page, place) in before {
+        for (page, location) in before {
             assert!(sound(page));
             let now = placed(page);
-            lead(page, place);
+            lead(page, location);
             assert!(!sound(page), "{page}");
-            // Another page stands there.
+            // Another page is stored there now.
             lead(page, now);
-            put(&store, &[(10 + page, &vec![7; place.length as usize])]);
-            assert_eq!(placed(10 + page).offset, place.offset);
-            lead(page, place);
+            put(&store, &[(10 + page, &vec![7; location.length as usize])]);
+            assert_eq!(placed(10 + page).offset, location.offset);
+            lead(page, location);
             assert!(!sound(page), "{page}");
             lead(page, now);
             assert!(sound(page) && sound(10 + page));
@@ -709,7 +716,7 @@ mod tests {
         assert!(length < 2 * live, "{length} bytes for {live}");
     }
 
-    /// Small numbers, the same each time.
+    /// Small pseudo-random numbers, the same each time.
     fn draw() -> impl FnMut(u8) -> u8 {
         let mut state = 88_172_645_463_325_252_u64;
         move |below| {
@@ -720,8 +727,8 @@ mod tests {
         }
     }
 
-    /// At every moment, as after a crash there, the disk has what was synced, or something later:
-    /// what sled had then, and of the pages' file as much of what was written since as it likes.
+    /// After a crash at any moment the store holds what was synced, or something later: sled's
+    /// files as they were, and any part of what was written to the page file since the sync.
     #[test]
     fn whatever_was_written_since_a_sync_what_it_had_is_there() {
         const PAGES: u8 = 40;
@@ -771,15 +778,15 @@ mod tests {
         put(&store, &[(1, b"first")]);
         store.sync().unwrap();
         let read = |open: &Open| {
-            let place = open.place(&name(1))?;
+            let location = open.location(&name(1))?;
             for page in [b"second".as_slice(), b"third"] {
                 put(&store, &[(1, page)]);
                 store.sync()?;
-                assert_eq!(open.read(&name(1), place), Ok(Some(page.to_vec())));
+                assert_eq!(open.read(&name(1), location), Ok(Some(page.to_vec())));
             }
-            // It is found again, and is not as it was.
-            open.spoil(open.place(&name(1))?.as_slice())?;
-            assert!(open.read(&name(1), place).is_err());
+            // The location is unchanged, and the bytes are not.
+            open.invalidate(open.location(&name(1))?.as_slice())?;
+            assert!(open.read(&name(1), location).is_err());
             Ok(())
         };
         store.on(Step::Read, read).unwrap();

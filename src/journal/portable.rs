@@ -1,6 +1,6 @@
-//! The portable form: a journal's blocks one after the other, byte for byte as they were
-//! journaled, in a plain file or in gzip members. Any journal can be written so, and read without
-//! the store. An archive is a folder of such files.
+//! The portable format: a journal's blocks in order, byte for byte as journaled, in a plain file or
+//! in gzip members. Every journal can be exported to it and read without the store. An archive is a
+//! folder of such files.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -14,15 +14,15 @@ use super::member::{
 use super::store::{Step, StoreError};
 use super::{Damage, Durable, JournalError, recovery};
 
-/// How the names of an archive's files end; they begin with the first record's number.
+/// Suffix of an archive's file names, after the first record's number.
 pub const SEGMENT_SUFFIX: &str = ".blocks.gz";
-/// How the name of a file ends while it is being written.
+/// Suffix of a file's name while it is being written.
 const PARTIAL_SUFFIX: &str = ".partial";
 
 /// Why an export stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The journal could not be read, or is damaged; no file was made.
+    /// The journal could not be read, or is damaged; no file was created.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The file could not be written. An existing file is not overwritten.
@@ -30,17 +30,16 @@ pub enum ExportError {
     File(#[from] io::Error),
 }
 
-/// The two spellings of the portable form.
+/// The two variants of the portable format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The blocks and nothing else.
+    /// The blocks only.
     Plain,
     /// The blocks in gzip members, whole blocks in each.
     Compressed,
 }
 
-/// Writes verified blocks to a new plain file and returns once it is on disk; the last block's
-/// head.
+/// Writes verified blocks to a new plain file and returns the last head once the file is durable.
 pub fn export(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
@@ -48,14 +47,14 @@ pub fn export(
     export_as(Form::Plain, blocks, path, |_| ())
 }
 
-/// Writes verified blocks to a new file and returns once it and its name are on disk; the last
-/// block's head. Tells of each block written. The file has its name only once it is whole: a part
-/// of a journal would be taken for the whole of a shorter one.
+/// Writes verified blocks to a new file and returns the last head once the file and its name are
+/// durable. Calls `passed` after each block. The file gets its name only once it is complete: part
+/// of a journal would look like a shorter journal.
 pub fn export_as(
     form: Form,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
-    passed: impl FnMut(&Block),
+    on_block: impl FnMut(&Block),
 ) -> Result<Head, ExportError> {
     if path.symlink_metadata().is_ok() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
@@ -63,13 +62,13 @@ pub fn export_as(
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL_SUFFIX);
     let partial = PathBuf::from(partial);
-    let written = write_blocks(form, blocks, &partial, passed).and_then(|head| {
+    let written = write_blocks(form, blocks, &partial, on_block).and_then(|head| {
         fs::rename(&partial, path)?;
         sync_folder_of(path)?;
         Ok(head)
     });
     if written.is_err() {
-        // A remainder that cannot be removed is called partial and harms nobody.
+        // A remainder that cannot be removed keeps its partial name, which no reader looks for.
         drop(fs::remove_file(&partial));
     }
     written
@@ -79,7 +78,7 @@ fn write_blocks(
     form: Form,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
-    mut passed: impl FnMut(&Block),
+    mut on_block: impl FnMut(&Block),
 ) -> Result<Head, ExportError> {
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
     let mut out = BufWriter::new(file);
@@ -98,7 +97,7 @@ fn write_blocks(
             }
         }
         head = block.head();
-        passed(&block);
+        on_block(&block);
     }
     if !member.is_empty() {
         out.write_all(&member::pack(&member)?)?;
@@ -135,8 +134,8 @@ pub fn files(path: &Path) -> io::Result<VecDeque<PathBuf>> {
     if folder { segments(path).map(Option::unwrap_or_default) } else { Ok([path.into()].into()) }
 }
 
-/// Bytes of blocks in a portable file or an archive, by what the members say of themselves: for
-/// showing how far a reading has come, not for trust.
+/// Bytes of blocks in a portable file or an archive, per the members' own trailers: for progress
+/// display, not verified.
 pub fn extent(path: &Path) -> io::Result<u64> {
     let mut sum = 0_u64;
     for path in files(path)? {
@@ -150,7 +149,7 @@ pub fn extent(path: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// What a file's members say they unpack to, up to the first that does not look like one.
+/// Unpacked bytes per a file's member trailers, up to the first invalid header.
 fn unpacked_bytes(file: &mut File) -> io::Result<u64> {
     let (mut sum, mut offset) = (0_u64, 0_u64);
     loop {
@@ -169,7 +168,7 @@ fn unpacked_bytes(file: &mut File) -> io::Result<u64> {
     }
 }
 
-/// Where in a portable file a block begins, or what was to be one.
+/// Where in a portable file a block begins, or should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file: in an archive, the segment.
@@ -189,9 +188,9 @@ pub struct MemberPlace {
     pub offset: u64,
 }
 
-/// Reads a portable file, plain or compressed, or the files of an archive, and verifies each
-/// block against the one before it; the first error ends the reading. One block is in memory at a
-/// time, whatever the file claims.
+/// Reads a plain or compressed portable file, or the files of an archive, and verifies each block
+/// against the one before it; the first error ends the reading. One block is in memory at a time,
+/// whatever the file claims.
 #[derive(Debug)]
 pub struct PortableFile {
     left: VecDeque<PathBuf>,
@@ -201,7 +200,7 @@ pub struct PortableFile {
     over: bool,
 }
 
-/// A file's bytes, by its form.
+/// A file's bytes, by its format.
 #[derive(Debug)]
 enum Bytes {
     Plain(BufReader<File>),
@@ -228,7 +227,7 @@ impl Bytes {
         }
     }
 
-    /// Whether the file has ended, where a filling gave nothing.
+    /// Whether the file has ended; only valid after `fill` appended nothing.
     const fn over(&self) -> bool {
         match self {
             Bytes::Plain(_) => true,
@@ -271,7 +270,7 @@ impl PortableFile {
         self.place.offset
     }
 
-    /// Goes on to the next file; `false` if there is none.
+    /// Opens the next file; `false` if there is none.
     fn next_file(&mut self) -> io::Result<bool> {
         let Some(path) = self.left.pop_front() else { return Ok(false) };
         self.open = Some(Bytes::open(&path)?);
@@ -288,7 +287,7 @@ impl PortableFile {
             if !bytes.is_empty() {
                 break;
             }
-            // A member has ended, or the file.
+            // The member has ended, or the file.
             let over = self.open.as_ref().is_none_or(Bytes::over);
             if over && !self.next_file().map_err(reading)? {
                 return Ok(None);
@@ -297,7 +296,7 @@ impl PortableFile {
         let length = block::block_bytes(&bytes).map_err(damaged)?;
         self.fill(&mut bytes, length)?;
         let read = RawBlock::new(bytes).decode();
-        // A file has no keys: a block is where it says it is, or there is a gap.
+        // A file has no keys, so the block's own first record serves; a wrong one shows as a gap.
         let key = read.as_ref().map_or(block, Block::first);
         let judged = recovery::judge(key, read, &self.head).map_err(damaged)?;
         self.head = judged.head();

@@ -1,4 +1,4 @@
-//! Reading a journal while it is written to: what is on disk by now, verified, from any thread.
+//! Reads a journal while it is written: durable blocks, verified, from any thread.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,7 +8,7 @@ use super::store::BlockSource;
 use super::{Damage, Durable, JournalError, recovery};
 use crate::exchange::units::Sequence;
 
-/// The head that readers see. The journal moves it once a block is flushed and synced.
+/// The head visible to readers. The journal moves it once a block is durable.
 #[derive(Debug, Clone)]
 pub(super) struct Published(Arc<RwLock<Head>>);
 
@@ -18,7 +18,7 @@ impl Published {
     }
 
     pub(super) fn publish(&self, head: Head) {
-        // A head is copied whole: nothing can panic halfway.
+        // A head is stored in one assignment: a panic cannot leave it inconsistent.
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = head;
     }
 
@@ -27,8 +27,8 @@ impl Published {
     }
 }
 
-/// A handle on a journal that somebody else writes to. Clones share it. It outlives the journal
-/// without keeping it open: of a closed one on disk it reads nothing more.
+/// A reader of a journal that another thread writes. Clones share it. It may outlive the journal
+/// without keeping it open: once the journal is closed, reads of its store fail.
 #[derive(Clone)]
 pub struct JournalReader {
     source: Arc<dyn BlockSource>,
@@ -46,23 +46,22 @@ impl JournalReader {
         JournalReader { source, published }
     }
 
-    /// Where the journal ends by now: the last block that is on disk. A block that was refused is
-    /// never it.
+    /// The last durable block. Never one that was refused.
     pub fn head(&self) -> Head {
         self.published.get()
     }
 
-    /// Reads from the block that holds record `from` to the head as of now, one block in memory
-    /// at a time. Every block is verified, and that the last of them is that head; the first error
-    /// ends the reading.
+    /// Reads from the block that holds record `from` to the current head, one block in memory at a
+    /// time. Verifies every block, and that the last is that head; the first error ends the
+    /// reading.
     pub fn read(&self, from: Sequence) -> VerifiedBlocks {
         let (source, end) = (Arc::clone(&self.source), self.head());
-        VerifiedBlocks { source, end, place: Place::Before(from) }
+        VerifiedBlocks { source, end, position: Position::Before(from) }
     }
 }
 
-/// Where a reading stands.
-enum Place {
+/// Position of a read.
+enum Position {
     /// Nothing read; the first block is the one that holds this record.
     Before(Sequence),
     /// After the block that led to this head.
@@ -71,11 +70,11 @@ enum Place {
     Over,
 }
 
-/// Block after block, read and verified on the way.
+/// Iterates over blocks, verifying each.
 pub struct VerifiedBlocks {
     source: Arc<dyn BlockSource>,
     end: Head,
-    place: Place,
+    position: Position,
 }
 
 impl fmt::Debug for VerifiedBlocks {
@@ -85,13 +84,14 @@ impl fmt::Debug for VerifiedBlocks {
 }
 
 impl VerifiedBlocks {
-    /// Where the reading ends: the journal's head when it began.
+    /// Where the read ends: the journal's head when it began.
     pub const fn end(&self) -> Head {
         self.end
     }
 
-    /// The head before the block that holds `from`: verified by the block before it, or the start.
-    fn enter(&self, from: Sequence) -> Result<Head, JournalError> {
+    /// The head before the block that holds `from`: the previous block's, which is verified, or the
+    /// start's.
+    fn head_before(&self, from: Sequence) -> Result<Head, JournalError> {
         let holding = self.source.at_or_before(from).map_err(JournalError::Read)?;
         let Some((first, _)) = holding else { return Ok(Head::START) };
         if first <= Head::START.sequence.next() {
@@ -128,16 +128,16 @@ impl Iterator for VerifiedBlocks {
     type Item = Result<Durable<Block>, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entered = match self.place {
-            Place::Before(from) if from > self.end.sequence => return None,
-            Place::Before(from) => self.enter(from),
-            Place::After(head) => Ok(head),
-            Place::Over => return None,
+        let entered = match self.position {
+            Position::Before(from) if from > self.end.sequence => return None,
+            Position::Before(from) => self.head_before(from),
+            Position::After(head) => Ok(head),
+            Position::Over => return None,
         };
         let read = entered.and_then(|head| self.next_block(&head));
-        self.place = match &read {
-            Ok(Some(block)) => Place::After(block.head()),
-            _ => Place::Over,
+        self.position = match &read {
+            Ok(Some(block)) => Position::After(block.head()),
+            _ => Position::Over,
         };
         read.map(|block| block.map(Durable)).transpose()
     }

@@ -1,5 +1,5 @@
-//! A record's bytes: our own header of 16 bytes, the key under which it was asked if there is one,
-//! then a flat struct in bincode, one struct a kind and version. The only place that knows bincode
+//! The format of a record: a header of 16 bytes, the idempotency key if there is one, then a flat
+//! struct in bincode, one per kind and version. Only this module and its submodules know bincode
 //! (journal-format.md, "Records").
 
 mod cut;
@@ -10,7 +10,7 @@ use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
 use bincode::{BorrowDecode, Decode, Encode};
 
-use self::cut::{CancelOrderV1, Cut, Cuttable, PlaceOrderV1, cancelled_of, order_of};
+use self::cut::{CancelOrderV1, Fields, HandDecoded, PlaceOrderV1, cancelled_of, order_of};
 use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
@@ -18,22 +18,22 @@ use crate::exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, 
 use crate::exchange::ids::{Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
 
-/// Bytes before each body: its length, kind, version and time.
+/// Bytes of a record's header: length of the body, kind, version, flags and time.
 pub const RECORD_HEADER_BYTES: usize = 16;
 /// Largest record, header included: alone it fills a block.
 pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
 /// Version of every body that this software writes.
 const BODY_VERSION: u8 = 1;
-/// The kinds that are nearly all of a busy venue's records.
+/// The kinds of nearly all records of a busy venue.
 const PLACED: u16 = 19;
 const CANCELLED: u16 = 21;
-/// Flag of a record that was asked under an idempotency key: the key stands before the body.
+/// Flag: an idempotency key precedes the body.
 const FLAG_ONCE: u8 = 1;
 
-/// Little-endian and fixed-width, because variable-width integers have several spellings and a
-/// hash chain must have one; limited, because a forged length must not allocate.
-type Spelling = Configuration<LittleEndian, Fixint, Limit<RECORD_BYTES_MAX>>;
-const SPELLING: Spelling = bincode::config::standard()
+/// Little-endian and fixed-width: variable-width integers have several encodings, and a hash chain
+/// needs exactly one. Limited, so that a forged length cannot allocate.
+type BincodeConfig = Configuration<LittleEndian, Fixint, Limit<RECORD_BYTES_MAX>>;
+const BINCODE: BincodeConfig = bincode::config::standard()
     .with_little_endian()
     .with_fixed_int_encoding()
     .with_limit::<RECORD_BYTES_MAX>();
@@ -44,7 +44,7 @@ pub enum RecordError {
     /// The bytes end inside the record's header or body.
     #[error("RECORD_TRUNCATED: the bytes end inside a record")]
     Truncated,
-    /// A kind that this version of the format has not.
+    /// A kind that this version of the format does not have.
     #[error("RECORD_UNKNOWN_KIND: no record kind has the number {0}")]
     UnknownKind(u16),
     /// A known kind in a version that this software cannot read.
@@ -53,10 +53,10 @@ pub enum RecordError {
     /// A flag that has no meaning in this version of the format.
     #[error("RECORD_UNKNOWN_FLAGS: {name} with flags {1}", name = kind_name(*.0))]
     UnknownFlags(u16, u8),
-    /// The stamp lies before 1970 or after 9999.
+    /// The time is before 1970 or after 9999.
     #[error("RECORD_TIME: {0} ms is no moment between 1970 and 9999")]
     Time(i64),
-    /// The body does not spell its kind's struct: cut short, a bad tag, text that is not UTF-8.
+    /// The body is no encoding of its kind's struct: truncated, a bad tag, text that is not UTF-8.
     #[error("RECORD_BODY: the body is no {name}", name = kind_name(*.0))]
     Body(u16),
     /// The body goes on after its kind's last field.
@@ -84,20 +84,20 @@ pub enum EncodeError {
         /// The record's.
         found: Sequence,
     },
-    /// The record is stamped before the record it follows.
+    /// The record is stamped before the one it follows.
     #[error("ENCODE_TIME: record {0} is stamped earlier than the one before it")]
     Time(Sequence),
     /// A block of no records.
     #[error("ENCODE_EMPTY: a block holds at least one record")]
     Empty,
-    /// The results to be recorded are of records that are not before the block, or of fewer than
-    /// the block before records.
+    /// The results are of records that are not before the block, or of fewer than the block before
+    /// records.
     #[error("ENCODE_RESULTS: results up to record {0} cannot be recorded here")]
     Results(Sequence),
 }
 
-/// Whether a command can be journaled at all. Asked before a command is stamped, so that one
-/// that cannot be written never shares a block with those that can.
+/// Checks that a command can be journaled. Called before it is stamped, so that a command that
+/// cannot be encoded never shares a block with others.
 pub fn admit(asked: &KeyedCommand) -> Result<(), EncodeError> {
     let KeyedCommand { once, command } = asked;
     if is_small(command) {
@@ -107,8 +107,8 @@ pub fn admit(asked: &KeyedCommand) -> Result<(), EncodeError> {
     encode(command, once.as_deref(), TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
 }
 
-/// Whether a command holds no texts: its record is some hundred bytes, whatever it says. These are
-/// what a busy venue is asked, and need not be spelled twice.
+/// Whether a command has no long texts, so that its record is always small: it need not be encoded
+/// to check its size. These are most of a busy venue's commands.
 const fn is_small(command: &Command) -> bool {
     matches!(
         command,
@@ -120,7 +120,7 @@ const fn is_small(command: &Command) -> bool {
     )
 }
 
-/// Appends a record's bytes to `out`, which grows to `bytes_max` at most; as it was on error.
+/// Appends a record's bytes to `out`, which grows to `bytes_max` at most. Unchanged on error.
 pub fn encode(
     command: &Command,
     once: Option<&IdempotencyKey>,
@@ -131,7 +131,7 @@ pub fn encode(
     let kind = fields::kind_of(command);
     fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field))?;
     let start = out.len();
-    // Nearly all there is, and of one length.
+    // The fast path: nearly all orders, at a fixed length.
     if let (Command::PlaceOrder(order), None) = (command, once)
         && let Some(record) = plain_order(order, time)
     {
@@ -142,14 +142,14 @@ pub fn encode(
         return Ok(());
     }
     let mut tail = Tail { out, bytes_max: bytes_max.min(start.saturating_add(RECORD_BYTES_MAX)) };
-    // The length comes first and is known last.
+    // A placeholder: the length comes first and is known last.
     let written = tail
         .write(&[0; 4])
         .and_then(|()| tail.write(&kind.to_le_bytes()))
         .and_then(|()| tail.write(&[BODY_VERSION, once.map_or(0, |_| FLAG_ONCE)]))
         .and_then(|()| tail.write(&time.get().to_le_bytes()))
         .and_then(|()| once.map_or(Ok(()), |once| tail.put(OnceV1::from(once))))
-        .and_then(|()| kinds::spell(command, &mut tail));
+        .and_then(|()| kinds::encode_body(command, &mut tail));
     let bytes = out.len().saturating_sub(start);
     let body = u32::try_from(bytes.saturating_sub(RECORD_HEADER_BYTES));
     let place = out.get_mut(start..).and_then(|record| record.first_chunk_mut::<4>());
@@ -162,8 +162,8 @@ pub fn encode(
     }
 }
 
-/// Reads the record at the start of `bytes` as number `sequence` and appends it to `records`; says
-/// how many bytes it takes.
+/// Decodes the record at the start of `bytes` as number `sequence` and appends it to `records`;
+/// returns the bytes it takes.
 pub fn decode(
     bytes: &[u8],
     sequence: Sequence,
@@ -186,15 +186,15 @@ pub fn decode(
     let time = TimeMs::new(stamp).ok_or(RecordError::Time(stamp))?;
     let body = Body { kind, bytes: body };
     let taken = RECORD_HEADER_BYTES.saturating_add(length);
-    // Two kinds are nearly all there is. Put together where they stay: a record that is handed on
-    // from result to result takes longer than its bytes.
+    // The fast path for nearly all records. They are built in place: moving a record through
+    // several results takes longer than decoding it.
     match (kind, flags) {
         (PLACED, 0) => {
-            let command = Command::PlaceOrder(order_of(&body.cut()?, kind)?);
+            let command = Command::PlaceOrder(order_of(&body.decode_by_hand()?, kind)?);
             records.push(Record { sequence, time, once: None, command });
         }
         (CANCELLED, 0) => {
-            let command = cancelled_of(&body.cut()?);
+            let command = cancelled_of(&body.decode_by_hand()?);
             records.push(Record { sequence, time, once: None, command });
         }
         _ => {
@@ -205,7 +205,7 @@ pub fn decode(
     Ok(taken)
 }
 
-/// Reads a command of any kind, and the key under which it was asked.
+/// Decodes a command of any kind, and its idempotency key.
 #[inline(never)]
 fn any(
     mut body: Body<'_>,
@@ -222,7 +222,7 @@ fn any(
     Ok((once, command))
 }
 
-/// A buffer's end, which refuses to grow past a bound.
+/// The end of a buffer that must not grow past a bound.
 struct Tail<'a> {
     out: &'a mut Vec<u8>,
     bytes_max: usize,
@@ -239,19 +239,19 @@ impl Writer for Tail<'_> {
 }
 
 impl Tail<'_> {
-    /// The answer where something does not fit.
-    const fn no_room() -> Spelled {
+    /// The error for a body that does not fit.
+    const fn no_room() -> Encoded {
         Err(bincode::error::EncodeError::UnexpectedEnd)
     }
 
-    /// Spells one flat struct.
-    fn put(&mut self, body: impl Encode) -> Spelled {
-        bincode::encode_into_writer(body, &mut *self, SPELLING)
+    /// Encodes one flat struct.
+    fn put(&mut self, body: impl Encode) -> Encoded {
+        bincode::encode_into_writer(body, &mut *self, BINCODE)
     }
 }
 
-/// Whether a body found room.
-type Spelled = Result<(), bincode::error::EncodeError>;
+/// Whether a body fit.
+type Encoded = Result<(), bincode::error::EncodeError>;
 
 /// A body's bytes and the kind they claim to be.
 struct Body<'a> {
@@ -260,10 +260,10 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Takes the key off the beginning.
+    /// Decodes the idempotency key that precedes the body.
     fn split_once(&mut self) -> Result<IdempotencyKey, RecordError> {
         let (once, taken): (OnceV1<'_>, usize) =
-            bincode::borrow_decode_from_slice(self.bytes, SPELLING)
+            bincode::borrow_decode_from_slice(self.bytes, BINCODE)
                 .map_err(|_| RecordError::Body(self.kind))?;
         self.bytes = self.bytes.get(taken..).unwrap_or_default();
         let key = Token::new(once.key).ok_or(RecordError::Field(self.kind, "once.key"))?;
@@ -271,31 +271,31 @@ impl<'a> Body<'a> {
         Ok(IdempotencyKey { caller, key, part: once.part, body })
     }
 
-    /// Reads one flat struct; every byte must belong to it.
+    /// Decodes one flat struct, which must take all bytes.
     fn read<T: BorrowDecode<'a, ()>>(&self) -> Result<T, RecordError> {
-        let (body, taken) = bincode::borrow_decode_from_slice(self.bytes, SPELLING)
+        let (body, taken) = bincode::borrow_decode_from_slice(self.bytes, BINCODE)
             .map_err(|_| RecordError::Body(self.kind))?;
         ends(self.bytes.get(taken..).unwrap_or_default())?;
         Ok(body)
     }
 
-    /// The same for the kinds that are cut by hand.
+    /// The same for the kinds decoded by hand.
     #[inline]
-    fn cut<T: Cuttable<'a>>(&self) -> Result<T, RecordError> {
-        let mut cut = Cut(self.bytes);
-        let body = T::cut(&mut cut).ok_or(RecordError::Body(self.kind))?;
-        ends(cut.0)?;
+    fn decode_by_hand<T: HandDecoded<'a>>(&self) -> Result<T, RecordError> {
+        let mut fields = Fields(self.bytes);
+        let body = T::decode(&mut fields).ok_or(RecordError::Body(self.kind))?;
+        ends(fields.0)?;
         Ok(body)
     }
 }
 
-/// A body that has been read ends where its bytes do.
+/// Checks that no bytes are left.
 #[inline]
 const fn ends(rest: &[u8]) -> Result<(), RecordError> {
     if rest.is_empty() { Ok(()) } else { Err(RecordError::Trailing(rest.len())) }
 }
 
-// The flat structs, one a kind. Their order of fields is the order on disk; a struct is never
+// The flat structs, one per kind. The order of fields is the order on disk; a struct is never
 // changed, a new version gets a new struct.
 
 #[derive(Clone, Copy, Encode, BorrowDecode)]

@@ -1,22 +1,22 @@
-//! Recovery: what a journal's state at start leads to. Pure tables, walked whole by the tests;
-//! journal-format.md prints them.
+//! Recovery: decides from a journal's state at a start whether and how it is opened. Pure decision
+//! tables, tested exhaustively; journal-format.md prints them.
 
 use super::block::{Block, BlockFault, Head};
 use super::marker::Marker;
 use crate::exchange::units::Sequence;
 
-/// Whether the blocks that are to stay end well.
+/// The state of the last blocks that are to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
-    /// There is none.
+    /// There are none.
     Empty,
-    /// The last ones are sound and follow each other.
+    /// They are sound and follow each other.
     Sound,
-    /// One of the last ones is not.
+    /// One of them is damaged.
     Damaged,
 }
 
-/// What the marker says, seen from the blocks before its sequence.
+/// What the marker says, relative to the blocks before its sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Nothing is refused.
@@ -29,7 +29,7 @@ pub enum Refusal {
     Unreadable,
 }
 
-/// Whether the last block known to have been acknowledged is among the blocks that stay.
+/// Whether the last block known to be acknowledged is among those kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledged {
     /// It is, or none was acknowledged yet.
@@ -45,22 +45,22 @@ pub enum Acknowledged {
 pub enum Beyond {
     /// Nothing.
     Nothing,
-    /// One block, stored as the refused one.
+    /// One block, under the refused sequence.
     TheRefused,
-    /// Something else: other blocks were never written after a refusal.
+    /// Something else: no block was ever written after a refusal.
     Others,
 }
 
-/// What to do.
+/// The decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on from the tail.
+    /// Continue from the tail.
     Accept,
-    /// Remove the refused block, make that durable, clear the marker, go on from the tail.
+    /// Remove the refused block, make that durable, clear the marker, continue from the tail.
     Cut,
-    /// The refused block never arrived, or was removed already: clear the marker, go on.
+    /// The refused block never arrived, or was removed already: clear the marker, continue.
     Clear,
-    /// Touch nothing.
+    /// Do not open; change nothing.
     Refuse(Reason),
 }
 
@@ -85,7 +85,7 @@ pub enum Reason {
     /// The marker does not fit the journal: blocks are missing, or it belongs to another one.
     #[error("RECOVERY_MARKER_ELSEWHERE: the refused marker does not follow the last block")]
     MarkerElsewhere,
-    /// More follows than the one block that was refused.
+    /// Other blocks than the refused one follow.
     #[error("RECOVERY_BEYOND: other blocks than the refused one follow the last accepted block")]
     OthersBeyond,
 }
@@ -106,7 +106,7 @@ pub const fn decide(
     match (refusal, beyond) {
         (Refusal::Unreadable, _) => Verdict::Refuse(Reason::MarkerUnreadable),
         (Refusal::Elsewhere, _) => Verdict::Refuse(Reason::MarkerElsewhere),
-        // Without a marker nothing may lie beyond the tail.
+        // Without a marker nothing may follow the tail.
         (_, Beyond::Others) | (Refusal::Clear, Beyond::TheRefused) => {
             Verdict::Refuse(Reason::OthersBeyond)
         }
@@ -116,7 +116,7 @@ pub const fn decide(
     }
 }
 
-/// What the marker means where the blocks that stay end at `head`.
+/// What the marker means if the kept blocks end at `head`.
 pub fn refusal(marker: Marker, head: &Head) -> Refusal {
     match marker {
         Marker::Clear => Refusal::Clear,
@@ -128,8 +128,8 @@ pub fn refusal(marker: Marker, head: &Head) -> Refusal {
     }
 }
 
-/// Judges one block that was read under `key` where the journal had come to `head`. The order of
-/// the checks is the order of precedence: bytes, key, gap, chain, time.
+/// Checks one block that was read under `key` against the head before it. The order of the checks
+/// is their precedence: bytes, key, gap, chain, time.
 pub fn judge(
     key: Sequence,
     read: Result<Block, BlockFault>,
@@ -151,7 +151,7 @@ mod tests {
     use crate::exchange::results::Results;
     use crate::exchange::units::TimeMs;
 
-    /// The table of journal-format.md, row by row: the first row that fits decides.
+    /// The table of journal-format.md: the first row that matches decides.
     type Row = (Option<Tail>, Option<Acknowledged>, Option<Refusal>, Option<Beyond>, Verdict);
     const ROWS: [Row; 10] = [
         (Some(Tail::Damaged), None, None, None, Verdict::Refuse(Reason::TailDamaged)),
@@ -231,7 +231,7 @@ mod tests {
         builder.build(Results::NONE).unwrap()
     }
 
-    /// Five things may be wrong with a block, in any combination; the first in order is named.
+    /// A block may have five faults, in any combination; the first in order is reported.
     #[test]
     fn every_combination_of_faults_is_named_by_the_first() {
         for wrong in 0..32_u32 {

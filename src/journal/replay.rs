@@ -1,5 +1,5 @@
-//! From journal to exchange: the one loop in which records are applied, by a server's matcher and
-//! by whoever checks a journal. It holds every block to the results that it records.
+//! Replay: the one loop that applies records to an exchange, for a server's matcher and for every
+//! check of a journal. It compares the results that each block records.
 
 pub mod ahead;
 pub mod hasher_thread;
@@ -17,38 +17,36 @@ use crate::exchange::prefetch::AHEAD;
 use crate::exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
 use crate::exchange::units::Sequence;
 
-/// Blocks that may stand between the one whose results a block records and that block itself. A
-/// server's are those between its sequencer and its matcher, fewer than these; more would leave
-/// records whose results nobody answers for.
+/// Most blocks between a block and the one whose results it records. A server has fewer between its
+/// sequencer and its matcher; more would leave records whose results were never recorded.
 pub const RESULTS_LAG_BLOCKS_MAX: usize = 8;
 
-/// What a journal's records led to that cannot be, or was not so when it was journaled. The codes
-/// are stable.
+/// A replay that breaks an invariant, or differs from what was recorded. The codes are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayFault {
-    /// The exchange came to a state that cannot be.
+    /// The exchange broke an invariant.
     #[error("REPLAY_BROKEN: record {at}: {broken}")]
     Broken {
         /// The record that was being applied.
         at: Sequence,
-        /// What cannot be.
+        /// The invariant.
         broken: Broken,
     },
-    /// The records come to other results than those that were recorded when they were journaled:
-    /// a record or the recorded results were changed, or the rules of matching were.
+    /// The results differ from those recorded when the records were journaled: a record, the
+    /// recorded results or the matching rules were changed.
     #[error(
         "RESULTS_DIFFER: the block of record {block} records other results of records {from} to \
          {through} than they come to"
     )]
     ResultsDiffer {
-        /// First sequence of the block that carries the recorded results.
+        /// First sequence of the block with the recorded results.
         block: Sequence,
-        /// The first record that they speak of and that no earlier block answered for.
+        /// The first record they cover that no earlier block's results cover.
         from: Sequence,
-        /// The last record that they speak of.
+        /// The last record they cover.
         through: Sequence,
     },
-    /// The block records results up to a record with which no block ends.
+    /// The block records results up to a record that ends no block.
     #[error(
         "RESULTS_PLACE: the block of record {block} records results up to record {through}, \
          where no block ends"
@@ -56,7 +54,7 @@ pub enum ReplayFault {
     ResultsPlace {
         /// First sequence of the block.
         block: Sequence,
-        /// Up to which record it records results.
+        /// The last record that its results cover.
         through: Sequence,
     },
     /// The block leaves the results of more blocks unrecorded than any server does.
@@ -67,7 +65,7 @@ pub enum ReplayFault {
     ResultsLag {
         /// First sequence of the block.
         block: Sequence,
-        /// Up to which record it records results.
+        /// The last record that its results cover.
         through: Sequence,
     },
 }
@@ -78,20 +76,20 @@ pub enum ReplayError {
     /// The journal could not be read, or is damaged.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Its records do not come to what they should.
+    /// Its records break the exchange, or differ from the recorded results.
     #[error(transparent)]
     Fault(#[from] ReplayFault),
 }
 
-/// Who is told of every record, in order.
+/// Called for every record, in order.
 pub trait Listener {
-    /// Why it wants to hear no more.
+    /// Why it stops the replay.
     type Stop;
 
-    /// Whether what a block's earlier records did is wanted until its end.
+    /// Whether effects of a block's earlier records are kept until the block's end.
     const KEEPS: bool = true;
 
-    /// The state before a record.
+    /// Called with the state before a record.
     ///
     /// # Errors
     /// Ends the replay before the record.
@@ -99,7 +97,7 @@ pub trait Listener {
         Ok(())
     }
 
-    /// A record, what it did, and the state after it.
+    /// Called with a record, its effects and the state after it.
     ///
     /// # Errors
     /// Ends the replay after the record.
@@ -116,66 +114,66 @@ pub trait Listener {
 pub enum Stop<S> {
     /// The journal's fault.
     Fault(ReplayFault),
-    /// The listener's wish.
+    /// The listener stopped it.
     Listener(S),
 }
 
-/// Where a block ended.
+/// The end of a block.
 #[derive(Debug, Clone, Copy)]
 struct End {
-    /// With this record.
+    /// Its last record.
     through: Sequence,
-    /// What the records up to it came to, once that is known.
+    /// The results hash up to there, once known.
     hash: Option<ResultsHash>,
 }
 
-/// What a block recorded of results that were not known yet when its turn came.
+/// Recorded results to be compared once the replay's own are known.
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     /// First sequence of the block.
     block: Sequence,
-    /// The first record that it speaks of and no block before it.
+    /// The first record that they cover and no block before.
     from: Sequence,
-    /// What it recorded.
+    /// The recorded results.
     recorded: Results,
 }
 
 impl Claim {
-    /// Holds the block to it.
-    fn hold(&self, hash: ResultsHash) -> Result<(), ReplayFault> {
+    /// Compares them.
+    fn check(&self, hash: ResultsHash) -> Result<(), ReplayFault> {
         let Claim { block, from, recorded: Results { through, hash: recorded } } = *self;
         let differs = ReplayFault::ResultsDiffer { block, from, through };
         if hash == recorded { Ok(()) } else { Err(differs) }
     }
 }
 
-/// An exchange, and what its records came to block by block.
+/// An exchange, and the results of its records, block by block.
 #[derive(Debug, Clone)]
 pub struct Replayer<S = InlineHasher> {
     exchange: Exchange,
     log: ResultsLog<S>,
-    /// Ends of blocks, oldest first: the last whose results a block recorded, or the one it began
-    /// with, and every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
+    /// Ends of blocks, oldest first: the last one whose results a block recorded, or the start, and
+    /// every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] plus two.
     ends: VecDeque<End>,
-    /// What is to be compared once results are known, oldest first.
+    /// Results to compare once known, oldest first.
     claims: VecDeque<Claim>,
-    /// The latest results that are known.
+    /// The latest results known.
     known: Results,
     /// The last record of the last block applied.
     ended: Sequence,
-    /// Before this nothing is known.
+    /// The record it started after.
     began: Sequence,
 }
 
 impl Replayer {
-    /// Before the first record.
+    /// Starts before the first record.
     pub fn new() -> Replayer {
         Replayer::resume(Exchange::new(), ResultsHash::ZERO)
     }
 
-    /// Goes on from an exchange as a block's last record left it, with the results up to there.
-    /// Results that later blocks record of earlier records are not compared; those that they
-    /// record of later ones speak of the earlier ones too.
+    /// Continues from an exchange at the end of a block, with the results up to there. Results that
+    /// later blocks record of earlier records are not compared; results of later records include
+    /// the earlier ones in their hash.
     pub fn resume(exchange: Exchange, results: ResultsHash) -> Replayer {
         let end = Results { through: exchange.sequence(), hash: results };
         let Results { through, hash } = end;
@@ -184,16 +182,15 @@ impl Replayer {
         Replayer { exchange, log, ends, claims, known: end, ended: through, began: through }
     }
 
-    /// Between two blocks: has the results hashed elsewhere from now on. `seal` goes on after
-    /// [`Replayer::results`].
+    /// Hashes results with `seal` from now on, which must continue after [`Replayer::results`].
+    /// Only between two blocks.
     pub fn sealed_by<S: ResultsHasher>(self, seal: S) -> Replayer<S> {
         let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
         let log = ResultsLog::sealed_by(seal, ended);
         Replayer { exchange, log, ends, claims, known, ended, began }
     }
 
-    /// What the records up to the last one applied came to. Costs a copy of the hash's state
-    /// within a block, nothing at its end.
+    /// The results up to the last record applied. Within a block this copies the hash's state.
     pub fn results(&self) -> Results {
         self.log.latest()
     }
@@ -210,31 +207,31 @@ impl<S: ResultsHasher> Replayer<S> {
         self.exchange
     }
 
-    /// The last record whose results a block applied so far records, and rightly once all is
-    /// [settled](Replayer::settle); where it began if there is none.
+    /// The last record whose results some block records; verified once all is
+    /// [settled](Replayer::settle). The start, if there is none.
     pub fn confirmed(&self) -> Sequence {
         self.ends.front().map_or(self.began, |end| end.through)
     }
 
-    /// The latest results at the end of a block that are known by now.
+    /// The latest results known, at a block's end.
     pub const fn known(&self) -> Results {
         self.known
     }
 
-    /// Waits for the results of all blocks applied, and has compared all that they record.
+    /// Waits for the results of all blocks applied and compares all that were recorded.
     ///
     /// # Errors
-    /// The first block that records other results, or whoever hashes them is gone.
+    /// The first block that records other results, or the hasher is gone.
     pub fn settle(&mut self) -> Result<Results, ReplayFault> {
         while self.known.through < self.ended {
             let (at, broken) = (self.ended, Broken::Unhashed);
             let end = self.log.next(true).ok_or(ReplayFault::Broken { at, broken })?;
-            self.learned(end)?;
+            self.take_results(end)?;
         }
         Ok(self.known)
     }
 
-    /// Hashes here again, all results being known.
+    /// Waits for all results and hashes inline from now on.
     ///
     /// # Errors
     /// As [`Replayer::settle`].
@@ -245,18 +242,17 @@ impl<S: ResultsHasher> Replayer<S> {
         Ok(Replayer { exchange, log, ends, claims, known, ended, began })
     }
 
-    /// Compares the results that a block records, then applies those of its records that were not
-    /// applied yet, appends their effects to `effects` and tells `listener` of each. If the
-    /// listener ends it, the same block goes on where it ended. What is in `effects` stays there if
-    /// the listener [keeps](Listener::KEEPS) it.
+    /// Compares the results that a block records, then applies its records not applied yet, appends
+    /// their effects to `effects` and calls `listener` for each. If the listener stopped it,
+    /// calling it again with the same block continues. Effects stay in `effects` if the listener
+    /// [keeps](Listener::KEEPS) them.
     ///
-    /// Results that are hashed elsewhere may not be known yet: then they are compared when they
-    /// are, and nobody may rely on what is applied meanwhile before it is
-    /// [settled](Replayer::settle).
+    /// Results hashed on another thread may not be known yet: they are compared later, and nothing
+    /// applied meanwhile may be relied on before it is [settled](Replayer::settle).
     ///
     /// # Errors
-    /// The journal's first fault, or the listener's wish. After a fault within a record, or of
-    /// results that are hashed elsewhere, the state is not to be used any more; any other is found
+    /// The journal's first fault, or the listener's stop. After a fault within a record, or of
+    /// results hashed on another thread, the state must not be used any more; any other is found
     /// before anything of the block is applied.
     pub fn apply<L: Listener>(
         &mut self,
@@ -267,7 +263,7 @@ impl<S: ResultsHasher> Replayer<S> {
         if block.last() <= self.ended {
             return Ok(());
         }
-        self.compare(block).map_err(|fault| Stop::Fault(self.first_of(fault)))?;
+        self.compare(block).map_err(|fault| Stop::Fault(self.first_fault(fault)))?;
         for (place, record) in block.records().iter().enumerate() {
             if place % AHEAD == 0 {
                 self.exchange.prefetch(block.records().get(place..).unwrap_or_default());
@@ -277,15 +273,15 @@ impl<S: ResultsHasher> Replayer<S> {
             }
             listener.before(&self.exchange, record).map_err(Stop::Listener)?;
             if !L::KEEPS {
-                // The next record's are written where these are still near.
+                // Reuses memory that is still in the CPU's cache.
                 effects.clear();
             }
-            let told = effects.len();
+            let from = effects.len();
             self.exchange.apply(record, effects).map_err(|broken| {
                 let at = record.sequence;
-                Stop::Fault(self.first_of(ReplayFault::Broken { at, broken }))
+                Stop::Fault(self.first_fault(ReplayFault::Broken { at, broken }))
             })?;
-            let effects = effects.get(told..).unwrap_or_default();
+            let effects = effects.get(from..).unwrap_or_default();
             self.log.push(record, effects);
             listener.after(&self.exchange, record, effects).map_err(Stop::Listener)?;
         }
@@ -293,13 +289,13 @@ impl<S: ResultsHasher> Replayer<S> {
         self.ended = block.last();
         self.ends.push_back(End { through: self.ended, hash: None });
         while let Some(end) = self.log.next(false) {
-            self.learned(end).map_err(Stop::Fault)?;
+            self.take_results(end).map_err(Stop::Fault)?;
         }
         Ok(())
     }
 
-    /// Takes the results up to the end of the oldest block whose results were not known.
-    fn learned(&mut self, end: Results) -> Result<(), ReplayFault> {
+    /// Takes the results at the end of the oldest block without, and compares.
+    fn take_results(&mut self, end: Results) -> Result<(), ReplayFault> {
         self.known = end;
         if let Some(of) = self.ends.iter_mut().rev().find(|of| of.through == end.through) {
             of.hash = Some(end.hash);
@@ -308,22 +304,22 @@ impl<S: ResultsHasher> Replayer<S> {
             if claim.recorded.through > end.through {
                 break;
             }
-            claim.hold(end.hash)?;
+            claim.check(end.hash)?;
             self.claims.pop_front();
         }
         Ok(())
     }
 
-    /// A fault that was met, or what an earlier block recorded wrongly and nobody knew yet.
-    fn first_of(&mut self, met: ReplayFault) -> ReplayFault {
+    /// The first fault: an earlier block's wrong results, if they become known only now, else
+    /// `met`.
+    fn first_fault(&mut self, met: ReplayFault) -> ReplayFault {
         match self.settle() {
             Err(earlier @ ReplayFault::ResultsDiffer { .. }) => earlier,
             _ => met,
         }
     }
 
-    /// Holds a block to the results that it records, and forgets those that no later block may
-    /// record any more.
+    /// Compares the results that a block records, and drops those that no later block may record.
     fn compare(&mut self, block: &Block) -> Result<(), ReplayFault> {
         let (first, recorded) = (block.first(), block.recorded());
         let through = recorded.through;
@@ -334,7 +330,7 @@ impl<S: ResultsHasher> Replayer<S> {
             let from = confirmed.next().min(through);
             let claim = Claim { block: first, from, recorded };
             match self.ends.get(place).and_then(|end| end.hash) {
-                Some(hash) => claim.hold(hash)?,
+                Some(hash) => claim.check(hash)?,
                 None => self.claims.push_back(claim),
             }
             self.ends.drain(..place);
@@ -352,10 +348,10 @@ impl Default for Replayer {
     }
 }
 
-/// A listener that only listens.
-struct Telling<T>(T);
+/// A listener that never stops.
+struct CallEach<T>(T);
 
-impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
+impl<T: FnMut(&Record, &[Effect])> Listener for CallEach<T> {
     type Stop = Infallible;
 
     const KEEPS: bool = false;
@@ -371,29 +367,29 @@ impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
     }
 }
 
-/// Applies every record that `replayer` has not seen yet and tells of each with its effects, in
-/// order. The head is that of the last block read, [`Head::START`] if there was none.
+/// Applies every record that `replayer` has not applied yet and calls `each` with it and its
+/// effects. Returns the head of the last block read, [`Head::START`] if there was none.
 ///
 /// # Errors
 /// The first fault; nothing after it was applied.
 pub fn replay<S: ResultsHasher>(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     replayer: &mut Replayer<S>,
-    tell: impl FnMut(&Record, &[Effect]),
+    each: impl FnMut(&Record, &[Effect]),
 ) -> Result<Head, ReplayError> {
     let mut head = Head::START;
-    let (mut effects, mut telling) = (Vec::new(), Telling(tell));
+    let (mut effects, mut listener) = (Vec::new(), CallEach(each));
     for block in blocks {
         let block = match block {
             Ok(block) => block,
-            // What a block before it recorded wrongly is the first fault.
+            // Wrong results of an earlier block are the first fault.
             Err(error) => {
                 replayer.settle()?;
                 return Err(error.into());
             }
         };
         effects.clear();
-        match replayer.apply(&block, &mut effects, &mut telling) {
+        match replayer.apply(&block, &mut effects, &mut listener) {
             Ok(()) => head = block.head(),
             Err(Stop::Fault(fault)) => return Err(fault.into()),
             Err(Stop::Listener(never)) => match never {},

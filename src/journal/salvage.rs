@@ -1,10 +1,10 @@
-//! The longest chain from record 1 that a damaged data directory and an archive still give.
+//! Salvage: rebuilds the longest chain from record 1 that a damaged data directory and an archive
+//! still hold.
 //!
-//! The directory is never written to: what sled has is asked of a copy, because opening sled
-//! writes. Three sources, in order of trust: the archive, which holds nothing that was not durable;
-//! sled's tree and the chain in the write-ahead log, which hold nothing that was removed; and both
-//! files, searched byte by byte for blocks, which may hold blocks that were refused and so count
-//! only up to the witness.
+//! The directory is never written to: sled is opened on a copy, because opening it writes. Three
+//! sources, in order of trust: the archive, which holds only durable blocks; sled's tree and the
+//! write-ahead log's chain, which hold no removed block; and both files, searched byte by byte,
+//! whose blocks may have been refused and so count only up to the witness.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, TryLockError};
@@ -24,7 +24,7 @@ use super::wal;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
 
-/// sled's file.
+/// sled's data file.
 const DATABASE: &str = "db";
 
 /// Where a block was found.
@@ -34,12 +34,12 @@ pub enum Origin {
     Archive,
     /// In sled's tree, or in the write-ahead log.
     Store,
-    /// In sled's file, but not in its tree any more, or in the log behind what is damaged.
+    /// In sled's file but no longer in its tree, or in the log after damage.
     StoreFile,
 }
 
 impl Origin {
-    /// In a word.
+    /// The name, for reports.
     pub const fn name(self) -> &'static str {
         match self {
             Origin::Archive => "archive",
@@ -49,44 +49,44 @@ impl Origin {
     }
 }
 
-/// Records that come from one source.
+/// A range of records from one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The first.
     pub first: Sequence,
     /// The last.
     pub last: Sequence,
-    /// Where from.
+    /// The source.
     pub origin: Origin,
 }
 
-/// What was found.
+/// The result of a salvage.
 #[derive(Debug, Clone)]
 pub struct Salvaged {
     /// Where the chain ends.
     pub head: Head,
-    /// What it was made of, in order.
+    /// The ranges it consists of, in order.
     pub covered: Vec<Span>,
-    /// Sound blocks that could not be used, because records before them are missing or because
-    /// nobody can say that they were not refused.
+    /// Sound blocks that could not be used: records before them are missing, or they may have been
+    /// refused.
     pub beyond: Vec<Span>,
-    /// The last acknowledged record that is known of; `None` if the witness cannot be read.
+    /// The last record known to be acknowledged; `None` if the witness cannot be read.
     pub acknowledged: Option<Sequence>,
-    /// Whether every record that was acknowledged is covered, and this is known.
+    /// Whether every acknowledged record is known to be covered.
     pub complete: bool,
-    /// Whether the marker could be read, which says of one block that it was refused.
+    /// Whether the marker, which names a refused block, could be read.
     pub marked: bool,
-    /// What was wrong with the sources, in words.
+    /// The sources' faults, in words.
     pub faults: Vec<String>,
 }
 
-/// Why nothing was looked at.
+/// Why salvage did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
     /// A server has the directory open.
     #[error("OPEN_LOCKED: {0} is in use by another process")]
     Locked(PathBuf),
-    /// The archive's first block is not that of the directory.
+    /// The archive's first block is not the directory's.
     #[error(
         "SALVAGE_OTHER_VENUE: {archive} is of another journal than {data}: its first block is \
          {archived}, the directory's {stored}"
@@ -104,14 +104,14 @@ pub enum SalvageError {
     /// A file system failed.
     #[error("SALVAGE_FAILED: {path}: {error}")]
     Io {
-        /// Of what.
+        /// The path.
         path: PathBuf,
-        /// Its words.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// Where a block begins in sled's file or the log's, and how it hangs together.
+/// Position of a block in sled's file or the log's, and its links in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct InFile {
     /// Which of the files.
@@ -123,10 +123,10 @@ struct InFile {
     previous: ChainHash,
 }
 
-/// The chain, block by block, as an iterator; then what there is to say of it.
+/// Iterates over the chain's blocks; [`finish`](Salvage::finish) then gives the result.
 pub struct Salvage {
     archive: SoundBlocks,
-    /// The archive's next block, if it was looked at already.
+    /// The archive's next block, read but not used yet.
     archived: Option<Block>,
     archive_last: Sequence,
     store: Option<Sled>,
@@ -147,8 +147,7 @@ pub struct Salvage {
 }
 
 impl Salvage {
-    /// Looks at a data directory, of which `scratch` takes a copy of sled's files, and at an
-    /// archive or an exported file.
+    /// Examines a data directory and an archive or exported file. Copies sled's files to `scratch`.
     pub fn of(
         data: &Path,
         archive: Option<&Path>,
@@ -178,7 +177,7 @@ impl Salvage {
         }
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)
             .map_err(|(path, error)| failed(&path, error))?;
-        // What of it cannot be read was told of above.
+        // Its unreadable bytes were reported above.
         let (log, _) = wal::read_damaged(&data.join(WAL_FILE)).unwrap_or_else(|error| {
             faults.push(format!("{WAL_FILE}: {error}"));
             Default::default()
@@ -206,7 +205,7 @@ impl Salvage {
         Ok(salvage)
     }
 
-    /// Whether the archive and the directory begin with the same block, as far as both do.
+    /// Checks that the archive and the directory begin with the same block, if both have one.
     fn same_venue(&mut self, archive: &Path, data: &Path) -> Result<(), SalvageError> {
         let first = Head::START.sequence.next();
         let Some(archived) = self.archived(first) else { return Ok(()) };
@@ -215,7 +214,7 @@ impl Salvage {
         let in_file = self.in_file.get(&first).into_iter().flatten().map(|held| held.hash);
         let mut stored: Vec<ChainHash> = in_file.collect();
         stored.extend(self.stored(first).map(|block| block.hash()));
-        // A first block that was refused may lie beside the one that was kept.
+        // The directory may hold a refused first block beside the accepted one.
         match stored.first() {
             Some(stored_first) if !stored.contains(&known) => Err(SalvageError::OtherVenue {
                 archive: archive.to_owned(),
@@ -227,7 +226,7 @@ impl Salvage {
         }
     }
 
-    /// The next block of the chain, from whichever source has it.
+    /// The next block of the chain, from the most trusted source that has it.
     fn next_block(&mut self) -> Option<(Block, Origin)> {
         let next = self.head.sequence.next();
         let archived = self.archived(next);
@@ -247,7 +246,7 @@ impl Salvage {
         archived.or(stored).or_else(|| self.in_file_only(next).map(|b| (b, Origin::StoreFile)))
     }
 
-    /// The archive's block from `next` on that follows; what comes before is passed over.
+    /// The archive's next block that follows the chain; earlier ones are skipped.
     fn archived(&mut self, next: Sequence) -> Option<Block> {
         loop {
             let block = self.archived.take().or_else(|| self.archive.next())?;
@@ -262,7 +261,7 @@ impl Salvage {
         }
     }
 
-    /// The block that sled or its log has under `next`, unless it was refused or may have been.
+    /// The block under `next` in sled or the log, unless it was refused or may have been.
     fn stored(&mut self, next: Sequence) -> Option<Block> {
         let logged = self.log.get(&next).filter(|block| self.not_refused(block)).cloned();
         self.in_tree(next).or(logged)
@@ -289,7 +288,7 @@ impl Salvage {
         }
     }
 
-    /// Whether nothing says that a block was refused.
+    /// Whether nothing indicates that a block was refused.
     fn not_refused(&self, block: &Block) -> bool {
         match self.marker {
             Some(Marker::Clear) => true,
@@ -300,7 +299,7 @@ impl Salvage {
         }
     }
 
-    /// Whether a block follows the one that ends so: none was ever built upon one that was refused.
+    /// Whether a block follows this one: no block was ever built on a refused one.
     fn built_upon(&self, last: Sequence, hash: ChainHash) -> bool {
         let after = self.in_file.get(&last.next());
         after.is_some_and(|after| after.iter().any(|after| after.previous == hash))
@@ -313,8 +312,8 @@ impl Salvage {
         })
     }
 
-    /// The block that sled's file or the log's holds at `next`, if it was acknowledged and is the
-    /// only one, or the only one that another was built upon.
+    /// The block at `next` from the byte search, if it was acknowledged and is the only candidate,
+    /// or the only one that another block was built on.
     fn in_file_only(&self, next: Sequence) -> Option<Block> {
         let held = self.in_file.get(&next)?.iter();
         let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
@@ -338,7 +337,7 @@ impl Salvage {
         Some(block).filter(|block| follows && self.not_refused(block) && self.acknowledged(block))
     }
 
-    /// What there is to say once the chain has ended.
+    /// The result, once the chain has ended.
     pub fn finish(mut self) -> Salvaged {
         let (mut beyond, mut in_doubt) = (Vec::new(), false);
         for block in self.archived.take().into_iter().chain(self.archive.by_ref()) {
@@ -359,15 +358,15 @@ impl Salvage {
         }
         beyond.sort_by_key(|span| (span.first, span.last));
         let mut faults = self.faults;
-        // The archive was looked through to its end by now.
+        // The archive has been read to its end.
         faults.extend_from_slice(self.archive.faults());
         if let Some(archive) = self.named.filter(|_| self.archive_last == Sequence::ZERO) {
             faults.push(format!("{}: holds no block of an archive", archive.display()));
         }
         let (witness, head) = (self.witness, self.head);
         let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
-        // The witness reaches the disk late: what it does not know of may have been acknowledged
-        // all the same, unless the marker says that it was refused.
+        // The witness may lag, so later blocks may have been acknowledged too, unless the marker
+        // says that they were refused.
         in_doubt |= beyond.iter().any(|span| span.origin != Origin::StoreFile);
         let reached = acknowledged.is_some_and(|known| head.sequence >= known);
         let complete = reached && self.witness_met && !in_doubt;
@@ -375,7 +374,7 @@ impl Salvage {
         Salvaged { head, covered: self.covered, beyond, acknowledged, complete, marked, faults }
     }
 
-    /// What sled's tree and its log hold after the end of the chain.
+    /// Adds what sled's tree and the log hold after the chain's end.
     fn beyond_in_store(&mut self, after: Sequence, beyond: &mut Vec<Span>) {
         let (store, mut from) = (self.store.take(), after);
         while let Some(Ok(Some((key, bytes)))) = store.as_ref().map(|s| s.blocks.at_or_after(from))
@@ -395,7 +394,7 @@ impl Salvage {
         }
     }
 
-    /// Whether the marker says that the block there was refused.
+    /// Whether the marker says that this block was refused.
     fn marked(&self, first: Sequence, previous: ChainHash) -> bool {
         self.marker == Some(Marker::Refused { first, previous })
     }
@@ -415,7 +414,7 @@ impl Iterator for Salvage {
     }
 }
 
-/// Adds a block's records to the spans.
+/// Adds a block's records to the ranges.
 fn extend(spans: &mut Vec<Span>, block: &Block, origin: Origin) {
     extend_by(spans, (block.first(), block.last()), origin);
 }
@@ -427,7 +426,7 @@ fn extend_by(spans: &mut Vec<Span>, (first, last): (Sequence, Sequence), origin:
     }
 }
 
-/// Takes the directory's lock, if it has one, without writing.
+/// Takes the directory's lock, if the file exists, without writing.
 fn not_in_use(data: &Path) -> Result<Option<File>, SalvageError> {
     let path = data.join(LOCK_FILE);
     let file = match File::open(&path) {

@@ -1,5 +1,5 @@
-//! Sound blocks out of bytes of which nothing is known: what a damaged file still gives. A block
-//! counts if its checksum and every field of it are right; whether it belongs is for others.
+//! Finds sound blocks in damaged files, by searching for their magic bytes. Only a block's checksum
+//! and fields are checked; whether it belongs to a chain is up to the caller.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,23 +14,23 @@ use super::member::{
 };
 use super::unreadable::read_around;
 
-/// Bytes looked through at a time.
+/// Bytes searched at a time.
 const WINDOW_BYTES: usize = 4 << 20;
-/// Packed bytes of a member that are taken at its word: several times what is ever written.
+/// Largest member length that is believed: several times what is ever written.
 const PACKED_BYTES_MAX: u64 = 8 << 20;
-/// Unpacked bytes of a member that are looked through: several times what is ever written.
+/// Most unpacked bytes of a member that are searched: several times what is ever written.
 const UNPACKED_BYTES_MAX: usize = 16 << 20;
 
 /// A sound block and where it begins.
 pub struct Scraped {
     /// The block.
     pub block: Block,
-    /// Byte in what was looked through.
+    /// Offset in the bytes searched.
     pub offset: usize,
 }
 
-/// Every sound block in `bytes`, and the byte up to which nothing more can begin that would end
-/// inside: what follows is to be looked through again with what comes after it.
+/// Every sound block in `bytes`, and the offset from which a block might continue after their end:
+/// search from there again once more bytes are read. `last`: there are no more.
 pub fn sound_blocks(bytes: &[u8], last: bool) -> (Vec<Scraped>, usize) {
     let magic = Finder::new(&MAGIC);
     let (mut found, mut at) = (Vec::new(), 0_usize);
@@ -57,8 +57,8 @@ pub fn sound_blocks(bytes: &[u8], last: bool) -> (Vec<Scraped>, usize) {
     }
 }
 
-/// Tells of every sound block in a file, wherever it begins. Gives how many bytes could not be
-/// read.
+/// Calls `found` for every sound block in a file, at any offset. Returns how many bytes could not
+/// be read.
 pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result<usize> {
     let file = File::open(path)?;
     let (mut window, mut begin, mut lost) = (Vec::new(), 0_u64, 0_usize);
@@ -81,8 +81,8 @@ pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result
     }
 }
 
-/// Every sound block of portable files, in the order in which they stand there, whatever lies
-/// between them; and what was wrong on the way.
+/// Iterates over the sound blocks of portable files, in file order, skipping everything else; and
+/// collects the faults.
 pub struct SoundBlocks {
     left: VecDeque<PathBuf>,
     open: Option<Damaged>,
@@ -90,29 +90,29 @@ pub struct SoundBlocks {
     faults: Vec<String>,
 }
 
-/// A file being looked through.
+/// A file being searched.
 struct Damaged {
     path: PathBuf,
     file: File,
     length: u64,
     offset: u64,
-    /// Whether it holds blocks, and not members.
+    /// Whether it is a plain file of blocks, not of gzip members.
     plain: bool,
 }
 
 impl SoundBlocks {
-    /// Of these files.
+    /// Over these files.
     pub fn of(files: VecDeque<PathBuf>) -> SoundBlocks {
         let (waiting, faults) = (VecDeque::new(), Vec::new());
         SoundBlocks { left: files, open: None, waiting, faults }
     }
 
-    /// What was wrong so far, in words.
+    /// The faults so far, in words.
     pub fn faults(&self) -> &[String] {
         &self.faults
     }
 
-    /// Looks through some more; `false` when there is no more.
+    /// Searches the next part; `false` at the end.
     fn advance(&mut self) -> bool {
         let Some(mut open) = self.open.take() else {
             let Some(path) = self.left.pop_front() else { return false };
@@ -156,7 +156,7 @@ impl Damaged {
         let length = file.metadata()?.len();
         let mut open = Damaged { path: path.to_owned(), file, length, offset: 0, plain: false };
         let start = open.bytes(0, MAGIC.len())?;
-        // A file in which no member begins anywhere holds blocks, or nothing.
+        // A file without any member is plain, or holds nothing.
         open.plain = start == MAGIC || open.next_member(0)?.is_none();
         Ok(open)
     }
@@ -164,7 +164,8 @@ impl Damaged {
     fn bytes(&self, offset: u64, count: usize) -> io::Result<Vec<u8>> {
         let there = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; count.min(there)];
-        // What cannot be read is of no sound block or member, and told of as such.
+        // Unreadable bytes become zeros, which belong to no block or member, and are reported as
+        // such.
         let (filled, _) = read_around(&self.file, &mut bytes, offset);
         if filled < bytes.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -172,7 +173,7 @@ impl Damaged {
         Ok(bytes)
     }
 
-    /// Where the next member begins, from an offset on.
+    /// Offset of the next member at or after `from`.
     fn next_member(&self, from: u64) -> io::Result<Option<u64>> {
         let mut offset = from;
         while offset < self.length {
@@ -187,7 +188,7 @@ impl Damaged {
         Ok(None)
     }
 
-    /// Looks through the next member, or through a plain file's next part; what is wrong with it.
+    /// Searches the next member, or a plain file's next part; returns its fault.
     fn advance(&mut self, found: &mut VecDeque<Block>) -> io::Result<Option<String>> {
         if self.plain {
             return self.advance_plain(found);
@@ -229,7 +230,7 @@ impl Damaged {
     }
 }
 
-/// What a member unpacks to, as far as it does.
+/// A member's unpacked bytes, up to a fault.
 fn unpacked(member: &[u8]) -> (Vec<u8>, Option<MemberFault>) {
     let (mut members, mut bytes) = (Members::new(member), Vec::new());
     loop {
@@ -241,7 +242,7 @@ fn unpacked(member: &[u8]) -> (Vec<u8>, Option<MemberFault>) {
             }
             Ok(()) => {}
             Err(UnpackError::Fault(fault)) => return (bytes, Some(fault)),
-            // Bytes in memory are always read.
+            // Reading from memory cannot fail.
             Err(UnpackError::Io(_)) => return (bytes, Some(MemberFault::Truncated)),
         }
     }

@@ -1,9 +1,9 @@
-//! The journal's store on disk: sled 0.34.7, with each of its known durability defects closed here
-//! (journal-format.md, "What we assume"). A block is durable once it is in the write-ahead log;
-//! sled is given it with others, and has it on disk, some hundreds of orders later.
+//! The journal's store on disk: sled 0.34.7, with a workaround for each of its known durability
+//! defects (journal-format.md, "What we assume"). A block is durable once it is in the write-ahead
+//! log; sled gets it later, in a batch, and has it on disk some hundreds of orders later.
 //!
-//! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
-//! `witness`, the last acknowledged block; `wal`, the write-ahead log; `journal/`, sled's own.
+//! In the data directory: `lock`, held while the journal is open; `refused`, the marker; `witness`,
+//! the last acknowledged block; `wal`, the write-ahead log; `journal/`, sled's own.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -26,62 +26,61 @@ use super::tree::{DATABASE_FILE, SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
 use crate::exchange::units::Sequence;
 
-/// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
+/// Bytes rewritten at a time when a start distrusts sled's file.
 const REWRITE_BYTES: usize = 1 << 20;
-/// Bytes of blocks after which sled is given them and takes them to disk, unless that is under way.
-/// Little, for whoever syncs the log waits for what the disk has before it.
-const SETTLE_BYTES: usize = 64 << 10;
-/// Held by whoever has the journal open.
+/// Bytes of new blocks after which a flush to sled begins, unless one is running. Few, since a sync
+/// of the log waits behind the disk's pending writes.
+const FLUSH_EVERY_BYTES: usize = 64 << 10;
+/// Locked by the process that has the journal open.
 pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
 pub(super) const MARKER_FILE: &str = "refused";
-/// The same while it is made.
+/// The marker while it is being created.
 pub(super) const PARTIAL_MARKER_FILE: &str = "refused.partial";
-/// The last acknowledged block, in two slots written in turn.
+/// The last acknowledged block, in two slots written alternately.
 pub(super) const WITNESS_FILE: &str = "witness";
-/// Where the second slot begins: in another sector, so that one torn write spares the other.
+/// Offset of the second slot: another sector, so that a torn write destroys only one.
 const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// The write-ahead log.
 pub(super) const WAL_FILE: &str = "wal";
-/// Stands in a directory once sled's file could not be made durable behind everybody's back, and
-/// while a start gives sled what the log holds. It need not outlive a power cut, after which
-/// nothing is taken for durable that is not.
+/// Exists once a background flush of sled's file failed, and while a start gives sled the log's
+/// blocks. It need not survive a power cut, after which no page cache is left to distrust.
 pub(super) const UNSETTLED_FILE: &str = "unsettled";
 /// sled's directory.
 pub(super) const STORE_DIR: &str = "journal";
-/// Stands in a directory for as long as a journal is being imported into it.
+/// Exists in a directory while a journal is being imported into it.
 pub(super) const UNFINISHED_FILE: &str = "importing";
 
 /// A journal in a data directory.
 pub type SledJournal = StoredJournal<SledStore>;
 
 impl SledJournal {
-    /// Opens the journal of a data directory, and makes one where there is none.
+    /// Opens the journal of a data directory; creates it if missing.
     pub fn open(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
         SledJournal::over(SledStore::open(data)?)
     }
 
-    /// Opens the journal of a data directory; an error where there is none. Recovery runs as at
-    /// any start: a block that was refused is removed.
+    /// Opens the journal of a data directory; an error if there is none. Recovery runs as at any
+    /// start: a block that was refused is removed.
     pub fn open_existing(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
         SledJournal::over(SledStore::open_existing(data)?)
     }
 }
 
-/// Blocks in sled, the newest in the write-ahead log too, the marker beside them.
+/// Blocks in sled, the newest also in the write-ahead log, and the marker and witness files.
 #[derive(Debug)]
 pub struct SledStore {
     // Fields are dropped in this order: the lock goes last.
-    /// Gives sled blocks and takes them to disk, at the least all before the log's half was begun.
-    settling: FlushTask,
-    /// Bytes of blocks that came since that was begun.
-    unsettled: usize,
-    /// After how many of them it is begun, if not at the half's end: [`SETTLE_BYTES`].
-    settled_after: usize,
-    settler: SledFlusher,
+    /// The background flush; it covers at least all blocks before the log's current half.
+    flush_task: FlushTask,
+    /// Bytes of blocks put since it began.
+    unflushed_bytes: usize,
+    /// How many of them start the next flush; [`FLUSH_EVERY_BYTES`] outside tests.
+    flush_after: usize,
+    flusher: SledFlusher,
     sled: Sled,
     wal: Wal,
-    /// Whether every block that came is on disk in the log, and nothing failed since.
+    /// Whether every block put is durable in the log, and nothing has failed since.
     sound: bool,
     blobs: BlobFolder,
     marker: File,
@@ -92,7 +91,7 @@ pub struct SledStore {
 }
 
 impl SledStore {
-    /// Opens the store of a data directory, and makes one where there is none.
+    /// Opens the store of a data directory; creates it if missing.
     pub fn open(data: &Path) -> Result<SledStore, OpenError> {
         if data.is_file() {
             return Err(OpenError::File(data.to_owned()));
@@ -105,7 +104,7 @@ impl SledStore {
         SledStore::open_locked(data, lock(data)?)
     }
 
-    /// Opens the store of a data directory; an error where there is none.
+    /// Opens the store of a data directory; an error if there is none.
     pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
         let unfinished = data.join(UNFINISHED_FILE).exists();
         if !unfinished && !data.join(STORE_DIR).join("db").exists() {
@@ -122,11 +121,12 @@ impl SledStore {
         SledStore::open_files(data, lock)
     }
 
-    /// Opens the store's files, those of an import that is under way too.
+    /// Opens the store's files, also those of an import in progress.
     pub(super) fn open_files(data: &Path, lock: File) -> Result<SledStore, OpenError> {
         let dir = data.join(STORE_DIR);
         let (database, blobs) = (dir.join("db"), dir.join("blobs"));
-        // The marker is made last, once the rest is on disk: where it stands, there is a journal.
+        // The marker is created last, once the rest is on disk: where it exists, there is a
+        // journal.
         let (marker_path, witness_path) = (data.join(MARKER_FILE), data.join(WITNESS_FILE));
         let complete = marker_path.exists();
         if complete && !witness_path.exists() {
@@ -135,18 +135,19 @@ impl SledStore {
         if complete && !database.exists() {
             return Err(OpenError::Lost(dir));
         }
-        // Before sled runs too: it deletes some of these files at start, and with them the trace.
+        // Before sled runs too: sled deletes some of these files at its start, and with them the
+        // evidence.
         if any_file(&blobs).map_err(opening)? {
             return Err(OpenError::Blobs(blobs));
         }
         let wal_path = data.join(WAL_FILE);
-        let newest = wal::read(&wal_path).map_err(at(&wal_path))?;
-        if !complete && !newest.is_empty() {
+        let logged = wal::read(&wal_path).map_err(at(&wal_path))?;
+        if !complete && !logged.is_empty() {
             return Err(OpenError::FileMissing(marker_path));
         }
         let mut stored = Witness::NONE;
         if complete {
-            stored = wal::must_be_stored(&newest, acknowledged(&witness_path)?);
+            stored = wal::must_be_stored(&logged, acknowledged(&witness_path)?);
             refuse_torn(&dir, stored)?;
         }
         let unsettled = data.join(UNSETTLED_FILE);
@@ -154,22 +155,22 @@ impl SledStore {
         if doubtful && database.exists() {
             rewrite(&database).map_err(opening)?;
         }
-        if !newest.is_empty() {
-            // Until sled's file is synced, which it is to be from its opening on: whoever fails at
-            // that, or is killed, may have had the only word of it.
+        if !logged.is_empty() {
+            // Until sled's file is synced: if that fails or this process is killed, the system may
+            // report the failed write-back to nobody else.
             File::create(&unsettled).map_err(at(&unsettled))?;
         }
-        let unused = !complete && newest.is_empty();
+        let unused = !complete && logged.is_empty();
         let (sled, file) = if unused { open_unused(&dir) } else { open_sled(&dir) }?;
-        if !newest.is_empty() {
-            sled.take_over(&newest, stored)?;
+        if !logged.is_empty() {
+            sled.take_over(&logged, stored)?;
         }
         refuse_damaged_log(&wal_path, &sled)?;
-        let settler = SledFlusher::of(sled.blocks.clone(), file, unsettled);
-        settler.settle()?;
-        settler.clear().map_err(opening)?;
+        let flusher = SledFlusher::of(sled.blocks.clone(), file, unsettled);
+        flusher.flush()?;
+        flusher.clear().map_err(opening)?;
         let blobs = BlobFolder::found_empty(blobs)?;
-        // sled syncs neither its settings file nor the names of the files it makes and renames.
+        // sled syncs neither its settings file nor the names of the files it creates and renames.
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         if !complete {
             if sled.blocks.at_or_after(Sequence::ZERO)?.is_some() {
@@ -184,10 +185,10 @@ impl SledStore {
             |path: &Path| OpenOptions::new().read(true).write(true).open(path).map_err(at(path));
         let (marker, witness) = (writable(&marker_path)?, writable(&witness_path)?);
         Ok(SledStore {
-            settling: FlushTask::Ended(Ok(())),
-            unsettled: 0,
-            settled_after: SETTLE_BYTES,
-            settler,
+            flush_task: FlushTask::Ended(Ok(())),
+            unflushed_bytes: 0,
+            flush_after: FLUSH_EVERY_BYTES,
+            flusher,
             sled,
             wal,
             sound: true,
@@ -201,7 +202,7 @@ impl SledStore {
 }
 
 impl SledStore {
-    /// Takes a block, which is durable only once everything is [settled](Self::settle).
+    /// Takes a block; it is durable only after [`flush_all`](Self::flush_all).
     pub(super) fn import(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.blobs.still_empty(Step::Put)?;
         self.sled.blocks.put(first, bytes);
@@ -209,45 +210,44 @@ impl SledStore {
     }
 
     /// Returns once everything is on disk in sled's own file.
-    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
-        self.settling.end()?;
-        self.settler.settle()?;
-        // What went to `blobs/` meanwhile would not be durable.
+    pub(super) fn flush_all(&mut self) -> Result<(), StoreError> {
+        self.flush_task.end()?;
+        self.flusher.flush()?;
+        // Blocks in `blobs/` would not be durable.
         self.blobs.still_empty(Step::Sync)
     }
 
-    /// Goes on in the log's other half, once sled has on disk what stands there.
-    fn turn(&mut self) -> Result<(), StoreError> {
-        self.begin_settling()?;
-        self.wal.turn();
+    /// Switches to the log's other half, once sled has its blocks on disk.
+    fn switch_half(&mut self) -> Result<(), StoreError> {
+        self.begin_flush()?;
+        self.wal.switch_half();
         Ok(())
     }
 
-    /// Begins to give sled what came, and to take it to disk, once all is there that was begun with
-    /// before.
-    fn begin_settling(&mut self) -> Result<(), StoreError> {
-        self.settling.end()?;
+    /// Begins a background flush of the new blocks, after the previous flush has ended.
+    fn begin_flush(&mut self) -> Result<(), StoreError> {
+        self.flush_task.end()?;
         self.blobs.still_empty(Step::Put)?;
-        self.settling = self.settler.begin();
-        self.unsettled = 0;
+        self.flush_task = self.flusher.begin();
+        self.unflushed_bytes = 0;
         Ok(())
     }
 }
 
 #[cfg(test)]
 impl SledStore {
-    /// Has sled as far behind the log as it may ever be.
+    /// Delays flushes, so that sled lags behind the log as far as it ever can.
     pub(super) const fn lag(&mut self) {
-        self.settled_after = usize::MAX;
+        self.flush_after = usize::MAX;
     }
 }
 
 impl Drop for SledStore {
     fn drop(&mut self) {
-        let ended = self.settling.end();
-        // Whoever opens it next finds everything in sled. Where this fails, all of it is in the
-        // log, and that start says what is wrong.
-        if self.sound && ended.and_then(|()| self.settle()).is_ok() {
+        let ended = self.flush_task.end();
+        // The next start finds everything in sled. If this fails, everything is in the log, and
+        // that start reports what is wrong.
+        if self.sound && ended.and_then(|()| self.flush_all()).is_ok() {
             drop(self.wal.clear());
         }
     }
@@ -257,18 +257,18 @@ impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.sound = false;
         let has_room = self.wal.has_room(bytes);
-        if self.settling.has_ended() {
-            self.settling.end()?;
-            if has_room && self.unsettled >= self.settled_after {
-                self.begin_settling()?;
+        if self.flush_task.has_ended() {
+            self.flush_task.end()?;
+            if has_room && self.unflushed_bytes >= self.flush_after {
+                self.begin_flush()?;
             }
         }
         if !has_room {
-            self.turn()?;
+            self.switch_half()?;
         }
         self.blobs.still_empty(Step::Put)?;
         self.sled.blocks.put(first, bytes);
-        self.unsettled = self.unsettled.saturating_add(bytes.len());
+        self.unflushed_bytes = self.unflushed_bytes.saturating_add(bytes.len());
         self.wal.put(bytes).map_err(|error| StoreError::new(Step::Put, error))
     }
 
@@ -283,12 +283,12 @@ impl BlockStore for SledStore {
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
-        // Two must not give it the same.
-        self.settling.end()?;
-        self.sled.blocks.give_all()?;
+        // Two flushes must not insert the same group.
+        self.flush_task.end()?;
+        self.sled.blocks.insert_buffered()?;
         self.sled.cut(first)?;
-        // The log holds nothing since the start, so on disk in sled is on disk.
-        self.settle()
+        // The log has been empty since the start, so only sled's file can hold the block.
+        self.flush_all()
     }
 
     fn marker(&self) -> Result<Marker, StoreError> {
@@ -330,15 +330,15 @@ pub(super) fn opening(error: io::Error) -> OpenError {
     StoreError::new(Step::Open, error).into()
 }
 
-/// Opens sled, and its file.
+/// Opens sled, and its data file.
 fn open_sled(dir: &Path) -> Result<(Sled, File), OpenError> {
     let (sled, database) = (Sled::open(dir), dir.join(DATABASE_FILE));
     let sled = sled.map_err(|error| unopened(dir, &error))?;
     Ok((sled, File::open(&database).map_err(at(&database))?))
 }
 
-/// The same where neither a marker nor a log is there. If there is no block either, nothing was
-/// ever acknowledged, and what sled does not open is what a power cut left of the first start.
+/// The same where there is neither a marker nor a log. If there is no block either, nothing was
+/// ever acknowledged, and what sled cannot open is left of a first start that a power cut ended.
 fn open_unused(dir: &Path) -> Result<(Sled, File), OpenError> {
     let opened = open_sled(dir);
     if opened.is_ok() || holds_a_block(&dir.join(DATABASE_FILE))? {
@@ -348,7 +348,7 @@ fn open_unused(dir: &Path) -> Result<(Sled, File), OpenError> {
     open_sled(dir)
 }
 
-/// Whether a sound block stands anywhere in a file, or bytes of it cannot be read.
+/// Whether a file holds a sound block anywhere, or unreadable bytes.
 fn holds_a_block(path: &Path) -> Result<bool, StoreError> {
     let mut found = false;
     match scrape_file(path, |_, _| found = true) {
@@ -358,19 +358,19 @@ fn holds_a_block(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// The same of sled's folder, in which nothing is kept but what can be salvaged.
+/// The error for a sled folder that does not open.
 fn unopened(dir: &Path, error: &StoreError) -> OpenError {
     let what = &error.what;
     let advice = "if its files are damaged, see `openoutcry-replay salvage`";
     StoreError::new(error.step, format_args!("{}: {what}; {advice}", dir.display())).into()
 }
 
-/// The same of a file that the system does not let be opened or read.
+/// The error for a file that the system cannot open or read.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
     move |error| StoreError::new(Step::Open, format_args!("{}: {error}", path.display())).into()
 }
 
-/// Takes the data directory's lock, for as long as the file is open.
+/// Takes the data directory's lock, held while the file is open.
 pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
     let path = data.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).append(true).open(&path).map_err(at(&path))?;
@@ -381,8 +381,7 @@ pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// Makes the names of files and directories durable: sled's directory, the data directory, and
-/// the directory that holds it.
+/// Makes file and directory names durable: sled's directory, the data directory, and its parent.
 pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
     let whole = data.canonicalize()?;
     for path in [Some(dir), Some(data), whole.parent()].into_iter().flatten() {
@@ -391,7 +390,7 @@ pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The newer of the sound slots.
+/// The newer of the valid slots.
 pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
     let mut newest: Option<Witness> = None;
     for offset in [0, WITNESS_SLOT_OFFSET] {
@@ -407,20 +406,20 @@ pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
     Ok(newest)
 }
 
-/// The block that was acknowledged last, as far as is known.
+/// The last acknowledged block, as far as the witness knows.
 fn acknowledged(witness: &Path) -> Result<Witness, OpenError> {
     let newest = File::open(witness).and_then(|file| newest_witness(&file)).map_err(at(witness))?;
     newest.ok_or(OpenError::Refused(Reason::WitnessUnreadable))
 }
 
-/// Refuses a log that goes on behind the journal's end: each block was on disk before the next one
-/// was written, so what is between was damaged later. The log is about to be written over.
+/// Refuses a log with blocks beyond the journal's end: each block was on disk before the next one
+/// was written, so what lies between was damaged later. The log is about to be overwritten.
 fn refuse_damaged_log(log: &Path, sled: &Sled) -> Result<(), OpenError> {
     let last = sled.blocks.at_or_before(Sequence::new(u64::MAX))?;
     let found = match last.map(|(_, bytes)| RawBlock::new(bytes).decode()) {
         None => Sequence::ZERO,
         Some(Ok(block)) => block.last(),
-        // That is for recovery to tell of.
+        // Recovery reports that.
         Some(Err(_)) => return Ok(()),
     };
     match wal::first_behind(log, found.next()).map_err(at(log))? {
@@ -429,8 +428,8 @@ fn refuse_damaged_log(log: &Path, sled: &Sled) -> Result<(), OpenError> {
     }
 }
 
-/// Refuses a store in which sled would not find a block that it has had on disk. It is not opened
-/// then, because sled overwrites what stands behind the damage.
+/// Refuses a store in which sled would not find a block that it has had on disk. sled is not opened
+/// then, because it overwrites what lies after the damage.
 fn refuse_torn(dir: &Path, stored: Witness) -> Result<(), OpenError> {
     let none = stored.last == Sequence::ZERO;
     if none || sled_log::reaches(dir, SEGMENT_BYTES, stored).map_err(opening)? {
@@ -444,9 +443,8 @@ fn refusal_stands(marker: &Path) -> Result<bool, OpenError> {
     Ok(Marker::decode(&fs::read(marker).map_err(at(marker))?) != Marker::Clear)
 }
 
-/// Writes every byte of the file over itself and syncs it. After a failed sync the system may
-/// hold bytes in memory that it believes are on disk and are not; what sled is about to read and
-/// build upon is put there.
+/// Rewrites every byte of the file and syncs it. After a failed sync the system may hold pages that
+/// it wrongly believes to be on disk, and sled is about to rely on them.
 fn rewrite(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut bytes = vec![0; REWRITE_BYTES];
@@ -460,8 +458,8 @@ fn rewrite(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the marker and the witness with their space allocated, the marker last: it is whole where
-/// it has its name.
+/// Creates the marker and the witness with their space allocated, the marker last: it has its name
+/// only once it is complete.
 fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(witness)?;
     for offset in [0, WITNESS_SLOT_OFFSET] {
@@ -494,7 +492,7 @@ mod tests {
     /// A file that cannot be synced.
     const UNSYNCED: &str = "/dev/null";
 
-    /// Bytes of a text that makes a block of about so many.
+    /// Bytes of a text that makes a block of about that size.
     const TEXT_BYTES: usize = 50_000;
 
     fn append(journal: &mut StoredJournal<SledStore>) -> Result<(), JournalError> {
@@ -515,7 +513,7 @@ mod tests {
             let bytes = fs::read(&database).unwrap();
             bytes.windows(100).any(|bytes| bytes == [b'x'; 100])
         };
-        for _ in 0..=SETTLE_BYTES / TEXT_BYTES {
+        for _ in 0..=FLUSH_EVERY_BYTES / TEXT_BYTES {
             append(&mut journal).unwrap();
             assert!(!written());
         }
@@ -530,13 +528,13 @@ mod tests {
     #[test]
     fn a_half_of_the_log_is_written_over_only_once_sled_has_on_disk_what_stands_there() {
         const BLOCKS: usize = 30;
-        // A half takes some twenty blocks.
+        // A half holds some twenty blocks.
         const NEAR_HALF: usize = 15;
         let dir = tempfile::tempdir().unwrap();
         let mut store = SledStore::open(dir.path()).unwrap();
-        let (tell, told) = mpsc::channel::<()>();
+        let (signal, signalled) = mpsc::channel::<()>();
         let never = |_| StoreError::new(Step::Sync, "nobody told");
-        store.settling = FlushTask::Begun(thread::spawn(move || told.recv().map_err(never)));
+        store.flush_task = FlushTask::Begun(thread::spawn(move || signalled.recv().map_err(never)));
         let mut journal = StoredJournal::begin(store);
         let appended = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&appended);
@@ -554,7 +552,7 @@ mod tests {
         // Long enough for the rest.
         thread::sleep(Duration::from_millis(300));
         assert!((NEAR_HALF..BLOCKS).contains(&count()), "{} appended", count());
-        tell.send(()).unwrap();
+        signal.send(()).unwrap();
         appending.join().unwrap();
         assert_eq!(count(), BLOCKS);
     }
@@ -565,7 +563,7 @@ mod tests {
         let mut store = SledStore::open(dir.path()).unwrap();
         let (blocks, unsettled) = (store.sled.blocks.clone(), dir.path().join(UNSETTLED_FILE));
         let unsynced = File::open(UNSYNCED).unwrap();
-        store.settler = SledFlusher::of(blocks, unsynced, unsettled.clone());
+        store.flusher = SledFlusher::of(blocks, unsynced, unsettled.clone());
         let mut journal = StoredJournal::begin(store);
         let mut appended = 0;
         let error = loop {
@@ -576,8 +574,8 @@ mod tests {
             assert!(appended < 100, "nothing was to be synced");
         };
         assert!(matches!(error, JournalError::Refused { .. }), "{error}");
-        // The first were too few to be settled.
-        assert!(appended > u64::try_from(SETTLE_BYTES / TEXT_BYTES).unwrap());
+        // The first were too few for a flush.
+        assert!(appended > u64::try_from(FLUSH_EVERY_BYTES / TEXT_BYTES).unwrap());
         drop(journal);
         assert!(unsettled.exists());
         let (_, recovered) = SledJournal::open(dir.path()).unwrap();

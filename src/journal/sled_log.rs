@@ -1,8 +1,8 @@
-//! sled's log, read before sled may write to it. When it opens, sled overwrites what stands behind
-//! the first message that does not verify, also what salvage could still have found there. So it is
-//! opened only if the block that was acknowledged last stands before that.
+//! Reads sled's log before sled may write to it. When it opens, sled overwrites everything after
+//! the first message that does not verify, including what salvage could still find. So sled is
+//! opened only if the last acknowledged block comes before that.
 //!
-//! The form is that of sled 0.34.7: segments with a header, messages one after the other in them.
+//! The format is sled 0.34.7's: segments with a header, each a sequence of messages.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,31 +15,32 @@ use memchr::memmem::Finder;
 use super::block::{self, MAGIC};
 use super::marker::Witness;
 
-/// Bytes of a segment's header: CRC-32, position in the log, how far the log was on disk.
+/// Bytes of a segment's header: CRC-32, position in the log, position up to which the log was
+/// durable.
 const SEGMENT_HEADER_BYTES: usize = 20;
 /// Bytes at a segment's end in which no message begins.
 const MESSAGE_HEADER_BYTES_MAX: usize = 32;
-/// sled writes positions so that zeros are none.
+/// sled masks positions, so that zeros are not a valid one.
 const POSITION_MASK: u64 = 0x7FFF_FFFF_FFFF_FFFF;
-/// Kinds of messages: damage, the segment's end, and the highest one there is.
+/// Kinds of messages: damage, the segment's end, and the highest there is.
 const DAMAGED: u8 = 0;
 const CAP: u8 = 2;
 const KIND_MAX: u8 = 11;
-/// Kinds that hold values: a whole page, and what was added to one.
+/// Kinds that hold values: a whole page, and an addition to one.
 const WITH_VALUES: [u8; 2] = [8, 10];
-/// Letters of a position in the name of a snapshot.
+/// Hex digits of a position in a snapshot's name.
 const POSITION_LETTERS: usize = 16;
 
 /// How a segment's messages end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// As sled ended them, or for want of room.
+    /// With the segment's end, or for lack of space.
     Whole,
     /// With one that does not verify: in the last segment, where the log ends.
     Torn,
 }
 
-/// Where to look for a block in a message.
+/// The block to look for in messages.
 struct Wanted<'a> {
     magic: Finder<'a>,
     witness: Witness,
@@ -66,8 +67,8 @@ pub(super) fn reaches(dir: &Path, segment_bytes: usize, witness: Witness) -> io:
             break;
         }
     }
-    // Not among the newest: then it stands before what a tear at the end can reach. Where the
-    // tail's first segment is gone, sled takes nothing that its snapshot does not tell of.
+    // Not among the newest segments: it must come before what a torn end can affect. If the tail's
+    // first segment is missing, sled accepts nothing beyond its snapshot.
     let before = if expected > log.tail { log.tail } else { log.snapshot };
     for (position, offset) in log.offsets.range(..before).rev() {
         if wanted.search(&file, *position, *offset, &mut bytes)?.0 {
@@ -77,13 +78,13 @@ pub(super) fn reaches(dir: &Path, segment_bytes: usize, witness: Witness) -> io:
     Ok(false)
 }
 
-/// Where the segments stand. Positions are those in the log, and each a segment's first.
+/// Where the segments are. Positions are in the log, each a segment's first.
 struct Segments {
-    /// In the file, by their position.
+    /// Offsets in the file, by position.
     offsets: BTreeMap<u64, u64>,
-    /// From here on sled reads its log; what is before, its snapshot tells of.
+    /// sled reads its log from here on; what comes before is in its snapshot.
     snapshot: u64,
-    /// From here on the log may be torn: up to here it was on disk when a later segment began.
+    /// The log may be torn from here on: up to here it was durable when a later segment began.
     tail: u64,
 }
 
@@ -108,12 +109,12 @@ impl Segments {
     }
 }
 
-/// Where the segment begins that holds a position.
+/// The first position of the segment that holds `position`.
 fn first_of(position: u64, length: u64) -> u64 {
     position.saturating_sub(position.checked_rem(length).unwrap_or(0))
 }
 
-/// A segment's position, and up to which the log was on disk when it began.
+/// A segment's position, and the position up to which the log was durable when it began.
 fn segment_header(header: &[u8; SEGMENT_HEADER_BYTES]) -> Option<(u64, u64)> {
     let (crc, rest) = header.split_first_chunk::<4>()?;
     if crc32fast::hash(rest) != !u32::from_le_bytes(*crc) {
@@ -123,18 +124,18 @@ fn segment_header(header: &[u8; SEGMENT_HEADER_BYTES]) -> Option<(u64, u64)> {
     let (on_disk, _) = rest.split_first_chunk::<8>()?;
     let position = u64::from_le_bytes(*position) ^ POSITION_MASK;
     let on_disk = u64::from_le_bytes(*on_disk) ^ POSITION_MASK;
-    // Where nothing was on disk yet, sled says minus one.
+    // sled writes minus one where nothing was durable yet.
     let on_disk = if on_disk > POSITION_MASK { 0 } else { on_disk };
     Some((position, on_disk))
 }
 
-/// Up to which position sled's newest snapshot speaks; it is in the file's name.
+/// The position up to which sled's newest snapshot goes, from the file's name.
 fn snapshot_position(dir: &Path) -> io::Result<u64> {
     let mut newest = 0;
     for entry in fs::read_dir(dir)? {
         let name = entry?.file_name();
         let position = name.to_str().and_then(|name| name.strip_prefix("snap."));
-        // What a start that was cut short left half made is longer, and is cleared away.
+        // An incomplete snapshot has a longer name; it is deleted before sled opens.
         let position = position.filter(|hex| hex.len() == POSITION_LETTERS);
         let position = position.and_then(|hex| u64::from_str_radix(hex, 16).ok());
         newest = newest.max(position.unwrap_or(0));
@@ -143,7 +144,7 @@ fn snapshot_position(dir: &Path) -> io::Result<u64> {
 }
 
 impl Wanted<'_> {
-    /// Looks through a segment's messages, up to the first that does not verify.
+    /// Searches a segment's messages, up to the first that does not verify.
     fn search(
         &self,
         file: &File,
@@ -184,7 +185,7 @@ impl Wanted<'_> {
 struct Message<'a> {
     kind: u8,
     body: &'a [u8],
-    /// With its header.
+    /// Header included.
     length: usize,
 }
 
@@ -209,7 +210,7 @@ impl Message<'_> {
     }
 }
 
-/// A number of variable length, and what follows.
+/// A variable-length integer, and the bytes after it.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     match *first {
@@ -263,7 +264,7 @@ mod tests {
     use crate::journal::block::{Block, BlockBuilder, Head};
     use crate::journal::scrape::scrape_file;
 
-    /// As small as pages of our blocks allow, for many segments in a file.
+    /// As small as pages of blocks allow, for many segments in a file.
     const SEGMENT: usize = 64 << 10;
     const BLOCKS: usize = 2000;
     const DAMAGED_BLOCKS: usize = 700;
@@ -291,7 +292,7 @@ mod tests {
             witness_of(&block)
         }
 
-        /// Where the segments begin that may be torn.
+        /// Offsets of the segments that may be torn.
         fn newest(&self) -> Vec<u64> {
             let file = File::open(self.dir.path().join("db")).unwrap();
             let snapshot = snapshot_position(self.dir.path()).unwrap();
@@ -319,7 +320,7 @@ mod tests {
     fn open(dir: &Path) -> sled::Result<sled::Db> {
         let config = sled::Config::new().path(dir).segment_size(SEGMENT);
         let config = config.cache_capacity(1 << 20).flush_every_ms(None);
-        // One that was just dropped lets go of its lock a moment later.
+        // A database that was just dropped releases its lock a moment later.
         for _ in 0..500 {
             match config.open() {
                 Err(sled::Error::Io(error)) if error.to_string().contains("acquire lock") => {
@@ -397,8 +398,8 @@ mod tests {
         found
     }
 
-    /// With any byte changed: what is refused sled would not find; and where the newest segments
-    /// are changed, what is let through sled finds, and leaves all blocks where they are.
+    /// With any one byte changed: sled would not find what is refused; and where the newest
+    /// segments are changed, sled finds what is accepted, and leaves all blocks in place.
     #[test]
     fn sled_finds_what_is_reached_and_not_what_is_refused() {
         let (mut store, mut blocks) = (Store::new(), Vec::new());
@@ -412,7 +413,7 @@ mod tests {
             if count % 50 != 0 {
                 continue;
             }
-            // The last, and one that a witness may lag behind with.
+            // The last block, and one that a lagging witness may name.
             let asked = [&blocks[count - 1], &blocks[count - 20]].map(Block::clone);
             let bytes = fs::read(store.dir.path().join("db")).unwrap();
             let newest = store.newest();
@@ -428,7 +429,7 @@ mod tests {
                 let place = format!("block {count}, byte {place} of {}", bytes.len());
                 assert!(says[0] || !has[0], "{place}: refused, and sled has it");
                 for (says, has) in says.iter().zip(has) {
-                    // Before the newest sled passes over damage: it is found when all is read.
+                    // Before the newest segments sled skips damage: a full read finds it.
                     assert!(has || !says || !at_end, "{place}: let through");
                     reached += u32::from(*says && at_end);
                     refused += u32::from(!says);

@@ -1,10 +1,10 @@
 //! Snapshots: images of the state and of the read model as of one record, in files beside the
 //! journal.
 //!
-//! A snapshot is a cache. Nothing needs one, a start that finds none replays the whole journal,
-//! and whoever audits a journal never looks at them. So damage here is named and stepped over,
-//! where damage to the journal stops everything. `header.rs` and `stream.rs` have the bytes,
-//! `folder.rs` the files; journal-format.md describes both.
+//! A snapshot is a cache: a start without one replays the whole journal, and an audit never reads
+//! one. So a damaged snapshot is reported and skipped, where a damaged journal stops everything.
+//! `header.rs` and `stream.rs` have the format, `folder.rs` the files; journal-format.md describes
+//! both.
 
 pub mod folder;
 pub mod header;
@@ -21,7 +21,7 @@ use crate::exchange::units::{Sequence, TimeMs};
 /// What a snapshot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The exchange's image: what the state digest is the hash of.
+    /// The exchange's image; the state digest is its hash.
     State,
     /// The read model's image.
     Views,
@@ -31,7 +31,7 @@ impl Kind {
     /// Both, in the order in which they are written.
     pub const ALL: [Kind; 2] = [Kind::State, Kind::Views];
 
-    /// The end of the file's name.
+    /// The file name's extension.
     pub const fn extension(self) -> &'static str {
         match self {
             Kind::State => "state",
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The header's word for it.
+    /// The kind's number in the header.
     pub const fn number(self) -> u16 {
         match self {
             Kind::State => 1,
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// Where in which journal a snapshot was taken, and what had come of the records up to there.
+/// The point in a journal at which a snapshot was taken, with the hashes up to there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// The last record of a block.
@@ -77,7 +77,7 @@ pub enum SnapshotFault {
         /// Bytes of the header or chunk that is cut short.
         expected: usize,
     },
-    /// Does not begin as a snapshot does.
+    /// Does not begin with the magic bytes.
     #[error("SNAPSHOT_MAGIC: these bytes are no snapshot")]
     Magic,
     /// A version that this software cannot read.
@@ -86,7 +86,7 @@ pub enum SnapshotFault {
     /// The header changed after it was written.
     #[error("SNAPSHOT_HEADER: the header changed after it was written")]
     Header,
-    /// The header says what no snapshot can.
+    /// A header field is out of range.
     #[error("SNAPSHOT_FIELD: {0} is outside its range")]
     Field(&'static str),
     /// A chunk changed after it was written.
@@ -95,7 +95,7 @@ pub enum SnapshotFault {
     /// The file goes on after its end.
     #[error("SNAPSHOT_LENGTH: the file goes on after its last chunk")]
     Length,
-    /// The name is not that of the snapshot inside.
+    /// The file's name does not match the header.
     #[error("SNAPSHOT_NAME: the header is that of {0}")]
     Name(String),
     /// The system could not read the file.
@@ -103,7 +103,7 @@ pub enum SnapshotFault {
     Read(String),
 }
 
-/// Damage to a snapshot: which file, where, what.
+/// Damage to a snapshot: file, offset and fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: byte {offset}: {fault}", file.display())]
 pub struct SnapshotDamage {
@@ -121,12 +121,12 @@ impl From<SnapshotDamage> for io::Error {
     }
 }
 
-/// Why a snapshot was not written. Nothing of it is left behind.
+/// Why a snapshot was not written. No file of it is left.
 #[derive(Debug, thiserror::Error)]
 #[error("SNAPSHOT_WRITE: {}: {cause}", file.display())]
 pub struct SnapshotUnwritten {
-    /// The file that is not there.
+    /// The file that would have been written.
     pub file: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub cause: io::Error,
 }

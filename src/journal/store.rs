@@ -1,5 +1,5 @@
-//! The journal over a store of blocks: appends, refusals and recovery. The store itself
-//! is behind a small trait, so that tests can make each of its steps fail.
+//! The journal over a block store: appends, refusals and recovery. The store is a trait, so that
+//! tests can make each of its steps fail.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
 
-/// Blocks verified when a journal is opened. The last one is the head; those before it show at
-/// once that a wrong or shortened copy was put in its place. Reading verifies all.
+/// Blocks verified when a journal is opened. The last one is the head; those before it reveal a
+/// wrong or truncated copy at once. Reads verify every block.
 const OPEN_BLOCKS: usize = 8;
 
-/// What a store was asked for.
+/// A store's operations, for errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Opening it.
     Open,
     /// Reading.
     Read,
-    /// Handing it a block.
+    /// Putting a block.
     Put,
-    /// Flushing what it was handed to the file.
+    /// Flushing what was put to the file.
     Flush,
     /// Syncing the file to the disk.
     Sync,
@@ -37,15 +37,15 @@ pub enum Step {
     Attest,
 }
 
-/// A store's failure: at which step, and what it said.
+/// A store's failure: the step and the message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{step:?} failed: {what}")]
 pub struct StoreError {
     /// The step that failed.
     pub step: Step,
-    /// The store's or system's own words.
+    /// The store's or system's message.
     pub what: String,
-    /// Whether it was the system that refused, and so nothing that stands in a file.
+    /// Whether the system refused, rather than the file's contents being wrong.
     pub by_system: bool,
 }
 
@@ -55,8 +55,8 @@ impl StoreError {
         StoreError { step, what: what.to_string(), by_system: false }
     }
 
-    /// The same of an error that may be the system's. What is asked of it by a wrong offset or name
-    /// stood in a file.
+    /// A failure whose cause may be the system. A wrong offset or name comes from a file's
+    /// contents, so it does not count as the system's.
     pub fn of(step: Step, what: impl std::fmt::Display, error: &io::Error) -> StoreError {
         let by_system = match error.kind() {
             ErrorKind::NotFound | ErrorKind::InvalidInput => false,
@@ -72,35 +72,35 @@ impl StoreError {
 /// A key and the bytes stored under it.
 pub type Stored = (Sequence, Vec<u8>);
 
-/// Blocks to be read while others are written.
+/// Blocks readable while others are written.
 pub trait BlockSource: Send + Sync {
-    /// The block with the highest key up to `key`.
+    /// The block with the highest key at or below `key`.
     fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
-    /// The block with the lowest key from `key` on.
+    /// The block with the lowest key at or above `key`.
     fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
 }
 
-/// Keeps blocks by the sequence of their first record, and the refused marker beside them.
-/// A put is durable after the flush and the sync that follow it.
+/// Stores blocks under the sequence of their first record, with the refused marker and the witness
+/// beside them. A put is durable after the flush and the sync that follow it.
 pub trait BlockStore: Send {
-    /// Keeps `bytes` under `first`.
+    /// Stores `bytes` under `first`.
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError>;
-    /// Writes everything kept to the file.
+    /// Writes everything put to the file.
     fn flush(&mut self) -> Result<(), StoreError>;
-    /// Returns once the file is on the disk.
+    /// Returns once the file is on disk.
     fn sync(&mut self) -> Result<(), StoreError>;
-    /// Forgets every block from `first` on.
+    /// Removes every block from `first` on.
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError>;
     /// The refused marker.
     fn marker(&self) -> Result<Marker, StoreError>;
-    /// Overwrites the refused marker and returns once it is on the disk.
+    /// Overwrites the refused marker and returns once it is on disk.
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
     /// The witness; `None` if it cannot be read.
     fn witness(&self) -> Result<Option<Witness>, StoreError>;
-    /// Writes the witness, without waiting for the disk.
+    /// Writes the witness without syncing it.
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError>;
-    /// The same blocks for readers on other threads. Once the store is dropped it may give none,
-    /// and it must not keep anything locked or open that whoever opens the store next needs.
+    /// The same blocks, for readers on other threads. It may fail once the store is dropped, and
+    /// must not keep anything locked or open that the next open of the store needs.
     fn source(&self) -> Arc<dyn BlockSource>;
 }
 
@@ -119,22 +119,22 @@ pub enum OpenError {
     /// Another process, or another handle of this one, has it open.
     #[error("OPEN_LOCKED: {0} is in use by another process")]
     Locked(PathBuf),
-    /// There is no journal, and none was to be made.
+    /// There is no journal, and none was to be created.
     #[error("OPEN_MISSING: {0} holds no journal")]
     Missing(PathBuf),
-    /// The marker is there, but not the store that was made before it.
+    /// The marker exists, but the store, which is created before it, does not.
     #[error(
         "OPEN_LOST: {0} is gone; put it back, or see `openoutcry-replay salvage` and `import` for \
          what an archive has, or begin anew in an empty directory"
     )]
     Lost(PathBuf),
-    /// The store holds blocks, but a file that was made before them is gone.
+    /// The store holds blocks, but a file that is created before them is missing.
     #[error(
         "OPEN_FILE_MISSING: {0} is gone; without it refused or lost blocks go unnoticed; put it \
          back, or see `openoutcry-replay salvage`"
     )]
     FileMissing(PathBuf),
-    /// The journal ends before a block that was acknowledged, or has another in its place.
+    /// The journal ends before the last acknowledged block, or has another in its place.
     #[error("RECOVERY_SHORT: record {known} was acknowledged, the journal ends with {found}")]
     Short {
         /// Last record known to have been acknowledged.
@@ -148,18 +148,18 @@ pub enum OpenError {
          directory again, or delete it"
     )]
     Unfinished(PathBuf),
-    /// What should be the data directory is a file.
+    /// The path of the data directory is a file.
     #[error(
         "OPEN_FILE: {0} is a file; of an exported journal `openoutcry-replay import` makes a data \
          directory"
     )]
     File(PathBuf),
-    /// What should be the data directory is an archive.
+    /// The path of the data directory is an archive.
     #[error(
         "OPEN_ARCHIVE: {0} is an archive; `openoutcry-replay import` makes a data directory of it"
     )]
     Archive(PathBuf),
-    /// The write-ahead log goes on behind a place that is damaged.
+    /// The write-ahead log has blocks after a damaged part.
     #[error(
         "RECOVERY_LOG: the journal ends with record {found}, and {log} has a sound block that \
          begins with record {beyond}: what is between is damaged; see `openoutcry-replay salvage`"
@@ -169,11 +169,11 @@ pub enum OpenError {
         log: PathBuf,
         /// The last record found.
         found: Sequence,
-        /// The first of the block that is left over.
+        /// First record of the next sound block.
         beyond: Sequence,
     },
-    /// The store's own log does not verify as far as the block that was acknowledged last. It was
-    /// not opened: that would overwrite what can still be salvaged.
+    /// The store's own log does not verify up to the last acknowledged block. The store was not
+    /// opened: that would overwrite what can still be salvaged.
     #[error(
         "RECOVERY_TORN: record {known} was acknowledged, and the store's log does not verify as \
          far as that; nothing was touched, see `openoutcry-replay salvage`"
@@ -182,7 +182,7 @@ pub enum OpenError {
         /// Last record known to have been acknowledged.
         known: Sequence,
     },
-    /// The store has files that are never synced to disk: its blocks cannot be trusted.
+    /// The store has files that it never syncs: its blocks cannot be trusted.
     #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
     Blobs(PathBuf),
     /// The store or the file system failed.
@@ -201,13 +201,13 @@ pub enum OpenError {
 pub struct StoredJournal<S> {
     store: S,
     head: Head,
-    /// `head`, where readers on other threads see it.
+    /// `head`, shared with readers on other threads.
     published: Published,
     stopped: bool,
 }
 
 impl<S: BlockStore> StoredJournal<S> {
-    /// Takes over what the store holds, after recovery.
+    /// Opens the store's journal, with recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
         let marker = store.marker()?;
         let limit = match marker {
@@ -222,7 +222,8 @@ impl<S: BlockStore> StoredJournal<S> {
             Err(_) => (Tail::Damaged, Head::START),
         };
         let refused_first = limit.next();
-        // Asked from the front too: a head found too early would be written over.
+        // Asked from the other side too: if the head was found too early, blocks would be
+        // overwritten.
         let beyond = beyond(&*source, head.sequence.next(), refused_first)?;
         let witness = store.witness()?;
         let known = acknowledged(&*source, witness, &head)?;
@@ -237,7 +238,7 @@ impl<S: BlockStore> StoredJournal<S> {
                 store.remove_from(refused_first)?;
                 store.flush()?;
                 store.sync()?;
-                // Only a cut that is on disk allows the marker to go.
+                // The marker may go only once the cut is on disk.
                 store.mark(Marker::Clear)?;
                 Some(refused_first)
             }
@@ -277,12 +278,12 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
         if self.stopped {
             return Err(JournalError::Stopped);
         }
-        // Stays true unless everything below succeeds.
+        // Stays set unless everything below succeeds.
         self.stopped = true;
         let first = block.first();
         block.follows(&self.head).map_err(|fault| JournalError::Misfit { first, fault })?;
         if let Err(cause) = self.write(&block) {
-            // The write may reach the disk yet, so its refusal must.
+            // The write may still reach the disk, so the refusal must be recorded.
             let marker = Marker::Refused { first, previous: self.head.hash };
             return Err(match self.store.mark(marker) {
                 Ok(()) => JournalError::Refused { first, cause },
@@ -292,7 +293,7 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
         self.head = block.head();
         self.published.publish(self.head);
         let witness = Witness { last: self.head.sequence, hash: self.head.hash };
-        // The block is on disk whatever becomes of its witness; but no other is taken without.
+        // The block is durable whatever happens to its witness; but without it no other is taken.
         self.stopped = self.store.attest(witness).is_err();
         Ok(Durable(block))
     }
@@ -313,7 +314,7 @@ fn before(sequence: Sequence) -> Sequence {
     Sequence::new(sequence.get().saturating_sub(1))
 }
 
-/// What the store holds from `next` on, where `refused` is the block that may be there.
+/// What the store holds from `next` on; `refused` is the key of the refused block.
 fn beyond(
     store: &dyn BlockSource,
     next: Sequence,
@@ -325,7 +326,7 @@ fn beyond(
     Ok(if only_it { Beyond::TheRefused } else { Beyond::Others })
 }
 
-/// Whether the blocks up to `head` hold the one that was acknowledged last.
+/// Whether the last acknowledged block is among the blocks up to `head`.
 fn acknowledged(
     store: &dyn BlockSource,
     witness: Option<Witness>,
@@ -344,7 +345,7 @@ fn acknowledged(
     Ok(if same { Acknowledged::There } else { Acknowledged::Gone })
 }
 
-/// Verifies the last blocks up to key `limit`; the head they lead to.
+/// Verifies the last blocks up to key `limit`; returns the head they lead to.
 fn last_blocks(
     store: &dyn BlockSource,
     limit: Sequence,
@@ -356,8 +357,8 @@ fn last_blocks(
         stored.push((key, bytes));
         next = if key == Sequence::ZERO { None } else { store.at_or_before(before(key))? };
     }
-    // The first block of all must be the first of a journal; an inner one only says after which
-    // it was built.
+    // The first block of all must be a journal's first; of a later one only the block before it,
+    // which was not read, could tell the whole head.
     let mut head = if next.is_none() { Some(Head::START) } else { None };
     for (key, bytes) in stored.into_iter().rev() {
         let read = RawBlock::new(bytes).decode();

@@ -1,5 +1,5 @@
-//! A copy of sled's files that may be opened without a change to them, made around what of them
-//! cannot be read.
+//! Copies sled's files for salvage, skipping unreadable parts, so that sled can be opened without
+//! changing the originals.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use super::tree::{DATABASE_FILE, Sled};
 use super::unreadable::copy_around;
 
-/// Opens sled on a copy; without its snapshots, which it can do without, if it does not open with
-/// them.
+/// Opens sled on a copy; if that fails, on a copy without sled's snapshots, which it can rebuild.
 ///
 /// # Errors
 /// The copy at this path cannot be made.

@@ -1,4 +1,5 @@
-//! sled itself: its tree of blocks, its errors in our words, its panics caught.
+//! A wrapper around sled: its tree of blocks, its errors in plain words, its panics caught. The
+//! journal's store and the page store open sled only through it.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,16 +15,16 @@ use super::marker::Witness;
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
 use crate::exchange::units::Sequence;
 
-/// The largest segment sled allows, fixed when the journal is made. sled moves any page over a
-/// quarter of it into `blobs/`, files that it never syncs; at 4 MiB no page of our blocks comes
-/// near (at sled's default, group commits over 13 kB did).
+/// sled's segment size, fixed when the journal is created, and the largest it allows. sled moves
+/// any page over a quarter of it into `blobs/`, which it never syncs; with 16 MiB no page of blocks
+/// comes near 4 MiB (at sled's default, group commits over 13 kB did).
 pub(super) const SEGMENT_BYTES: usize = 16 << 20;
-/// sled's page cache. Appends touch the last leaf only and reading goes through once, so more
-/// would be taken from the exchange for nothing.
+/// sled's page cache. Appends touch only the last leaf and replay reads everything once, so more
+/// would be wasted.
 const CACHE_BYTES: u64 = 8 << 20;
-/// Bytes of a block for which its leaf is accessed once more, see [`weigh`].
+/// Bytes of a block per extra access to its leaf, see [`touch`].
 const BYTES_PER_ACCESS: usize = 1 << 10;
-/// How often, and with which pause, a lock is tried that is about to be let go.
+/// How often a lock is retried that is about to be released, and the pause between.
 const LOCK_TRIES_MAX: u32 = 500;
 /// See [`LOCK_TRIES_MAX`]: five seconds in all.
 const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
@@ -33,9 +34,9 @@ const TREE: &str = "blocks";
 pub(super) const DATABASE_FILE: &str = "db";
 /// sled's settings.
 const SETTINGS_FILE: &str = "conf";
-/// How the names of sled's snapshots begin, which it takes when it opens.
+/// Prefix of sled's snapshots, which it reads when it opens.
 const SNAPSHOT_PREFIX: &str = "snap.";
-/// How they end until they are finished.
+/// Their suffix until they are complete.
 const UNFINISHED_SUFFIX: &str = ".generating";
 
 /// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
@@ -49,14 +50,15 @@ impl Sled {
     /// Opens sled's directory.
     pub(super) fn open(dir: &Path) -> Result<Sled, StoreError> {
         let db = open_db(dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
-        // Its new snapshot has its name before anything is built on that.
+        // The name of sled's new snapshot must be durable before anything is built on it.
         let named = File::open(dir).and_then(|dir| dir.sync_all());
         named.map_err(|error| StoreError::new(Step::Open, error))?;
         let blocks = caught(Step::Open, || db.open_tree(TREE))?;
         Ok(Sled { db: Some(db), blocks: SledBlocks::of(blocks) })
     }
 
-    /// Removes the blocks that begin at or after a record, from groups that hold others too.
+    /// Removes the blocks that begin at or after a record; a group that also holds earlier ones is
+    /// shortened.
     pub(super) fn cut(&self, from: Sequence) -> Result<(), StoreError> {
         while let Some((first, _)) = self.blocks.group_from(from)? {
             self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))?;
@@ -72,7 +74,7 @@ impl Sled {
         }
     }
 
-    /// Gives it the blocks of the log that it lacks; `before` them must be what it has.
+    /// Gives sled the log's blocks that it lacks; `before` is the block it must have already.
     pub(super) fn take_over(&self, log: &[Block], before: Witness) -> Result<(), OpenError> {
         let found = self.blocks.at_or_before(before.last)?;
         let found = found.and_then(|(_, bytes)| RawBlock::new(bytes).decode().ok());
@@ -82,57 +84,57 @@ impl Sled {
         {
             return Err(OpenError::Short { known: before.last, found: last });
         }
-        let mut lacking = UnflushedBlocks::default();
+        let mut missing = UnflushedBlocks::default();
         for block in log {
             match self.blocks.at_or_after(block.first())? {
                 Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {
-                    self.blocks.insert_all(&lacking.all())?;
-                    lacking.clear();
+                    self.blocks.insert_all(&missing.all())?;
+                    missing.clear();
                 }
                 Some((key, _)) if key <= block.last() => {
                     return Err(exists(key).into());
                 }
-                _ => lacking.put(block.first(), block.bytes()),
+                _ => missing.put(block.first(), block.bytes()),
             }
         }
-        Ok(self.blocks.insert_all(&lacking.all())?)
+        Ok(self.blocks.insert_all(&missing.all())?)
     }
 }
 
-/// The blocks: sled's tree of groups, and the newest, which it was not given yet; shared with
-/// readers on other threads. They hold the tree for one call at a time, and the store takes it away
-/// when it closes: whoever opens sled next finds it let go.
+/// The blocks: sled's tree of groups, and the newest, which sled was not given yet; shared with
+/// readers on other threads. Each reader locks the tree for one call only, and closing the store
+/// takes it away, so that readers cannot keep sled open.
 #[derive(Debug, Clone)]
 pub(super) struct SledBlocks {
     tree: Arc<RwLock<Option<sled::Tree>>>,
-    newest: Arc<Mutex<UnflushedBlocks>>,
+    buffer: Arc<Mutex<UnflushedBlocks>>,
 }
 
 impl SledBlocks {
     fn of(tree: sled::Tree) -> SledBlocks {
-        SledBlocks { tree: Arc::new(RwLock::new(Some(tree))), newest: Arc::default() }
+        SledBlocks { tree: Arc::new(RwLock::new(Some(tree))), buffer: Arc::default() }
     }
 
-    /// Takes the next block, which sled is given with others later.
+    /// Buffers the next block, which sled is given later in a group.
     pub(super) fn put(&self, first: Sequence, block: &[u8]) {
-        self.newest().put(first, block);
+        self.buffer().put(first, block);
     }
 
-    /// What sled was not given yet.
-    pub(super) fn not_given(&self) -> Vec<Group> {
-        self.newest().all()
+    /// The groups that sled was not given yet.
+    pub(super) fn buffered(&self) -> Vec<Group> {
+        self.buffer().all()
     }
 
-    /// Gives sled what it was not given yet.
-    pub(super) fn give_all(&self) -> Result<(), StoreError> {
-        self.give(&self.not_given())
+    /// Gives sled all buffered groups.
+    pub(super) fn insert_buffered(&self) -> Result<(), StoreError> {
+        self.insert_oldest(&self.buffered())
     }
 
-    /// Gives sled the oldest of what it was not given yet.
-    pub(super) fn give(&self, groups: &[Group]) -> Result<(), StoreError> {
+    /// Gives sled these groups, which must be the oldest buffered.
+    pub(super) fn insert_oldest(&self, groups: &[Group]) -> Result<(), StoreError> {
         for (first, group) in groups {
             self.insert(*first, group)?;
-            self.newest().forget(*first);
+            self.buffer().forget(*first);
         }
         Ok(())
     }
@@ -147,7 +149,7 @@ impl SledBlocks {
             touch(blocks, &key(first), group.len() / BYTES_PER_ACCESS)?;
             Ok(swapped)
         })?;
-        // Blocks are written once. A key that is taken means that the head was wrong.
+        // Blocks are never overwritten: a key that exists means that the head was wrong.
         swapped.map_err(|_| exists(first))
     }
 
@@ -157,30 +159,30 @@ impl SledBlocks {
         call: impl FnOnce(&sled::Tree) -> sled::Result<T>,
     ) -> Result<T, StoreError> {
         let closed = || StoreError::new(step, "the store is closed");
-        // Nothing panics while it holds this: `caught` is inside.
+        // The lock cannot be poisoned: `caught` catches panics inside it.
         let blocks = self.tree.read().unwrap_or_else(PoisonError::into_inner);
         let blocks = blocks.as_ref().ok_or_else(closed)?;
         caught(step, || call(blocks))
     }
 
-    /// The group that begins last at or before a record.
+    /// The last group that begins at or before a record.
     fn group_holding(
         &self,
         record: Sequence,
     ) -> Result<Option<(Sequence, sled::IVec)>, StoreError> {
         let found = self
             .on_blocks(Step::Read, |blocks| blocks.range(..=key(record)).next_back().transpose());
-        found?.map(numbered).transpose()
+        found?.map(decode_key).transpose()
     }
 
-    /// The group that begins first at or after a record.
+    /// The first group that begins at or after a record.
     fn group_from(&self, record: Sequence) -> Result<Option<(Sequence, sled::IVec)>, StoreError> {
         let found =
             self.on_blocks(Step::Read, |blocks| blocks.range(key(record)..).next().transpose());
-        found?.map(numbered).transpose()
+        found?.map(decode_key).transpose()
     }
 
-    /// The first block at or after a record that sled has.
+    /// The first block in sled that begins at or after a record.
     fn in_tree_from(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
         if let Some((first, group)) = &self.group_holding(from)?
             && let Some(block) = Members::of(*first, group).at_or_after(from)
@@ -192,7 +194,7 @@ impl SledBlocks {
         block.map(|block| self.read(first, block)).transpose()
     }
 
-    /// A block of a group.
+    /// A copy of a group's block.
     fn read(&self, group: Sequence, block: (Sequence, &[u8])) -> Result<Stored, StoreError> {
         let accesses = block.1.len() / BYTES_PER_ACCESS;
         if accesses > 0 {
@@ -201,23 +203,23 @@ impl SledBlocks {
         Ok(owned(block))
     }
 
-    fn newest(&self) -> MutexGuard<'_, UnflushedBlocks> {
-        // A group is whole between any two of its calls, whatever panicked.
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn buffer(&self) -> MutexGuard<'_, UnflushedBlocks> {
+        // The buffer is consistent between any two calls, even after a panic.
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the call that is running, and leaves nothing for the next. What is not among the
-    /// newest is taken to be in the tree, so that goes first.
+    /// Waits for the running call and takes the tree away. The tree goes before the buffer is
+    /// cleared: a reader assumes that what is not in the buffer is in the tree.
     fn close(&self) -> Option<sled::Tree> {
         let tree = self.tree.write().unwrap_or_else(PoisonError::into_inner).take();
-        self.newest().clear();
+        self.buffer().clear();
         tree
     }
 }
 
 impl BlockSource for SledBlocks {
     fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
-        if let Some(block) = self.newest().at_or_before(until) {
+        if let Some(block) = self.buffer().at_or_before(until) {
             return Ok(Some(block));
         }
         let Some((first, group)) = self.group_holding(until)? else { return Ok(None) };
@@ -227,17 +229,17 @@ impl BlockSource for SledBlocks {
 
     fn at_or_after(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
         {
-            let newest = self.newest();
-            if newest.first().is_some_and(|first| first <= from) {
-                return Ok(newest.at_or_after(from));
+            let buffer = self.buffer();
+            if buffer.first().is_some_and(|first| first <= from) {
+                return Ok(buffer.at_or_after(from));
             }
         }
         if let Some(block) = self.in_tree_from(from)? {
             return Ok(Some(block));
         }
-        let newest = self.newest().at_or_after(from);
-        // sled may have been given one before that meanwhile.
-        Ok(self.in_tree_from(from)?.or(newest))
+        let buffer = self.buffer().at_or_after(from);
+        // Meanwhile sled may have been given an earlier block.
+        Ok(self.in_tree_from(from)?.or(buffer))
     }
 }
 
@@ -250,17 +252,17 @@ impl Drop for Sled {
     }
 }
 
-/// How a database is laid out, and what of it is kept in memory.
+/// A database's segment size and cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub segment_bytes: usize,
     pub cache_bytes: u64,
 }
 
-/// Opens a database of sled's. The data directory's lock is ours by now, so whoever still holds
-/// sled's own is a store that is just being dropped: it lets go a moment after its owner.
+/// Opens a sled database. The data directory is locked already, so sled's own lock can only be held
+/// by a store that is just being dropped: it is released a moment later.
 pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
-    // Where the system gives sled no thread it waits for one for ever.
+    // If the system gives it no thread, sled waits forever.
     let given = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
     given.map_err(|error| StoreError::of(Step::Open, &error, &error))?;
     let mut tries = LOCK_TRIES_MAX;
@@ -284,10 +286,10 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
     }
 }
 
-/// Takes away what a start that was cut short left half made. sled means to pass over a snapshot
-/// that was not finished, but looks for another suffix than it writes: it would take that one for
-/// its newest, and call its files damaged. Nothing is built on a snapshot before it is finished,
-/// and the one before is there until then.
+/// Removes a snapshot that an interrupted start left incomplete. sled means to skip those, but
+/// looks for another suffix than it writes: it would take the file for its newest snapshot and
+/// report damage. Nothing depends on a snapshot before it is complete; the previous one exists
+/// until then.
 fn clear_unfinished(dir: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -299,7 +301,7 @@ fn clear_unfinished(dir: &Path) -> io::Result<()> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let snapshot = name.starts_with(SNAPSHOT_PREFIX) && name.ends_with(UNFINISHED_SUFFIX);
-        // Settings are written before the data file is made, and say nothing without it.
+        // Settings are written before the data file is created, and mean nothing without it.
         if snapshot || name == SETTINGS_FILE && !has_database {
             fs::remove_file(entry.path())?;
         }
@@ -307,10 +309,10 @@ fn clear_unfinished(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Accesses a leaf so many times more, by a key that was just read or written. sled looks for
-/// leaves to forget after every 64th access to one of the 256 parts of its cache, however large
-/// they are: those of large values, accessed a few times each, would come to hundreds of megabytes
-/// before that. So whoever reads or writes much says so.
+/// Accesses a leaf `times` more, by a key that was just read or written. sled evicts leaves only
+/// after every 64th access to one of the 256 shards of its cache, whatever their size: leaves of
+/// large values, accessed a few times each, would grow to hundreds of megabytes before that. So
+/// large reads and writes count as several accesses.
 fn touch(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
     for _ in 0..times {
         tree.contains_key(key)?;
@@ -318,22 +320,22 @@ fn touch(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
     Ok(())
 }
 
-/// sled gives this failure no kind of its own.
+/// sled gives this failure no error kind.
 fn still_locked(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.to_string().contains("acquire lock")
 }
 
-/// Runs a call of sled; its error or its panic becomes ours.
+/// Calls sled; turns its error or panic into a [`StoreError`].
 pub(super) fn caught<T>(
     step: Step,
     call: impl FnOnce() -> sled::Result<T>,
 ) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| match &error {
-            sled::Error::Io(cause) => StoreError::of(step, in_words(&error), cause),
-            _ => StoreError::new(step, in_words(&error)),
+            sled::Error::Io(cause) => StoreError::of(step, describe(&error), cause),
+            _ => StoreError::new(step, describe(&error)),
         }),
-        // What it was is for whoever debugs, from the process's panic hook.
+        // The process's panic hook prints the details.
         Err(_) => Err(StoreError::new(step, "the store met damage that it cannot read past")),
     }
 }
@@ -342,19 +344,21 @@ fn exists(first: Sequence) -> StoreError {
     StoreError::new(Step::Put, format_args!("block {first} exists"))
 }
 
-/// Big-endian, so that sled's order of bytes is the order of numbers.
+/// Big-endian, so that sled's byte order is numeric order.
 const fn key(sequence: Sequence) -> [u8; 8] {
     sequence.get().to_be_bytes()
 }
 
-fn numbered((key, group): (sled::IVec, sled::IVec)) -> Result<(Sequence, sled::IVec), StoreError> {
+fn decode_key(
+    (key, group): (sled::IVec, sled::IVec),
+) -> Result<(Sequence, sled::IVec), StoreError> {
     let number = <[u8; 8]>::try_from(&*key)
         .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
     Ok((Sequence::new(u64::from_be_bytes(number)), group))
 }
 
-/// sled's errors in words of ours: its own name its sources and its code.
-fn in_words(error: &sled::Error) -> String {
+/// sled's errors in plain words: its own text names its sources and its code.
+fn describe(error: &sled::Error) -> String {
     match error {
         sled::Error::Io(error) => format!("the store could not use its files: {error}"),
         sled::Error::Corruption { .. } => "the store's files are damaged".to_owned(),
@@ -380,15 +384,15 @@ mod tests {
     /// What may happen to blocks.
     #[derive(Debug, Clone)]
     enum Happens {
-        /// One with a text of so many bytes comes.
+        /// A block with a text of so many bytes is put.
         Put(usize),
         /// sled is given so many groups.
         Give(usize),
-        /// sled is given one block, as by earlier versions.
+        /// sled is given a single block, as by earlier versions.
         Insert,
         /// sled is closed after it was given everything, and opened again.
         Reopen,
-        /// Of the last blocks so many are refused, once sled has all.
+        /// The last so many blocks are removed, after sled was given everything.
         Cut(usize),
     }
 
@@ -403,7 +407,7 @@ mod tests {
         ]
     }
 
-    /// sled, and what it should hold.
+    /// sled, and its expected contents.
     struct Case {
         dir: tempfile::TempDir,
         sled: Option<Sled>,
@@ -430,8 +434,8 @@ mod tests {
             block
         }
 
-        fn give_all(&self) {
-            self.blocks().give_all().unwrap();
+        fn insert_buffered(&self) {
+            self.blocks().insert_buffered().unwrap();
         }
 
         fn happens(&mut self, what: &Happens) {
@@ -441,21 +445,21 @@ mod tests {
                     self.blocks().put(block.first(), block.bytes());
                 }
                 Happens::Give(count) => {
-                    let groups = self.blocks().not_given();
-                    self.blocks().give(&groups[..groups.len().min(*count)]).unwrap();
+                    let groups = self.blocks().buffered();
+                    self.blocks().insert_oldest(&groups[..groups.len().min(*count)]).unwrap();
                 }
                 Happens::Insert => {
-                    self.give_all();
+                    self.insert_buffered();
                     let block = self.next(10);
                     self.blocks().insert(block.first(), block.bytes()).unwrap();
                 }
                 Happens::Reopen => {
-                    self.give_all();
+                    self.insert_buffered();
                     self.sled = None;
                     self.sled = Some(Sled::open(self.dir.path()).unwrap());
                 }
                 Happens::Cut(count) => {
-                    self.give_all();
+                    self.insert_buffered();
                     let kept = self.heads.len().saturating_sub(*count).max(1);
                     self.heads.truncate(kept);
                     let from = self.heads.last().unwrap().sequence.next();
@@ -465,7 +469,7 @@ mod tests {
             }
         }
 
-        /// Asks for everything.
+        /// Compares every lookup with the expected contents.
         fn check(&self) {
             for record in 0..=self.heads.last().unwrap().sequence.get() + 1 {
                 let record = Sequence::new(record);
@@ -485,7 +489,7 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Blocks are found as in a map, whichever of them stand together, in sled or not yet.
+        /// Blocks are found as in a map, however they are grouped, in sled or not yet.
         #[test]
         fn blocks_are_found_wherever_they_stand(
             all in proptest::collection::vec(happens(), 1..120),
@@ -514,10 +518,10 @@ mod tests {
             blocks.put(block.first(), block.bytes());
             head = block.head();
         }
-        let first_newest = || blocks.newest().first();
+        let first_newest = || blocks.buffer().first();
         let first_of = |found: Result<Option<Stored>, StoreError>| found.unwrap().unwrap().0;
         std::thread::scope(|threads| {
-            threads.spawn(|| blocks.give_all().unwrap());
+            threads.spawn(|| blocks.insert_buffered().unwrap());
             threads.spawn(|| {
                 while let Some(first) = first_newest() {
                     assert_eq!(first_of(blocks.at_or_after(first)), first);
@@ -525,7 +529,7 @@ mod tests {
                 }
             });
             threads.spawn(|| {
-                // The second record of the last block that sled has.
+                // The second record of the last block in sled.
                 while let Some(first) = first_newest() {
                     let before = Sequence::new(first.get() - 1);
                     assert_eq!(first_of(blocks.at_or_after(before)), first);
@@ -568,11 +572,12 @@ mod tests {
             for block in &log[has] {
                 case.blocks().put(block.first(), block.bytes());
             }
-            case.give_all();
+            case.insert_buffered();
             let sled = case.sled.as_ref().unwrap();
             sled.take_over(&log, Witness::NONE).unwrap();
             case.check();
-            // Once more there is nothing to do; and another block in the place of one is refused.
+            // Taking over again changes nothing, and a different block at the same record is
+            // refused.
             sled.take_over(&log, Witness::NONE).unwrap();
             let other = [block_of(2, &case.heads[14], 7)];
             let refused = sled.take_over(&other, Witness::NONE).unwrap_err();

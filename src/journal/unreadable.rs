@@ -1,18 +1,18 @@
-//! Reading a file some sectors of which cannot be read any more: all that can be is read, and zeros
-//! stand for the rest. For whoever salvages; anybody else takes an error for an error.
+//! Reads files with unreadable sectors, for salvage: such sectors become zeros. Other readers must
+//! treat a read error as an error.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 
-/// What a drive loses at once, or a multiple of it.
+/// The unit that a drive loses, or a multiple of it.
 const SECTOR_BYTES: u64 = 4096;
 /// Bytes copied at a time.
 const COPIED_BYTES: usize = 1 << 20;
 
-/// What can be read at an offset.
+/// Something readable at an offset.
 pub(super) trait ReadAt {
-    /// Reads some bytes; none at the end.
+    /// Reads some bytes; zero at the end.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
@@ -22,7 +22,7 @@ impl ReadAt for File {
     }
 }
 
-/// Fills `bytes` from `offset` on, as far as the file goes. Gives how many there are, and how many
+/// Fills `bytes` from `offset` on, up to the file's end. Returns how many were filled, and how many
 /// of those could not be read and are zeros.
 pub(super) fn read_around(file: &impl ReadAt, bytes: &mut [u8], offset: u64) -> (usize, usize) {
     let (mut filled, mut lost) = (0, 0);
@@ -33,7 +33,7 @@ pub(super) fn read_around(file: &impl ReadAt, bytes: &mut [u8], offset: u64) -> 
             Ok(count) => filled += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => {
-                // The sector's own error, or that of one behind it in a long reading.
+                // The error may be this sector's, or that of a later one in a long read.
                 let left = SECTOR_BYTES - at % SECTOR_BYTES;
                 let sector = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 let Some(sector) = rest.get_mut(..sector) else { break };
@@ -52,7 +52,7 @@ pub(super) fn read_around(file: &impl ReadAt, bytes: &mut [u8], offset: u64) -> 
     (filled, lost)
 }
 
-/// Copies a file of this length. Gives how many bytes could not be read and are zeros in the copy.
+/// Copies a file. Returns how many bytes could not be read and are zeros in the copy.
 ///
 /// # Errors
 /// The copy cannot be written.
@@ -60,7 +60,7 @@ pub(super) fn copy_around(from: &File, to: &mut impl Write) -> io::Result<u64> {
     let length = from.metadata()?.len();
     let (mut piece, mut offset, mut lost) = (vec![0; COPIED_BYTES], 0, 0);
     while offset < length {
-        // A file that ends in sectors that cannot be read ends there all the same.
+        // Bounded by the length, as unreadable sectors at the file's end do not report it.
         let wanted = usize::try_from(length - offset).unwrap_or(COPIED_BYTES).min(COPIED_BYTES);
         let Some(piece) = piece.get_mut(..wanted) else { break };
         let (filled, zeros) = read_around(from, piece, offset);
@@ -80,8 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of which some sectors cannot be read: a reading that begins before one ends there, or
-    /// fails as a whole.
+    /// A file with bad sectors: a read that begins before one ends there, or fails as a whole.
     struct Damaged {
         bytes: Vec<u8>,
         bad: Vec<u64>,
@@ -119,7 +118,7 @@ mod tests {
             let bytes: Vec<u8> = (1..=250_u8).cycle().take(length).collect();
             let bad: Vec<u64> = bad.into_iter().collect();
             let is_bad = |at: &usize| bad.contains(&(*at as u64 / SECTOR_BYTES));
-            // Where a file ends that ends within a bad sector, reading does not tell.
+            // If a file ends within a bad sector, reads do not show where.
             let left = length.saturating_sub(offset);
             let wanted = if is_bad(&length) { wanted.min(left) } else { wanted };
             let from = offset.min(length);

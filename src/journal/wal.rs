@@ -1,12 +1,12 @@
-//! The write-ahead log: the newest blocks, on disk before the store has them there. One write, over
-//! bytes that stand already once both halves were full, and one sync make a block durable; the
-//! store is given it too, and takes it to disk behind everybody's back, many blocks at a time.
+//! The write-ahead log: makes the newest blocks durable before sled has them on disk. One write and
+//! one sync per block; sled gets the blocks in batches, in the background. Written by
+//! [`SledStore`](super::sled::SledStore), read only at a start.
 //!
-//! It is written past the system's cache of pages where the file system lets one: nobody reads it
-//! but a start, and the copy costs time (`benches/PROFILE.md`).
+//! Writes bypass the page cache (`O_DIRECT`) where the file system allows it, to save a copy
+//! (`benches/PROFILE.md`). Once both halves have been full, they overwrite allocated bytes.
 //!
-//! Two halves are filled in turn. A half is written over only when the store has on disk what
-//! stands in it, so that together they hold all that the store may still lack.
+//! The file's two halves are filled in turn. A half is overwritten only once sled has all its
+//! blocks on disk: together the halves hold every block that sled may lack.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,45 +20,45 @@ use super::sectors::{SECTOR_BYTES, Sectors};
 use super::unreadable::copy_around;
 use crate::exchange::units::Sequence;
 
-/// Bytes of a half: some thousands of orders. The store takes them to disk while they come, and has
-/// most of them there when the half is full.
+/// Bytes of a half: some thousands of orders. Sled stores blocks while they arrive, and has most of
+/// them on disk when the half is full.
 const HALF_BYTES: usize = 1 << 20;
-/// Written over the beginning of a half that is to hold nothing.
-const NOTHING: [u8; MAGIC.len()] = [0; MAGIC.len()];
+/// Overwrites the beginning of a half that is to hold nothing.
+const CLEARED: [u8; MAGIC.len()] = [0; MAGIC.len()];
 
 const _: () = assert!(HALF_BYTES >= block::BLOCK_BYTES_MAX);
-// The last sector of a half, filled with zeros, ends with it.
+// So that padding the last block of a half with zeros stays within the half.
 const _: () = assert!(HALF_BYTES.is_multiple_of(SECTOR_BYTES));
 
-/// The log's file, and where in it the next block goes.
+/// The log's file, and the position of the next block.
 #[derive(Debug)]
 pub struct Wal {
-    /// The file, to be written past the system's cache, if it may be.
+    /// The file opened with `O_DIRECT`, if the file system supports that.
     direct: Option<File>,
-    /// The same file.
+    /// The same file, through the page cache.
     file: File,
-    /// Where the half that is being filled begins.
+    /// Offset of the half being filled.
     half: usize,
-    /// Bytes of it that hold blocks.
+    /// Bytes of that half that hold blocks.
     used: usize,
-    /// Put and not written yet.
-    waiting: Sectors,
+    /// Blocks put and not written yet.
+    buffer: Sectors,
 }
 
 impl Wal {
-    /// Opens the log, and makes one where there is none. What stands in it is not known to be
-    /// anywhere else: [`clear`](Wal::clear) comes before the first block is put.
+    /// Opens the log, creating it if missing. Sled may lack the blocks in it until
+    /// [`clear`](Wal::clear), which must come before the first `put`.
     ///
     /// # Errors
     /// The system's.
     fn open(path: &Path) -> io::Result<Wal> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
-        // A file system that does not do that says so here or at the first write.
+        // A file system without `O_DIRECT` reports that here or at the first write.
         let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path).ok();
-        Ok(Wal { direct, file, half: 0, used: 0, waiting: Sectors::of(HALF_BYTES) })
+        Ok(Wal { direct, file, half: 0, used: 0, buffer: Sectors::new(HALF_BYTES) })
     }
 
-    /// Opens the log with nothing in it: the store has all of it on disk.
+    /// Opens the log and clears it: sled must have all its blocks on disk.
     ///
     /// # Errors
     /// The system's.
@@ -68,24 +68,24 @@ impl Wal {
         Ok(wal)
     }
 
-    /// Whether a block fits into the half that is being filled.
+    /// Whether a block fits into the half being filled.
     pub const fn has_room(&self, block: &[u8]) -> bool {
-        self.used.saturating_add(self.waiting.waiting()).saturating_add(block.len()) <= HALF_BYTES
+        self.used.saturating_add(self.buffer.unwritten()).saturating_add(block.len()) <= HALF_BYTES
     }
 
-    /// Goes on in the other half, over what stands there: the store must have it on disk by now.
-    pub const fn turn(&mut self) {
+    /// Switches to the other half, which will be overwritten: sled must have its blocks on disk.
+    pub const fn switch_half(&mut self) {
         self.half = HALF_BYTES.saturating_sub(self.half);
         self.used = 0;
-        self.waiting.clear();
+        self.buffer.clear();
     }
 
-    /// Takes a block, for which there is room, to be written next.
+    /// Buffers a block, which must fit, for the next write.
     ///
     /// # Errors
-    /// There is no room.
+    /// It does not fit.
     pub fn put(&mut self, block: &[u8]) -> io::Result<()> {
-        if self.waiting.put(block) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        if self.buffer.put(block) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
     /// Writes what was put.
@@ -93,21 +93,21 @@ impl Wal {
     /// # Errors
     /// The system's. Parts may have been written.
     pub fn write(&mut self) -> io::Result<()> {
-        let count = self.waiting.waiting();
-        let (before, whole) = self.waiting.whole();
-        let place = wide(self.half.saturating_add(self.used.saturating_sub(before)));
-        let direct = self.direct.as_ref().map(|direct| direct.write_all_at(whole, place));
+        let count = self.buffer.unwritten();
+        let (before, whole) = self.buffer.padded();
+        let offset = wide(self.half.saturating_add(self.used.saturating_sub(before)));
+        let direct = self.direct.as_ref().map(|direct| direct.write_all_at(whole, offset));
         match direct {
             Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => {
-                // Not here after all: it is written as any other file.
+                // `O_DIRECT` is not supported after all: use the page cache from now on.
                 self.direct = None;
-                self.file.write_all_at(whole, place)?;
+                self.file.write_all_at(whole, offset)?;
             }
             Some(written) => written?,
-            None => self.file.write_all_at(whole, place)?,
+            None => self.file.write_all_at(whole, offset)?,
         }
         self.used = self.used.saturating_add(count);
-        self.waiting.wrote();
+        self.buffer.mark_written();
         Ok(())
     }
 
@@ -119,23 +119,23 @@ impl Wal {
         self.file.sync_data()
     }
 
-    /// Has the log hold nothing, on disk too: the store has all of it on disk.
+    /// Empties the log, on disk too: sled must have all its blocks on disk.
     ///
     /// # Errors
     /// The system's.
     pub fn clear(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         for half in [0, HALF_BYTES].into_iter().map(wide).filter(|half| *half < length) {
-            self.file.write_all_at(&NOTHING, half)?;
+            self.file.write_all_at(&CLEARED, half)?;
         }
         (self.half, self.used) = (0, 0);
-        self.waiting.clear();
+        self.buffer.clear();
         self.sync()
     }
 }
 
-/// The blocks that a log holds, a chain; none where there is no log. What a crash left half written
-/// ends it, as the rest of an older chain does that was being written over.
+/// The chain of blocks that a log holds; none if there is no log. A block that a crash left half
+/// written ends it, as does the rest of an older chain that was being overwritten.
 ///
 /// # Errors
 /// The system's.
@@ -147,7 +147,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
     }
 }
 
-/// The same of a log some sectors of which cannot be read; and how many bytes could not.
+/// The same for a log with unreadable sectors, and how many bytes could not be read.
 ///
 /// # Errors
 /// The system's.
@@ -161,27 +161,28 @@ pub(super) fn read_damaged(path: &Path) -> io::Result<(Vec<Block>, u64)> {
     Ok((chains(&bytes), lost))
 }
 
-/// The blocks in a log's bytes.
+/// The chain of blocks in a log's bytes.
 fn chains(bytes: &[u8]) -> Vec<Block> {
     let (one, other) = bytes.split_at(bytes.len().min(HALF_BYTES));
     let (mut older, mut newer) = (chain(one), chain(other));
     if older.last().map(Block::last) > newer.last().map(Block::last) {
         std::mem::swap(&mut older, &mut newer);
     }
-    // Where they do not meet, the older one is a rest, which the store has. If damage cut it short
-    // the store need not have it: then it lacks the block before the newer one, and is refused.
-    let meet = match (older.last(), newer.first()) {
+    // If the halves do not connect, the older one is a remainder that sled has stored. If damage
+    // cut the older one short, sled may lack its end: the start then refuses, as sled lacks the
+    // block before the newer half.
+    let connected = match (older.last(), newer.first()) {
         (Some(last), Some(first)) => first.follows(&last.head()).is_ok(),
         (None | Some(_), None) | (None, Some(_)) => false,
     };
-    if !meet {
+    if !connected {
         return newer;
     }
     older.append(&mut newer);
     older
 }
 
-/// The sound blocks at the beginning of `bytes`, each of which follows the one before it.
+/// The sound blocks at the beginning of `bytes` that form a chain.
 fn chain(bytes: &[u8]) -> Vec<Block> {
     let mut chain: Vec<Block> = Vec::new();
     let mut rest = bytes;
@@ -197,10 +198,10 @@ fn chain(bytes: &[u8]) -> Vec<Block> {
     }
 }
 
-/// Where the first sound block begins, wherever it stands, of those that begin after a record.
+/// The lowest first record, after `record`, of any sound block in the file, wherever it stands.
 ///
 /// # Errors
-/// The system's.
+/// The system's, or unreadable bytes.
 pub fn first_behind(path: &Path, record: Sequence) -> io::Result<Option<Sequence>> {
     let mut first = None;
     let scraped = scrape_file(path, |_, block| {
@@ -214,13 +215,13 @@ pub fn first_behind(path: &Path, record: Sequence) -> io::Result<Option<Sequence
     }
 }
 
-/// The block that the store must have on disk: the one before those of the log, which it need not
-/// have. Without any there it is the one acknowledged last.
+/// The block that sled must have on disk: the one before the log's first, or without a log the one
+/// acknowledged last.
 pub fn must_be_stored(log: &[Block], acknowledged: Witness) -> Witness {
     let Some(first) = log.first() else { return acknowledged };
     let is_it =
         |block: &Block| block.last() == acknowledged.last && block.hash() == acknowledged.hash;
-    // The witness may lag. What it knows and the log does not have must be in the store.
+    // The witness may lag. A block that it knows and the log lacks must be in sled.
     if acknowledged.last < first.first() || log.iter().any(is_it) {
         let last = Sequence::new(first.first().get().saturating_sub(1));
         return Witness { last, hash: first.previous() };
@@ -250,7 +251,7 @@ pub(super) mod tests {
 
     /// Enough to begin each half several times.
     const BLOCKS: usize = 136;
-    /// Bytes of their texts, in turn: sled has some of them together.
+    /// Bytes of their texts, in turn: sled stores some of them in one group.
     const TEXT_BYTES: [usize; 8] = [10, 50_000, 300, 300, 300, 50_000, 50_000, 10];
     const FILES: [&str; 3] = ["refused", "witness", WAL_FILE];
 
@@ -258,7 +259,7 @@ pub(super) mod tests {
         block_of(1, head, text_bytes)
     }
 
-    /// A block of so many records, each with a text of so many bytes.
+    /// A block of so many records, each with a text of `text_bytes`.
     pub(in crate::journal) fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
         let mut builder = BlockBuilder::new(head);
         for number in 1..=records {
@@ -288,7 +289,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Directories as they were after so many blocks, with the server running.
+    /// Copies of a running server's directory, taken after so many blocks.
     struct Moments {
         root: tempfile::TempDir,
         taken: Vec<(usize, Head)>,
@@ -299,7 +300,7 @@ pub(super) mod tests {
             self.root.path().join(blocks.to_string())
         }
 
-        /// With sled behind the log as it happens, or as far as it may be.
+        /// With sled behind the log as usual, or as far as it ever can be.
         fn take(lags: bool) -> Moments {
             let root = tempfile::tempdir().unwrap();
             let mut moments = Moments { root, taken: Vec::new() };
@@ -323,7 +324,7 @@ pub(super) mod tests {
             moments
         }
 
-        /// sled's files of one moment with the small ones of two others.
+        /// sled's files of one moment, the witness and the log of two others.
         fn mixed(&self, store: usize, witness: usize, log: usize) -> tempfile::TempDir {
             let mixed = tempfile::tempdir().unwrap();
             copy_store(&self.at(store), mixed.path());
@@ -333,7 +334,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Where a directory's journal ends, if it opens; every block of it can be read then.
+    /// The head of a directory's journal, if it opens; then every block must be readable.
     fn opened(data: &Path) -> Result<Head, OpenError> {
         let (journal, recovered) = SledJournal::open_existing(data)?;
         let read = journal.read(Sequence::new(1)).map(Result::unwrap).count();
@@ -351,7 +352,7 @@ pub(super) mod tests {
                 begun += usize::from(held.len() < *log);
                 let stores = &moments.taken[index.saturating_sub(1)..=index];
                 for (store, _) in moments.taken.first().into_iter().chain(stores) {
-                    // The witness reaches the disk late: it may be as old as sled's files.
+                    // The witness is not synced: it may be as old as sled's files.
                     for witness in [log, store] {
                         let mixed = moments.mixed(*store, *witness, *log);
                         match opened(mixed.path()) {
@@ -373,12 +374,12 @@ pub(super) mod tests {
         assert!(begun > 0 && caught_up > 0 && refused > 0, "{begun} {caught_up} {refused}");
     }
 
-    /// What a disk's file system says of memory where no sector begins, others say of all of it.
+    /// File systems reject misaligned `O_DIRECT` writes as those do that support none.
     #[test]
     fn where_nothing_may_be_written_past_the_cache_it_is_written_as_ever() {
         let data = tempfile::tempdir().unwrap();
         let path = data.path().join(WAL_FILE);
-        let mut wal = Wal { waiting: Sectors::askew(HALF_BYTES), ..Wal::open(&path).unwrap() };
+        let mut wal = Wal { buffer: Sectors::misaligned(HALF_BYTES), ..Wal::open(&path).unwrap() };
         let (mut blocks, mut head) = (Vec::new(), Head::START);
         for text_bytes in [10, 50_000, 30_000, 10] {
             let block = block_after(&head, text_bytes);
@@ -397,7 +398,7 @@ pub(super) mod tests {
         let moments = Moments::take(true);
         let (log, head) = moments.taken[0];
         let mixed = moments.mixed(log, log, log);
-        // Nothing was settled yet, so sled has nothing to show.
+        // Sled was given nothing yet, so it holds no blocks.
         fs::remove_dir_all(mixed.path().join("journal")).unwrap();
         let marker = mixed.path().join("refused");
         let kept = fs::read(&marker).unwrap();
@@ -472,7 +473,7 @@ pub(super) mod tests {
         assert!(kept > 0 && refused > 0, "{kept} {refused}");
     }
 
-    /// The last block alone may be one that a crash left half written.
+    /// Only the last block may be one that a crash left half written.
     #[test]
     fn a_log_that_goes_on_behind_damage_is_refused_however_late_the_witness_is() {
         let moments = Moments::take(true);
@@ -489,7 +490,7 @@ pub(super) mod tests {
             fs::write(mixed.path().join(WAL_FILE), &damaged).unwrap();
             match opened(mixed.path()) {
                 Ok(found) => {
-                    // What sled has of it is not needed from the log.
+                    // A block that sled has is not needed from the log.
                     assert!(found == head || found == before_last, "{}", block.first());
                     cut += usize::from(found == before_last);
                 }
@@ -505,7 +506,7 @@ pub(super) mod tests {
         assert!(cut == 1 && refused > 0, "{cut} {refused}");
     }
 
-    /// A log that was cleared still has old blocks behind its beginning.
+    /// A cleared log still holds old blocks after its beginning.
     #[test]
     fn a_last_block_that_cannot_be_read_is_told_of_as_that() {
         let data = tempfile::tempdir().unwrap();
@@ -517,7 +518,7 @@ pub(super) mod tests {
         assert!(first_behind(&data.path().join(WAL_FILE), Sequence::new(1)).unwrap().is_some());
         let sled = Sled::open(&data.path().join("journal")).unwrap();
         sled.blocks.put(Sequence::new(11), b"no block");
-        sled.blocks.give_all().unwrap();
+        sled.blocks.insert_buffered().unwrap();
         drop(sled);
         let opened = SledJournal::open(data.path()).map(drop);
         assert!(matches!(opened, Err(OpenError::Damaged(_) | OpenError::Refused(_))), "{opened:?}");

@@ -28,7 +28,7 @@ pub struct Balance {
 pub struct UserRow {
     /// Number.
     pub no: UserNo,
-    /// Outside id.
+    /// Public id.
     pub id: UserId,
     /// Public name.
     pub profile_name: Arc<str>,
@@ -38,7 +38,7 @@ pub struct UserRow {
     pub created_at: TimeMs,
     /// Money.
     pub balance: Balance,
-    /// How the user stands with the venue.
+    /// Trading mode, exposure limit and heartbeat.
     pub standing: UserRestrictions,
 }
 
@@ -47,31 +47,31 @@ pub struct UserRow {
 pub struct KeyRow {
     /// Number.
     pub no: KeyNo,
-    /// Outside id.
+    /// Public id.
     pub id: KeyId,
     /// Owner.
     pub user: UserNo,
-    /// What it may do.
+    /// Permissions.
     pub role: Role,
-    /// The operator's note.
+    /// Label given by the operator.
     pub label: Arc<str>,
     /// Hash of the key.
     pub hash: KeyHash,
-    /// When it was given.
+    /// When it was created.
     pub created_at: TimeMs,
-    /// When it was taken away.
+    /// When it was revoked.
     pub revoked_at: Option<TimeMs>,
 }
 
-/// The numbers of a user's keys, each list in the order in which the keys were given.
+/// The numbers of a user's keys, each list in the order the keys were created.
 #[derive(Debug, Default)]
 struct UserKeys {
     in_force: Vec<KeyNo>,
     revoked: Vec<KeyNo>,
 }
 
-/// Users, keys and balances. Ids grow with numbers, so an id is found by bisection of the rows:
-/// O(log n), without a second table.
+/// Users, keys and balances. Ids grow with numbers, so a row is found by binary search over ids in
+/// O(log n), without an index.
 #[derive(Debug, Default)]
 pub struct Accounts {
     currency: Box<str>,
@@ -87,8 +87,8 @@ pub struct Accounts {
 impl UserKeys {
     fn revoke(&mut self, key: KeyNo) {
         self.in_force.retain(|other| *other != key);
-        if let Err(place) = self.revoked.binary_search(&key) {
-            self.revoked.insert(place, key);
+        if let Err(at) = self.revoked.binary_search(&key) {
+            self.revoked.insert(at, key);
         }
     }
 }
@@ -99,7 +99,7 @@ impl Accounts {
         &self.currency
     }
 
-    /// The number behind a user's id. O(log n).
+    /// The number of the user with this id. O(log n).
     pub fn user_no(&self, id: UserId) -> Option<UserNo> {
         let index = self.users.binary_search_by_key(&id, |row| row.id).ok()?;
         self.users.get(index).map(|row| row.no)
@@ -127,7 +127,7 @@ impl Accounts {
         self.key(*self.keys_by_hash.get(hash)?)
     }
 
-    /// The number behind a key's id. O(log n).
+    /// The number of the key with this id. O(log n).
     pub fn key_no(&self, id: KeyId) -> Option<KeyNo> {
         let index = self.keys.binary_search_by_key(&id, |row| row.id).ok()?;
         self.keys.get(index).map(|row| row.no)
@@ -138,36 +138,36 @@ impl Accounts {
         self.keys.get(key.index())
     }
 
-    /// A user's keys that are in force, oldest first.
+    /// A user's keys that are not revoked, oldest first.
     pub fn keys_in_force(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
         let keys = self.keys_of.get(user.index()).map(|keys| keys.in_force.as_slice());
         keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
     }
 
-    /// A user's keys that were revoked, oldest first.
+    /// A user's revoked keys, oldest first.
     pub fn revoked_keys(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
         let keys = self.keys_of.get(user.index()).map(|keys| keys.revoked.as_slice());
         keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
     }
 
-    /// How many keys a user was given after a moment. The cost is that of those.
+    /// How many of a user's keys were created after a moment. Costs O(that many).
     pub fn keys_given_since(&self, user: UserNo, moment: TimeMs) -> usize {
         let since = |row: &&KeyRow| row.created_at > moment;
         let in_force = self.keys_in_force(user).rev().take_while(since).count();
         in_force.saturating_add(self.revoked_keys(user).rev().take_while(since).count())
     }
 
-    /// What anybody may ask.
+    /// The venue's trading mode.
     pub const fn venue_mode(&self) -> TradingMode {
         self.venue_mode
     }
 
-    /// All fees that trades have cost, and what converted sets have left: the operator's.
+    /// All fees ever charged on trades and left over by converted sets: the operator's income.
     pub const fn fees(&self) -> MoneySum {
         self.fees
     }
 
-    /// What of the fees operators have moved to their accounts.
+    /// The part of the fees that operators have moved to their accounts.
     pub const fn fees_taken(&self) -> MoneySum {
         self.fees_taken
     }
@@ -315,7 +315,8 @@ mod tests {
         };
         assert_eq!(counts(&accounts), [0, 1]);
 
-        // Given anew, the same hash is the new key's, and the old one's end does not touch it.
+        // When the same hash is added again, it belongs to the new key; revoking the old one has no
+        // effect on it.
         assert_eq!(fold(&mut accounts, 4, &[added(1, HASH)]), 0);
         assert_eq!(fold(&mut accounts, 5, &[revoked]), 0);
         assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.no), Some(KeyNo(1)));

@@ -1,4 +1,4 @@
-//! What happened in each market: its trades and its moves (semantics 6).
+//! The activity feed of each market: its trades and its status changes (semantics 6).
 
 mod image;
 
@@ -12,23 +12,23 @@ use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Tick, TimeMs};
 
-/// One thing that happened in a market.
+/// One event of a market's activity feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActivityRow {
-    /// A fill, told for the incoming order's owner.
+    /// A trade, from the taker's point of view.
     Trade {
-        /// The outcome betted on.
+        /// The outcome that the taker bets on.
         outcome: Outcome,
-        /// That side's price x quantity.
+        /// Price x quantity at the price of that outcome.
         stake: Money,
-        /// That side's price; the odds are 1 over it.
+        /// The price of that outcome; the odds are 1 over it.
         price: Tick,
-        /// The incoming order's owner.
+        /// The taker.
         user: UserNo,
         /// When.
         time: TimeMs,
     },
-    /// The market went from one status to another.
+    /// The market changed its status.
     Moved {
         /// Status before.
         from: MarketStatus,
@@ -56,7 +56,7 @@ impl ActivityRow {
     }
 }
 
-/// The name of a transition: by where it leads, but for the two ways to ACTIVE.
+/// The name of a transition, given by its target, except for the two transitions to ACTIVE.
 const fn move_name(from: MarketStatus, to: MarketStatus) -> &'static str {
     match (from, to) {
         // No transition leads to DRAFT.
@@ -80,17 +80,17 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// No rows yet, whose pages will go there.
+    /// No rows yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Activity {
         Activity { markets: Streams::on(history) }
     }
 
-    /// What happened in a market, newest first.
+    /// A market's activity, newest first.
     pub fn of(&self, market: MarketNo) -> Newest<ActivityRow> {
         self.markets.pages(market.0).newest_first()
     }
 
-    /// How many things happened in a market. O(1).
+    /// Number of activity rows of a market. O(1).
     pub fn count(&self, market: MarketNo) -> usize {
         self.markets.count(market.0) as usize
     }
@@ -140,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_is_told_for_the_one_who_came() {
+    fn a_trade_is_shown_from_the_takers_side() {
         let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
-        // Bob sells yes: he bets on no, and stakes what no costs.
+        // Bob sells yes: he bets on no, and stakes the price of no.
         let seller = Placed { record: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
-        // Saying the same in the other outcome's words changes nothing.
+        // The same bet stated as a purchase of no gives the same row.
         let buyer = Placed { record: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
         for taker in [seller, buyer] {
             let mut activity: Activity = opened();

@@ -1,5 +1,5 @@
-//! Categories, events and markets as readers see them, in the orders in which they are listed.
-//! What is long and seldom changes is shared, so that a reader copies no text.
+//! Categories, events and markets as readers see them, in the order lists show them. Long, seldom
+//! changed data is shared, so that a reader copies no text.
 
 mod image;
 mod listing;
@@ -24,9 +24,9 @@ pub use public::PublicMarkets;
 pub struct CategoryRow {
     /// Number.
     pub no: CategoryNo,
-    /// Outside id.
+    /// Public id.
     pub id: CategoryId,
-    /// Shown name.
+    /// Display name.
     pub name: Arc<str>,
     /// Unique short name.
     pub slug: Arc<str>,
@@ -37,11 +37,11 @@ pub struct CategoryRow {
 pub struct EventRow {
     /// Number.
     pub no: EventNo,
-    /// Outside id.
+    /// Public id.
     pub id: EventId,
-    /// Texts, pictures, flag and categories as they are now.
+    /// Current texts, pictures, flag and categories.
     pub draft: Arc<EventDraft>,
-    /// Its markets in order of creation, drafts too.
+    /// Its markets in order of creation, including drafts.
     pub markets: Vec<MarketNo>,
     /// When it was created.
     pub created_at: TimeMs,
@@ -56,25 +56,25 @@ pub struct EventRow {
 pub struct MarketRow {
     /// Number.
     pub no: MarketNo,
-    /// Outside id.
+    /// Public id.
     pub id: MarketId,
-    /// Texts, flag, categories, event and deadline as they are now.
+    /// Current texts, flag, categories, event and deadline.
     pub draft: Arc<MarketDraft>,
     /// Status.
     pub status: MarketStatus,
     /// The announced outcome.
     pub winner: Option<Outcome>,
-    /// What a yes contract paid; only once SETTLED or VOIDED.
+    /// The payout of a yes contract; only once SETTLED or VOIDED.
     pub settled_at: Option<SettlementPrice>,
     /// When it was created.
     pub created_at: TimeMs,
-    /// When it was last revised or moved, or created.
+    /// When it was last revised or changed status, or created.
     pub updated_at: TimeMs,
     /// When it became public.
     pub published_at: Option<TimeMs>,
 }
 
-/// All of the catalogue. Ids grow with numbers, so an id is found by bisection: O(log n).
+/// The whole catalogue. Ids grow with numbers, so an id is found by binary search: O(log n).
 #[derive(Debug, Default)]
 pub struct Catalogue {
     categories: Vec<CategoryRow>,
@@ -88,19 +88,19 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The number behind a market's id. O(log n).
+    /// The number of the market with this id. O(log n).
     pub fn market_no(&self, id: MarketId) -> Option<MarketNo> {
         let index = self.markets.binary_search_by_key(&id, |row| row.id).ok()?;
         self.markets.get(index).map(|row| row.no)
     }
 
-    /// The number behind an event's id. O(log n).
+    /// The number of the event with this id. O(log n).
     pub fn event_no(&self, id: EventId) -> Option<EventNo> {
         let index = self.events.binary_search_by_key(&id, |row| row.id).ok()?;
         self.events.get(index).map(|row| row.no)
     }
 
-    /// The number behind a category's id. O(log n).
+    /// The number of the category with this id. O(log n).
     pub fn category_no(&self, id: CategoryId) -> Option<CategoryNo> {
         let index = self.categories.binary_search_by_key(&id, |row| row.id).ok()?;
         self.categories.get(index).map(|row| row.no)
@@ -116,7 +116,7 @@ impl Catalogue {
         self.events.get(event.index())
     }
 
-    /// What there is to count of an event's public markets. O(1).
+    /// The counts of an event's public markets. O(1).
     pub fn public_markets(&self, event: EventNo) -> Option<&PublicMarkets> {
         self.public.get(event.index())
     }
@@ -137,8 +137,8 @@ impl Catalogue {
         published.filter_map(|market| self.market(*market))
     }
 
-    /// How many public markets are as wanted, and these, newest publication first. O(markets) bits
-    /// where there is a filter, and O(those of it).
+    /// The number of public markets that match, and these markets, newest publication first.
+    /// O(markets) bits if there is a filter, plus O(markets returned).
     pub fn markets_wanted(
         &self,
         wanted: Wanted<'_>,
@@ -147,7 +147,7 @@ impl Catalogue {
         (count, markets.filter_map(|market| self.market(market)))
     }
 
-    /// All markets, drafts too, newest first.
+    /// All markets, including drafts, newest first.
     pub fn markets_created(
         &self,
     ) -> impl DoubleEndedIterator<Item = &MarketRow> + ExactSizeIterator {
@@ -182,7 +182,8 @@ impl Catalogue {
                 row.status = *to;
                 row.winner = *winner;
                 row.settled_at = *settled_at;
-                // Most moves leave it as it is; a draft that a reader holds is copied to change.
+                // Most status changes keep the deadline; changing it copies a draft that a reader
+                // holds.
                 if row.draft.deadline != *deadline {
                     Arc::make_mut(&mut row.draft).deadline = *deadline;
                 }
@@ -265,7 +266,7 @@ impl Catalogue {
     ) -> Result<(), Fault> {
         let row = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
         let listed = row.published_at.is_some();
-        // What lists are filtered by.
+        // Only these fields are used by list filters.
         let sorted = revision.highlighted.is_some() || revision.categories.is_some();
         let before = (listed && sorted).then(|| Arc::clone(&row.draft));
         Arc::make_mut(&mut row.draft).revise(revision);
@@ -280,7 +281,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// A market leaves DRAFT for the first time, and with it, maybe, its event.
+    /// Publishes a market that leaves DRAFT for the first time, and its event if it is the first
+    /// there.
     fn publish(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
         let row = self.market_mut(market)?;
         row.published_at = Some(time);
@@ -368,7 +370,7 @@ mod tests {
         // Newest publication first; the event's was its first market's.
         assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
         assert_eq!(catalogue.event(EventNo(0)).unwrap().published_at, Some(at(11)));
-        // A market that closes and opens again keeps its place.
+        // A market that is closed and reopened keeps its position.
         let again = [moved(MarketNo(2), Active, Closed), moved(MarketNo(2), Closed, Active)];
         assert_eq!(fold(&mut catalogue, 14, &again), 0);
         assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
@@ -399,7 +401,7 @@ mod tests {
         let row = catalogue.market(market).unwrap();
         let expected = MarketDraft { deadline: at(77), highlighted: true, ..before.clone() };
         assert_eq!(*row.draft, expected);
-        // Whoever reads on holds the draft as it was.
+        // A reader that holds the draft still sees it unchanged.
         assert_eq!(*shared, before);
         assert_eq!((row.created_at, row.updated_at), (at(4), at(20)));
 
@@ -418,7 +420,7 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Whatever becomes public or is revised, before or after that.
+        /// For any order of publications and revisions.
         #[test]
         fn what_is_counted_and_listed_is_what_there_is(
             steps in prop::collection::vec(

@@ -1,6 +1,5 @@
-//! When what is read most last changed: each market's book, each user's orders, anybody's score,
-//! any key.
-//! Whoever has kept what a reader was shown knows by it whether that still holds.
+//! When often-read data last changed: each market's book, each user's orders, the scores, the keys.
+//! A response cache uses it to decide whether a cached response is still valid.
 
 use super::Projection;
 use super::fault::Faults;
@@ -8,8 +7,8 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::Sequence;
 
-/// The records that made the last changes. Not in the image: a model that was read from one has
-/// been shown to nobody.
+/// The records of the last changes. Not in the image: no reader has cached anything from a model
+/// just read.
 #[derive(Debug, Default)]
 pub struct Changes {
     books: Vec<Sequence>,
@@ -19,7 +18,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// No changes yet, of so many markets and users.
+    /// No changes yet, with this many markets and users.
     pub fn none(markets: usize, users: usize) -> Changes {
         let (books, orders) = (vec![Sequence::ZERO; markets], vec![Sequence::ZERO; users]);
         Changes { books, orders, scores: Sequence::ZERO, keys: Sequence::ZERO }
@@ -30,17 +29,17 @@ impl Changes {
         self.books.get(market.index()).copied().unwrap_or_default()
     }
 
-    /// The record that last changed an order of a user, or placed one.
+    /// The record that last placed or changed an order of a user.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
         self.orders.get(user.index()).copied().unwrap_or_default()
     }
 
-    /// The record that last changed what anybody realised or traded.
+    /// The record that last changed anyone's realised profit or traded volume.
     pub const fn of_scores(&self) -> Sequence {
         self.scores
     }
 
-    /// The record that last gave or took away a key.
+    /// The record that last added or revoked a key.
     pub const fn of_keys(&self) -> Sequence {
         self.keys
     }
@@ -74,7 +73,7 @@ impl Changes {
                 self.order(trade.maker.user, sequence);
                 self.scores = sequence;
             }
-            // Of those that change nothing realised some are counted too.
+            // Conservative: some of these do not change any score.
             Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => {
                 self.scores = sequence;
             }
@@ -104,13 +103,13 @@ mod tests {
     use crate::exchange::units::{Lots, TimeMs};
     use crate::projection::performance::{Day, Score};
 
-    /// Everybody's score.
+    /// All users' scores.
     fn scores(model: &ReadModel) -> Vec<(UserNo, Score)> {
         let performance = &model.performance;
         performance.since(&performance.before(Day::of(TimeMs::default()))).collect()
     }
 
-    /// All that a reader is shown of the book and of two users' orders.
+    /// Everything that readers see of the book and of two users' orders.
     fn shown(model: &ReadModel) -> (Vec<String>, [Vec<String>; 2]) {
         let side =
             |direction| model.depth.levels(RAIN, direction).map(|level| format!("{level:?}"));
@@ -164,10 +163,10 @@ mod tests {
             let changed = [ANN, BOB].map(|user| model.changes.of_orders(user) == now);
             let differs = [0, 1].map(|user| orders[user] != orders_now[user]);
             assert_eq!(changed, differs, "orders at {record}");
-            // What is cancelled without having stood counts too, and does no harm.
+            // A cancellation of an order that never rested counts too, which is harmless.
             let book_changed = model.changes.of_book(RAIN) == now;
             assert_eq!(book_changed, book != book_now || record == 4, "book at {record}");
-            // So does what is held otherwise, and nothing is gained by it.
+            // So does a position change that leaves the scores as they are.
             let scores_changed = model.changes.of_scores() == now;
             assert_eq!(scores_changed, before != scores(&model) || record == 8, "at {record}");
         }

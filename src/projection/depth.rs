@@ -9,18 +9,18 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, Tick};
 
-/// All that stands on one side of a book at one price.
+/// A price level: all open orders on one side of a book at one price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     /// Price of yes.
     pub price: Tick,
-    /// Contracts; more than zero.
+    /// Total quantity in lots; more than zero.
     pub quantity: Lots,
-    /// Orders; more than zero.
+    /// Number of orders; more than zero.
     pub orders: u32,
 }
 
-/// The occupied levels of one side, at most 99, the best one last: most changes happen there.
+/// The occupied levels of one side, at most 99, best last: most changes are at the best price.
 type Levels = Vec<Level>;
 
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub struct Depth {
     ladders: Vec<Option<Box<Ladder>>>,
 }
 
-/// What one effect changes at one level.
+/// The level that one effect changes.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     market: MarketNo,
@@ -45,7 +45,7 @@ struct Change {
 }
 
 impl Depth {
-    /// The best price of a side, in yes-ticks: the highest up, the lowest down. O(1).
+    /// The best price of a side, in yes-ticks: the highest for Up, the lowest for Down. O(1).
     pub fn best(&self, market: MarketNo, direction: Direction) -> Option<Tick> {
         self.side(market, direction).last().map(|level| level.price)
     }
@@ -105,7 +105,7 @@ impl Depth {
             } => {
                 let change = Change { market, direction, price: price_before };
                 if kept_place {
-                    // It stays one order of the level; what stands may only have become less.
+                    // It stays one order of the level, and its quantity can only shrink.
                     self.take(change, remaining_before.minus(remaining)?, 0)
                 } else {
                     self.take(change, remaining_before, 1)
@@ -169,7 +169,7 @@ impl Projection for Depth {
     }
 }
 
-/// Where the level stands, or would stand, on its side: the better the price, the later.
+/// The index of the level on its side, or where to insert it: the better the price, the later.
 fn find(levels: &[Level], change: Change) -> Result<usize, usize> {
     levels.binary_search_by(|level| {
         let order = level.price.cmp(&change.price);
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::exchange::effect::CancelReason;
 
-    /// What a test sees of one side: price, quantity, orders, best first.
+    /// One side as a test compares it: price, quantity, orders; best first.
     fn shown(depth: &Depth, direction: Direction) -> Vec<(u8, u64, u32)> {
         let levels = depth.levels(RAIN, direction);
         levels.map(|level| (level.price.get(), level.quantity.get(), level.orders)).collect()
@@ -244,11 +244,11 @@ mod tests {
     #[test]
     fn taking_more_than_stands_is_a_fault() {
         let mut depth: Depth = opened();
-        let standing = bid(2, 60, 5);
-        assert_eq!(fold(&mut depth, 2, &[standing.rested(5)]), 0);
+        let resting = bid(2, 60, 5);
+        assert_eq!(fold(&mut depth, 2, &[resting.rested(5)]), 0);
         let elsewhere = bid(2, 61, 5).cancelled(5, true, CancelReason::User);
-        let more = standing.cancelled(6, true, CancelReason::User);
-        let part = standing.cancelled(4, true, CancelReason::User);
+        let more = resting.cancelled(6, true, CancelReason::User);
+        let part = resting.cancelled(4, true, CancelReason::User);
         assert_eq!(fold(&mut depth, 3, &[elsewhere, more, part]), 3);
     }
 
@@ -268,7 +268,7 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        // Few prices, so that levels are shared, and both bounds among them.
+        // Few prices, so that levels are shared, including both bounds.
         let price = prop_oneof![Just(1_u8), Just(99), 48..53_u8];
         let lots = 1..20_u64;
         prop_oneof![
@@ -283,45 +283,46 @@ mod tests {
         ]
     }
 
-    /// What the exchange would say of the step, kept beside the plain list of what stands.
-    fn play(standing: &mut Vec<Placed>, placed: u64, step: &Step) -> Vec<Effect> {
+    /// The effects that the exchange would emit for the step; updates the plain list of open
+    /// orders.
+    fn play(open_orders: &mut Vec<Placed>, placed: u64, step: &Step) -> Vec<Effect> {
         if let Step::Rest(up, price, quantity) = *step {
             let wording = if up { BUY_YES } else { SELL_YES };
             let order = Placed { wording, ..bid(placed, price, quantity) };
-            standing.push(order);
+            open_orders.push(order);
             return vec![order.rested(quantity)];
         }
-        if standing.is_empty() {
+        if open_orders.is_empty() {
             return Vec::new();
         }
         match step {
             Step::Rest(..) => Vec::new(),
             Step::Trade(pick, lots) => {
-                let at = pick.index(standing.len());
-                let maker = standing[at];
+                let at = pick.index(open_orders.len());
+                let maker = open_orders[at];
                 let traded = maker.quantity.min(*lots);
                 let wording = if maker.wording == BUY_YES { SELL_YES } else { BUY_YES };
                 let taker = Placed { wording, ..bid(placed, maker.price, traded) };
-                standing[at].quantity -= traded;
-                let left = standing[at].quantity;
-                standing.retain(|order| order.quantity > 0);
+                open_orders[at].quantity -= traded;
+                let left = open_orders[at].quantity;
+                open_orders.retain(|order| order.quantity > 0);
                 vec![taker.took(0, maker, left, traded)]
             }
             Step::Cancel(pick) => {
-                let order = standing.swap_remove(pick.index(standing.len()));
+                let order = open_orders.swap_remove(pick.index(open_orders.len()));
                 vec![order.cancelled(order.quantity, true, CancelReason::User)]
             }
             Step::AmendInPlace(pick, lots) => {
-                let at = pick.index(standing.len());
-                let before = standing[at];
-                standing[at].quantity = before.quantity.min(*lots);
-                vec![amended(before, standing[at], true)]
+                let at = pick.index(open_orders.len());
+                let before = open_orders[at];
+                open_orders[at].quantity = before.quantity.min(*lots);
+                vec![amended(before, open_orders[at], true)]
             }
             Step::AmendAway(pick, price, lots) => {
-                let at = pick.index(standing.len());
-                let before = standing[at];
-                standing[at] = Placed { price: *price, quantity: *lots, ..before };
-                vec![amended(before, standing[at], false), standing[at].rested(*lots)]
+                let at = pick.index(open_orders.len());
+                let before = open_orders[at];
+                open_orders[at] = Placed { price: *price, quantity: *lots, ..before };
+                vec![amended(before, open_orders[at], false), open_orders[at].rested(*lots)]
             }
         }
     }
@@ -352,13 +353,13 @@ mod tests {
             steps in prop::collection::vec(step(), 1..120),
         ) {
             let mut depth: Depth = opened();
-            let mut standing = Vec::new();
+            let mut open_orders = Vec::new();
             for (sequence, step) in (2..).zip(&steps) {
-                let effects = play(&mut standing, sequence, step);
+                let effects = play(&mut open_orders, sequence, step);
                 prop_assert_eq!(fold(&mut depth, sequence, &effects), 0);
                 for direction in [Direction::Up, Direction::Down] {
                     let mut sums: BTreeMap<u8, (u64, u32)> = BTreeMap::new();
-                    let side = standing.iter().filter(|o| o.wording.direction() == direction);
+                    let side = open_orders.iter().filter(|o| o.wording.direction() == direction);
                     for order in side {
                         let sum = sums.entry(order.price).or_default();
                         *sum = (sum.0 + order.quantity, sum.1 + 1);

@@ -1,9 +1,9 @@
-//! What a projection could not make sense of: counted, never a panic.
+//! Inconsistencies that projections meet: they are counted and never panic.
 
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::units::{Overflow, Sequence, Tick};
 
-/// Why an effect contradicts those before it. Meeting one is a bug in whoever made the effects.
+/// How an effect contradicts earlier ones. Any of these is a bug in the producer of the effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A record that is not the next one.
@@ -14,7 +14,7 @@ pub enum Fault {
         /// The one that came.
         found: Sequence,
     },
-    /// A new thing whose number is not the next one of its kind.
+    /// A new entity whose number is not the next one of its kind.
     #[error("a new thing has a number that is not the next one: {0}")]
     NotNext(u64),
     /// No such user.
@@ -35,10 +35,10 @@ pub enum Fault {
     /// No such order, or one that is final.
     #[error("no open order {0:?}")]
     UnknownOrder(OrderNo),
-    /// An order whose filled, remaining and cancelled parts are not its whole.
+    /// An order whose filled, remaining and cancelled parts do not add up to its quantity.
     #[error("the parts of order {0:?} are not its whole")]
     PartsNotWhole(OrderNo),
-    /// A price level with less on it than was taken away.
+    /// A price level with less quantity or fewer orders than an effect removed.
     #[error("market {market:?} has not that much at {price:?}")]
     LevelTooSmall {
         /// Market.
@@ -46,7 +46,7 @@ pub enum Fault {
         /// Price of yes.
         price: Tick,
     },
-    /// A pay-out for contracts that were not held.
+    /// A payout for contracts that were not held.
     #[error("user {user:?} was paid for contracts of market {market:?} that were not held")]
     PaidWithoutContracts {
         /// User.
@@ -54,10 +54,10 @@ pub enum Fault {
         /// Market.
         market: MarketNo,
     },
-    /// A pay-out in a market that is not final.
+    /// A payout in a market that is not final.
     #[error("market {0:?} paid out before its end")]
     PaidBeforeEnd(MarketNo),
-    /// An account that changed without anything in the record to say why.
+    /// An account change without an effect in the record that explains it.
     #[error("nothing explains the change of the account of {0:?}")]
     UnexplainedMoney(UserNo),
     /// An amount left the range of its type.
@@ -73,7 +73,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// So many, met by someone else.
+    /// Starts with a count, as read from an image.
     pub const fn counted(count: u64) -> Faults {
         Faults { count, last: None }
     }
@@ -102,7 +102,7 @@ impl Faults {
     }
 }
 
-/// That a new thing with the number `index` is the next of `count`.
+/// Checks that a new entity's number `index` is the next one after `count` entities.
 pub fn is_next(index: usize, count: usize) -> Result<(), Fault> {
     if index == count { Ok(()) } else { Err(Fault::NotNext(index as u64)) }
 }

@@ -1,4 +1,4 @@
-//! What each user's orders traded, as that user sees it.
+//! Each user's fills, as that user sees them.
 
 mod image;
 
@@ -10,7 +10,7 @@ use crate::exchange::command::Wording;
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
-/// Which of a trade's two orders it was.
+/// Whether a party was the maker or the taker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Liquidity {
     /// The resting order.
@@ -22,25 +22,25 @@ pub enum Liquidity {
 /// One party's view of a trade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillRow {
-    /// Which of its record's trades.
+    /// Index of the trade within its record.
     pub index: TradeIndex,
     /// The party's order.
     pub order: OrderNo,
-    /// When that was placed.
+    /// When that order was placed.
     pub placed: TimeMs,
     /// Market.
     pub market: MarketNo,
     /// The order's outcome and side.
     pub wording: Wording,
-    /// Price in the order's own words: of the outcome it names.
+    /// Price of the order's own outcome.
     pub price: Tick,
-    /// Contracts.
+    /// Quantity in lots.
     pub quantity: Lots,
-    /// Resting or incoming.
+    /// Maker or taker.
     pub liquidity: Liquidity,
-    /// What the party paid for it besides.
+    /// Fee paid by the party.
     pub fee: Money,
-    /// When.
+    /// When the trade happened.
     pub time: TimeMs,
     /// The record that made the trade.
     pub sequence: Sequence,
@@ -52,31 +52,31 @@ impl FillRow {
         TradeId::of(self.time, self.sequence, self.index)
     }
 
-    /// The order's outside id.
+    /// The order's public id.
     pub fn order_id(&self) -> OrderId {
         self.order.id(self.placed)
     }
 }
 
-/// A fill as it is kept, with what it leads to.
+/// A fill as stored, with its links.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     row: FillRow,
-    /// The fills of the same order before it.
+    /// Links to earlier fills of the same order.
     of_order: Links,
-    /// The fills in the same market before it.
+    /// Links to the user's earlier fills in the same market.
     in_market: Links,
 }
 
-/// Every user's fills. Which of them an order or a market has, those keep themselves: chains that
-/// run through the fills of one user.
+/// Every user's fills. Which of them belong to an order or a market is a chain through the user's
+/// fills; its start is kept with the order or market.
 #[derive(Debug, Default)]
 pub(super) struct Fills {
     users: Streams<Fill>,
 }
 
 impl Fills {
-    /// No fills yet, whose pages will go there.
+    /// No fills yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Fills {
         Fills { users: Streams::on(history) }
     }
@@ -92,7 +92,7 @@ impl Fills {
         self.users.add_owner(user.index())
     }
 
-    /// Adds a fill of a user, of an order and in a market that had these.
+    /// Adds a fill of a user, and appends it to the chains of its order and its market.
     pub(super) fn add(
         &mut self,
         user: UserNo,
@@ -100,50 +100,49 @@ impl Fills {
         order: &mut RowChain,
         market: &mut RowChain,
     ) -> Result<(), Fault> {
-        let place = self.users.count(user.0);
-        let fill = Fill { row, of_order: order.push(place), in_market: market.push(place) };
+        let row_index = self.users.count(user.0);
+        let fill = Fill { row, of_order: order.push(row_index), in_market: market.push(row_index) };
         self.users.push(user.0, &fill, Fault::UnknownUser(user)).map(drop)
     }
 }
 
-/// Fills of one user as they were at one moment, newest first, to be read whenever. Its length is
-/// known, and passing over fills costs little. After an error nothing more comes.
+/// Fills of one user as of one moment, newest first, to be read later. The length is known, and
+/// skipping fills is cheap. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct FillList {
     pages: Pages<Fill>,
     kind: ListKind,
 }
 
-/// Which of a user's fills a list still has.
+/// Which of a user's fills the list still returns.
 #[derive(Debug, Clone, Copy)]
 enum ListKind {
-    /// So many, the oldest ones.
+    /// This many, the oldest ones.
     All(RowIndex),
     OfOrder(Walk),
     InMarket(Walk),
 }
 
 impl FillList {
-    /// Of these fills, those of an order, which are these.
+    /// Restricts the list to the fills of one order, given their chain.
     #[must_use]
     pub(super) fn of_order(self, chain: RowChain) -> FillList {
         FillList { kind: ListKind::OfOrder(chain.walk()), ..self }
     }
 
-    /// Of these fills, those in a market, which are these.
+    /// Restricts the list to the fills in one market, given their chain.
     #[must_use]
     pub(super) fn in_market(self, chain: RowChain) -> FillList {
         FillList { kind: ListKind::InMarket(chain.walk()), ..self }
     }
 
-    /// None of them.
+    /// An empty list.
     #[must_use]
     pub fn none(self) -> FillList {
         FillList { kind: ListKind::All(0), ..self }
     }
 
-    /// Without the fills that were made after this record. Reads O(log n) fills, however many there
-    /// are.
+    /// Skips the fills made after this record, by binary search.
     ///
     /// # Errors
     /// History cannot be read.
@@ -167,24 +166,32 @@ impl FillList {
                 *left = left.saturating_sub(RowIndex::try_from(fills).unwrap_or(RowIndex::MAX));
                 Ok(())
             }
-            ListKind::OfOrder(walk) => walk.pass(fills, |place| links(pages, place, of_order)),
-            ListKind::InMarket(walk) => walk.pass(fills, |place| links(pages, place, in_market)),
+            ListKind::OfOrder(walk) => {
+                walk.pass(fills, |row_index| links(pages, row_index, of_order))
+            }
+            ListKind::InMarket(walk) => {
+                walk.pass(fills, |row_index| links(pages, row_index, in_market))
+            }
         }
     }
 
-    fn turn(&mut self) -> Result<Option<FillRow>, HistoryError> {
+    fn advance(&mut self) -> Result<Option<FillRow>, HistoryError> {
         let FillList { pages, kind } = self;
-        let place = match kind {
+        let row_index = match kind {
             ListKind::All(left) => {
-                let place = left.checked_sub(1);
-                *left = place.unwrap_or(0);
-                place
+                let row_index = left.checked_sub(1);
+                *left = row_index.unwrap_or(0);
+                row_index
             }
-            ListKind::OfOrder(walk) => walk.turn(|place| links(pages, place, of_order))?,
-            ListKind::InMarket(walk) => walk.turn(|place| links(pages, place, in_market))?,
+            ListKind::OfOrder(walk) => {
+                walk.advance(|row_index| links(pages, row_index, of_order))?
+            }
+            ListKind::InMarket(walk) => {
+                walk.advance(|row_index| links(pages, row_index, in_market))?
+            }
         };
-        let Some(place) = place else { return Ok(None) };
-        Ok(pages.row(place)?.map(|fill| fill.row))
+        let Some(row_index) = row_index else { return Ok(None) };
+        Ok(pages.row(row_index)?.map(|fill| fill.row))
     }
 
     fn ended(&mut self, error: HistoryError) -> HistoryError {
@@ -203,17 +210,17 @@ const fn in_market(fill: &Fill) -> Links {
 
 fn links(
     pages: &mut Pages<Fill>,
-    place: RowIndex,
+    row_index: RowIndex,
     which: fn(&Fill) -> Links,
 ) -> Result<Links, HistoryError> {
-    Ok(pages.row(place)?.map_or_else(Links::default, |fill| which(&fill)))
+    Ok(pages.row(row_index)?.map_or_else(Links::default, |fill| which(&fill)))
 }
 
 impl Iterator for FillList {
     type Item = Result<FillRow, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.turn().map_err(|error| self.ended(error)).transpose()
+        self.advance().map_err(|error| self.ended(error)).transpose()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,4 +1,4 @@
-//! Effects written by hand, for the tests of this room.
+//! Effects written by hand, for the projection tests.
 
 use super::Projection;
 use super::fault::Faults;
@@ -34,14 +34,14 @@ pub fn applied(sequence: u64, effects: &[Effect]) -> Applied<'_> {
     Applied { sequence: Sequence::new(sequence), time: at(sequence), effects }
 }
 
-/// Folds one record and says how many of its effects made no sense.
+/// Folds one record and returns the number of faults.
 pub fn fold<P: Projection>(projection: &mut P, sequence: u64, effects: &[Effect]) -> u64 {
     let mut faults = Faults::default();
     projection.fold(&applied(sequence, effects), &mut faults);
     faults.count()
 }
 
-/// A projection that knows Ann, Bob and the market about rain.
+/// A projection with the users Ann and Bob and the market about rain.
 pub fn opened<P: Projection + Default>() -> P {
     let mut projection = P::default();
     let effects = [user(ANN), user(BOB), market(RAIN, None)];
@@ -133,7 +133,7 @@ impl Placed {
         }
     }
 
-    /// As the taker, left with the first number, of `maker`, left with the second.
+    /// A trade with `self` as the taker; the remaining quantities are those after the trade.
     pub fn took(self, remaining: u64, maker: Placed, maker_remaining: u64, traded: u64) -> Effect {
         let party = |placed: Placed, remaining| Party {
             order: order(placed.record),
@@ -162,7 +162,7 @@ pub fn holding(held: u64, cost: i64) -> Holding {
     Holding { held: Lots::new(held), locked: Lots::ZERO, cost, copy_from: None }
 }
 
-/// What a user holds of the market about rain: contracts and cost of yes, then of no.
+/// What a user holds in the market about rain: contracts and cost of yes, then of no.
 pub fn holds(user: UserNo, yes: (u64, i64), no: (u64, i64), realised: i128) -> Effect {
     Effect::PositionChanged {
         user,

@@ -1,5 +1,5 @@
-//! The image of the read model: all its rows, in flat bytes, so that a start need not fold the
-//! whole journal again. What can be looked up in another order is indexed anew as it is read.
+//! The image of the read model: all its rows as flat bytes, so that a start need not fold the whole
+//! journal. Secondary indexes are not written but rebuilt while reading.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -25,31 +25,31 @@ use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_end, write_text,
 };
 
-/// Version of the image; a change of what it holds, or of its order, gets a new one.
+/// Version of the image format; must change with its content or field order.
 const IMAGE_VERSION: u32 = 2;
-/// Bytes that are written, or read, at once.
+/// Bytes written or read at once.
 const PAGE_BYTES: usize = 64 << 10;
 
 impl ReadModel {
-    /// Writes the whole model but for what it has put away. Writes in pages, so `out` needs no
+    /// Writes the whole model except for the pages in history. Writes in blocks, so `out` needs no
     /// buffer.
     ///
     /// # Errors
-    /// What writing failed with.
+    /// The error of `out`.
     pub fn write_image(&self, out: &mut impl Write) -> io::Result<()> {
         let mut sink = PagedSink { out, page: Vec::with_capacity(PAGE_BYTES), failed: Ok(()) };
         self.write(&mut sink);
-        sink.turn();
+        sink.flush_block();
         sink.failed
     }
 
-    /// Reads a model that [`write_image`](ReadModel::write_image) wrote, up to the end of `from`.
-    /// It answers and folds on as the one that was written, if what that had put away is there in
-    /// `history`, in pages of the same length. Reads in pages, so `from` needs no
-    /// buffer. Memory is taken as rows come, never for a length alone.
+    /// Reads a model written by [`write_image`](ReadModel::write_image), up to the end of `from`.
+    /// The model behaves like the one written, provided `history` holds that one's pages with the
+    /// same page length. Reads in blocks, so `from` needs no buffer. Memory is allocated as rows
+    /// arrive, never for a claimed length alone.
     ///
     /// # Errors
-    /// [`BadImage`] if the bytes are no image of a model, or cannot be read.
+    /// [`BadImage`] if the bytes are not a valid image, or `from` cannot be read.
     pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
         let page = vec![0; PAGE_BYTES].into_boxed_slice();
         let mut source = PagedSource { from, page, next: 0, end: 0 };
@@ -70,10 +70,10 @@ impl ReadModel {
             settlements,
             performance,
             tape,
-            // The questions are the catalogue's.
+            // Rebuilt from the catalogue.
             search: _,
             answers,
-            // Nobody has been shown anything yet when it is read.
+            // No reader has cached anything from a model just read.
             changes: _,
             watermark,
             time,
@@ -132,17 +132,17 @@ impl ReadModel {
     }
 }
 
-/// How many things there are for the numbers of others to lead to. Tables that have a place for
-/// each take their length from here and write none.
+/// The number of users and markets, against which references are checked. Tables with one entry for
+/// each take their length from here and do not write it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// Users.
     pub users: usize,
-    /// Markets, drafts too.
+    /// Markets, including drafts.
     pub markets: usize,
 }
 
-/// A row leads to a user that is not there.
+/// A row refers to a user that does not exist.
 pub(super) const NO_USER: BadImage = BadImage::Contradiction("a user that does not exist");
 
 impl Sizes {
@@ -151,25 +151,25 @@ impl Sizes {
         (0..).map(UserNo).take(self.users)
     }
 
-    /// That there is such a user.
+    /// Checks that the user exists.
     pub fn has_user(self, user: UserNo) -> Result<(), BadImage> {
         if user.index() < self.users { Ok(()) } else { Err(NO_USER) }
     }
 
-    /// That there is such a market.
+    /// Checks that the market exists.
     pub fn has_market(self, market: MarketNo) -> Result<(), BadImage> {
         hold(market.index() < self.markets, "a market that does not exist")
     }
 }
 
-/// Errs with what contradicts, unless it holds.
+/// Fails with `contradiction` unless `holds`.
 pub(super) const fn hold(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {
     if holds { Ok(()) } else { Err(BadImage::Contradiction(contradiction)) }
 }
 
-/// Gives a row two images, of all its fields in this order: one with its number, for where it
-/// stands alone, and one without, for its table, where the number is its place. Where it is used,
-/// the names of `coding` are imported.
+/// Implements two encodings of a row, with all its fields in this order: one with its number, for a
+/// row on its own, and one without, for a table in which the number is the index. The names of
+/// `coding` must be imported where the macro is used.
 macro_rules! numbered {
     ($name:ident($number:ident) { $($field:ident),* $(,)? }) => {
         impl $name {
@@ -178,12 +178,12 @@ macro_rules! numbered {
                 $($field.write(sink);)*
             }
 
-            /// The row at this place of its table.
+            /// Reads the row at this index of its table.
             fn read_in_table(
-                place: usize,
+                index: usize,
                 source: &mut impl ImageSource,
             ) -> Result<Self, BadImage> {
-                let no = $number::next(place).ok_or(BadImage::Value(stringify!($number)))?;
+                let no = $number::next(index).ok_or(BadImage::Value(stringify!($number)))?;
                 $name::read_with(no, source)
             }
 
@@ -207,7 +207,7 @@ macro_rules! numbered {
 }
 pub(super) use numbered;
 
-/// Collects small pieces into pages. After a failure nothing more is written.
+/// Collects small writes into blocks. After a failure nothing more is written.
 struct PagedSink<'a, W> {
     out: &'a mut W,
     page: Vec<u8>,
@@ -216,7 +216,7 @@ struct PagedSink<'a, W> {
 
 impl<W: Write> PagedSink<'_, W> {
     #[cold]
-    fn turn(&mut self) {
+    fn flush_block(&mut self) {
         if self.failed.is_ok() {
             self.failed = self.out.write_all(&self.page);
         }
@@ -228,13 +228,13 @@ impl<W: Write> ImageSink for PagedSink<'_, W> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         if self.page.len() + bytes.len() > PAGE_BYTES {
-            self.turn();
+            self.flush_block();
         }
         self.page.extend_from_slice(bytes);
     }
 }
 
-/// Hands small pieces out of pages.
+/// Serves small reads from blocks.
 struct PagedSource<'a, R> {
     from: &'a mut R,
     page: Box<[u8]>,
@@ -243,12 +243,12 @@ struct PagedSource<'a, R> {
 }
 
 impl<R: Read> PagedSource<'_, R> {
-    /// Fills from as many pages as it takes.
+    /// Fills `into` from as many blocks as needed.
     #[cold]
     fn fill_over(&mut self, mut into: &mut [u8]) -> Result<(), BadImage> {
         while !into.is_empty() {
             if self.next == self.end {
-                self.turn()?;
+                self.next_block()?;
             }
             let left = self.page.get(self.next..self.end).unwrap_or_default();
             let count = left.len().min(into.len());
@@ -260,7 +260,7 @@ impl<R: Read> PagedSource<'_, R> {
         Ok(())
     }
 
-    fn turn(&mut self) -> Result<(), BadImage> {
+    fn next_block(&mut self) -> Result<(), BadImage> {
         self.next = 0;
         self.end = loop {
             match self.from.read(&mut self.page) {
@@ -286,7 +286,7 @@ impl<R: Read> ImageSource for PagedSource<'_, R> {
     }
 }
 
-/// A text that is shared once it is read.
+/// A text that is shared after reading.
 impl Imaged for Arc<str> {
     fn write(&self, sink: &mut impl ImageSink) {
         write_text(self, sink);

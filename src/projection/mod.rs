@@ -1,4 +1,4 @@
-//! The read side: what the exchange said it did, folded into the shapes that readers ask for.
+//! The read side: projections of the exchange's effects into the read models that queries use.
 //!
 //! Must not know: the rules of trade, the exchange's own state, the journal, the clock, JSON,
 //! HTTP, who is reading.
@@ -46,15 +46,15 @@ use settlements::Settlements;
 use statements::Statements;
 use tape::Tape;
 
-/// One view of what happened. It is a function of the effects folded and of nothing else, so the
-/// same journal always gives the same view.
+/// One read model. It depends only on the folded effects, so the same journal always gives the same
+/// result.
 pub trait Projection {
-    /// Takes in one record's effects. An effect that contradicts what was folded before is noted
-    /// in `faults` and passed over; it never panics.
+    /// Applies one record's effects. An effect that contradicts what was folded before is noted in
+    /// `faults` and skipped; never panics.
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
 }
 
-/// All projections as of one record. Whoever holds a reference reads a single moment.
+/// All projections as of one record. A reader who holds a reference sees one consistent moment.
 #[derive(Debug, Default)]
 pub struct ReadModel {
     /// Users, their keys and their money.
@@ -65,23 +65,23 @@ pub struct ReadModel {
     pub depth: Depth,
     /// Orders and fills.
     pub orders: Orders,
-    /// Contracts held, and held to the end.
+    /// Current positions, and those held at a market's end.
     pub positions: Positions,
-    /// What happened in each market.
+    /// Trades and status changes of each market.
     pub activity: Activity,
     /// Every change of every account, with its cause.
     pub statements: Statements,
-    /// What final markets paid.
+    /// Payments of settled and voided markets.
     pub settlements: Settlements,
-    /// How each user has done.
+    /// Profit and loss of each user.
     pub performance: Performance,
-    /// Trades as the public sees them, and candles.
+    /// Public trades, and candles.
     pub tape: Tape,
-    /// The words of questions.
+    /// Index of the words of market questions.
     pub search: Search,
-    /// What was answered to requests that may be repeated.
+    /// Stored responses of requests that may be repeated.
     pub answers: StoredResponses,
-    /// When what is read most last changed.
+    /// When often-read data last changed.
     pub changes: Changes,
     watermark: Sequence,
     time: TimeMs,
@@ -89,12 +89,12 @@ pub struct ReadModel {
 }
 
 impl ReadModel {
-    /// The view before the first record.
+    /// The model before the first record.
     pub fn new() -> ReadModel {
         ReadModel::default()
     }
 
-    /// The view before the first record, which puts away there what it need not hold.
+    /// The model before the first record; pages of history go to `history`.
     pub fn on(history: &History) -> ReadModel {
         ReadModel {
             orders: Orders::on(history.clone()),
@@ -107,11 +107,11 @@ impl ReadModel {
         }
     }
 
-    /// Takes in the next record's effects; records come in order, each once.
+    /// Folds the next record's effects. Each record must come once, in order.
     ///
-    /// A record that was folded already is passed over, and one after a gap is folded: both count
-    /// as inconsistencies, as does every effect that contradicts an earlier one. Debug builds
-    /// stop there.
+    /// A record that was folded already is skipped, and one after a gap is folded: both count as
+    /// inconsistencies, as does every effect that contradicts an earlier one. Debug builds panic on
+    /// an inconsistency.
     pub fn fold(&mut self, applied: &Applied<'_>) {
         let noted = self.faults.count();
         self.take_in(applied);
@@ -123,12 +123,13 @@ impl ReadModel {
         self.watermark
     }
 
-    /// The time of the last record folded: the moment that this view shows.
+    /// The time of the last record folded: the moment that this model shows.
     pub const fn time(&self) -> TimeMs {
         self.time
     }
 
-    /// Effects that made no sense so far. Anything but zero is a bug in whoever made them.
+    /// The number of effects so far that contradicted earlier ones. Anything but zero is a bug in
+    /// the producer of the effects.
     pub const fn inconsistencies(&self) -> u64 {
         self.faults.count()
     }
@@ -138,10 +139,11 @@ impl ReadModel {
         self.quote_of(market).probability_of_yes()
     }
 
-    /// A user's profit and loss, holdings valued at the displayed probabilities. O(positions).
+    /// A user's profit and loss, with positions valued at the displayed probabilities.
+    /// O(positions).
     ///
     /// # Errors
-    /// An amount leaves the range of its type, which no venue's money reaches.
+    /// An amount leaves the range of its type, which no real venue reaches.
     pub fn pnl(&self, user: UserNo) -> Result<Pnl, Overflow> {
         let balance = self.accounts.user(user).map(|row| row.balance).unwrap_or_default();
         let (mut cost, mut value) = (MoneySum::ZERO, MoneySum::ZERO);
@@ -161,7 +163,7 @@ impl ReadModel {
         })
     }
 
-    /// What a yes contract of a market is shown to be worth.
+    /// The displayed value of a market's yes contract.
     pub fn quote(&self, row: &MarketRow) -> Quote {
         use crate::exchange::command::Direction::{Down, Up};
         let (bid, ask) = (self.depth.best(row.no, Up), self.depth.best(row.no, Down));
@@ -173,7 +175,7 @@ impl ReadModel {
         row.map_or(Quote::At(SettlementPrice::HALF), |row| self.quote(row))
     }
 
-    /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
+    /// A user's exposure: reserved money plus the cost of open positions. O(positions).
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
         let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
@@ -205,7 +207,8 @@ impl ReadModel {
             self.settlements.fold(applied, &mut self.faults);
             self.search.fold(applied, &mut self.faults);
         }
-        // All trades of a record are of one market; its open interest is known when they are done.
+        // All trades of a record are in one market; its open interest is known only after the last
+        // of them.
         let market = applied.effects.iter().find_map(|effect| match effect {
             Effect::TradeMade(trade) => Some(trade.market),
             _ => None,
@@ -222,8 +225,8 @@ impl ReadModel {
     }
 }
 
-/// Whether an effect is of those that nearly all records have, and that say nothing of the
-/// catalogue or of a market's end.
+/// Whether an effect is one of trading, as in nearly all records: such effects never change the
+/// catalogue, settlements or search.
 const fn of_trading(effect: &Effect) -> bool {
     matches!(
         effect,
@@ -281,7 +284,7 @@ mod tests {
         model.take_in(&applied(1, &[user(ANN)]));
         model.take_in(&applied(1, &[user(ANN)]));
         assert_eq!((model.accounts.users_count(), model.inconsistencies()), (1, 1));
-        // A gap is told and folded: showing later things late would be worse than never.
+        // A gap is counted and the record folded: showing it late would be worse.
         model.take_in(&applied(3, &[user(BOB)]));
         assert_eq!((model.accounts.users_count(), model.inconsistencies()), (2, 2));
         assert_eq!(model.watermark(), Sequence::new(3));

@@ -1,5 +1,6 @@
-//! Every order ever accepted, in its owner's own words, and what it came to. Those that stand are
-//! kept whole; of the others, the newest are packed in memory and the rest are on pages.
+//! The read model of all orders ever accepted, in the owner's wording, with their outcome. Open
+//! orders are kept whole in memory; of final orders, the newest are packed in memory and the rest
+//! are on pages.
 
 pub(super) mod image;
 mod compact_user_map;
@@ -29,28 +30,28 @@ use crate::exchange::units::{Sequence, TimeMs};
 use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
-use open::{Open, OpenOrders};
+use open::{Open, OpenOrder};
 use page::Terms;
 use traders::{Begins, InMarket, Traders};
 
-/// After all orders.
+/// Greater than any order number.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {
-    /// In order of placing.
+    /// In the order they were placed.
     tail: Tail<Terms>,
-    /// What became of those in the tail.
+    /// The packed endings of the orders in the tail.
     endings: Vec<u8>,
     names: Names,
 }
 
-/// The order that the record at hand places, until it says what comes of it: most of those that
-/// take are gone before anybody could look for them.
+/// The order that the current record places, held until the record says what becomes of it: most
+/// takers end within their own record and never become open orders.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
     no: OrderNo,
-    standing: OpenOrders,
+    open_order: OpenOrder,
     client_id: Option<Token>,
 }
 
@@ -58,7 +59,7 @@ struct Incoming {
 #[derive(Debug, Clone, Copy)]
 struct JustEnded {
     no: OrderNo,
-    standing: OpenOrders,
+    open_order: OpenOrder,
     reason: Option<CancelReason>,
     client_id: Option<Token>,
 }
@@ -70,23 +71,23 @@ pub struct Orders {
     open: Open,
     incoming: Option<Incoming>,
     users: Vec<UserOrders>,
-    /// By market, what each user has there.
+    /// By market, each user's orders and fills in it.
     markets: Vec<Traders>,
-    /// What became of orders whose page was put away before.
+    /// Endings of orders whose page was already written.
     late: Late,
-    /// Found in memory by whoever looks at what the latest record did.
+    /// Orders that the latest record ended, readable from memory until the next record.
     just_ended: Vec<JustEnded>,
-    /// When the orders were placed that the latest record changed, as its effects come.
+    /// When the orders changed by the latest record were placed, in the order of its effects.
     placed: Vec<Option<TimeMs>>,
     /// The newest order.
     newest: Option<OrderNo>,
     fills: Fills,
-    /// Where rows are packed.
-    desk: RowBuffer,
+    /// Buffer in which rows are packed.
+    buffer: RowBuffer,
 }
 
 impl Orders {
-    /// No orders yet, whose pages will go there.
+    /// No orders yet; pages go to `history`.
     pub(super) fn on(history: History) -> Orders {
         Orders { fills: Fills::on(history.clone()), history, ..Orders::default() }
     }
@@ -96,29 +97,29 @@ impl Orders {
         self.history.rows_per_page()
     }
 
-    /// An order of this user that stands. O(log n) in the user's open orders.
+    /// This user's order, if it is open. O(log n) in the user's open orders.
     pub fn open_order_of(&self, user: UserNo, order: OrderNo) -> Option<OrderRow> {
         self.open.row_of(user, order)
     }
 
-    /// Whether an order of this user stands. O(log n) in the user's open orders.
+    /// Whether this user's order is open. O(log n) in the user's open orders.
     pub fn stands(&self, user: UserNo, order: OrderNo) -> bool {
         self.open.find(user, order).is_some()
     }
 
-    /// When the orders were placed that the latest record amended, met or cancelled, in the order
-    /// of the effects that tell of it; `None` of one that was not known.
+    /// When the orders that the latest record amended, matched as maker or cancelled were placed,
+    /// in the order of the effects; `None` for an unknown order.
     pub(super) fn placed(&self) -> &[Option<TimeMs>] {
         &self.placed
     }
 
-    /// The ids of the orders that the latest record ended, in the order of its effects. In memory,
-    /// however old the orders are.
+    /// The ids of the orders that the latest record ended, in the order of its effects. Read from
+    /// memory, however old the orders are.
     pub fn just_ended(&self) -> impl ExactSizeIterator<Item = OrderId> {
-        self.just_ended.iter().map(|ended| ended.no.id(ended.standing.created_at))
+        self.just_ended.iter().map(|ended| ended.no.id(ended.open_order.created_at))
     }
 
-    /// An order of this user. Finding one that does not stand takes O(log n) pages.
+    /// An order of this user. Finding one that is not open reads O(log n) pages.
     pub fn order(&self, user: UserNo, order: OrderNo) -> Sought {
         match self.found(user, order) {
             Some(found) => Sought(found),
@@ -126,8 +127,8 @@ impl Orders {
         }
     }
 
-    /// The newest order to which its owner gave this name. Finding one that does not stand takes a
-    /// page for each of a few dozen runs of names.
+    /// The newest order with this client order id. Finding one that is not open reads one page for
+    /// each of a few dozen runs of names.
     pub fn named(&self, user: UserNo, name: Token) -> Sought {
         let open = self.open.named(user, name).and_then(|order| self.found(user, order));
         Sought(open.unwrap_or_else(|| {
@@ -137,12 +138,12 @@ impl Orders {
     }
 
     fn found(&self, user: UserNo, order: OrderNo) -> Option<Search> {
-        let (row, fills) = if let Some(standing) = self.open.get(user, order) {
-            (standing.row(order, self.open.name(order)), standing.fills)
+        let (row, fills) = if let Some(open_order) = self.open.get(user, order) {
+            (open_order.row(order, self.open.name(order)), open_order.fills)
         } else {
             let ended = self.just_ended.iter().find(|ended| ended.no == order)?;
-            let JustEnded { no, standing, reason, client_id } = ended;
-            (standing.ended(*no, *client_id, *reason), standing.fills)
+            let JustEnded { no, open_order, reason, client_id } = ended;
+            (open_order.ended(*no, *client_id, *reason), open_order.fills)
         };
         (row.user == user).then_some(Search::Found(row, fills))
     }
@@ -152,19 +153,20 @@ impl Orders {
         self.before(user, ALL, usize::MAX)
     }
 
-    /// A user's orders placed before this one, newest first, of which no more than `most` will be
-    /// read. O(log n) pages, and those read.
+    /// A user's orders placed before this one, newest first. The caller promises to read no more
+    /// than `most`. Reads O(log n) pages, plus those of the rows read.
     pub fn before(&self, user: UserNo, order: OrderNo, most: usize) -> OrderList {
         let mut pages = self.pages(user);
-        // Those behind the newest `most` are not among the newest `most` of all.
+        // An open order beyond the newest `most` open ones is not among the newest `most` of all
+        // orders.
         pages.open = self.open.before(user, order).take(most).collect();
         pages.open.reverse();
         let left = pages.tail.count();
         OrderList { pages, kind: ListKind::All(left), before: Some(order) }
     }
 
-    /// A user's orders in one market placed before this one, newest first, of which no more than
-    /// `most` will be read.
+    /// A user's orders in one market placed before this one, newest first. The caller promises to
+    /// read no more than `most`.
     pub fn before_in(
         &self,
         user: UserNo,
@@ -179,7 +181,7 @@ impl Orders {
         OrdersIn { pages, begins: self.begins(user, market), before: order }
     }
 
-    /// The ids of a user's orders, to be looked up by their numbers.
+    /// Looks up the ids of a user's orders by their numbers.
     pub fn ids(&self, user: UserNo) -> OrderIds {
         OrderIds(self.pages(user))
     }
@@ -189,17 +191,17 @@ impl Orders {
         self.users.get(user.index()).map_or(0, |own| own.tail.count() as usize)
     }
 
-    /// How many of a user's orders stand. O(1).
+    /// How many open orders a user has. O(1).
     pub fn open_count_of(&self, user: UserNo) -> usize {
         self.open.count_of(user)
     }
 
-    /// How many orders stand. O(1).
+    /// How many open orders there are. O(1).
     pub fn open_count(&self) -> usize {
         self.open.len()
     }
 
-    /// A user's open orders, newest first; the cost is that of those read, whatever the history.
+    /// A user's open orders, newest first; the cost depends only on how many are read.
     pub fn open_of(&self, user: UserNo) -> impl Iterator<Item = OrderRow> {
         self.open_before(user, ALL)
     }
@@ -207,7 +209,7 @@ impl Orders {
     /// A user's open orders placed before this one, newest first.
     pub fn open_before(&self, user: UserNo, order: OrderNo) -> impl Iterator<Item = OrderRow> {
         let open = self.open.before(user, order);
-        open.map(|(no, standing)| standing.row(no, self.open.name(no)))
+        open.map(|(no, open_order)| open_order.row(no, self.open.name(no)))
     }
 
     /// A user's fills, newest first.
@@ -228,11 +230,11 @@ impl Orders {
     fn begins(&self, user: UserNo, market: MarketNo) -> Begins {
         match self.markets.get(market.index()) {
             Some(traders) => traders.begins(&self.history, market, user),
-            None => Begins::Here(InMarket::default()),
+            None => Begins::Known(InMarket::default()),
         }
     }
 
-    /// A user's orders as they are now, but for those that stand.
+    /// A copy of a user's orders as they are now, without the open ones.
     fn pages(&self, user: UserNo) -> OrderPages {
         let own = self.users.get(user.index());
         OrderPages {
@@ -242,7 +244,7 @@ impl Orders {
             endings: own.map(|own| own.endings.clone()).unwrap_or_default(),
             late: self.late.of(user).map(|(page, endings)| (page, endings.clone())).collect(),
             open: Vec::new(),
-            at_hand: None,
+            cached: None,
         }
     }
 }
@@ -377,7 +379,7 @@ mod tests {
         let before = of(&orders, ANN, 2);
         assert_eq!(fold(&mut orders, 4, &[stranger.took(0, BID, 0, 10), BID.rested(10)]), 2);
         assert_eq!(of(&orders, ANN, 2), before);
-        // Parts that are not the whole, and a number that was there before.
+        // Parts that do not add up to the quantity, and an order number used before.
         let next = Placed { record: 5, ..BID };
         assert_eq!(fold(&mut orders, 5, &[next.accepted(), next.rested(9), BID.accepted()]), 2);
     }

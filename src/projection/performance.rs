@@ -1,5 +1,5 @@
-//! How each user has done: money in and out, profit and loss realised, contracts traded, in all
-//! and day by day.
+//! Each user's performance: money in and out, realised profit and loss, volume, in total and per
+//! day.
 
 mod image;
 
@@ -14,8 +14,8 @@ use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
 
-/// Days before a user's last active one whose scores are kept: as long as the longest period that
-/// anybody is compared over, and some. Of the time before, only the sum is kept.
+/// Days of scores kept before a user's last active day: the longest ranking period and some more.
+/// Earlier days are kept only as a sum.
 const DAYS_KEPT: u32 = 32;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -25,10 +25,10 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 pub struct Day(u32);
 
 impl Day {
-    /// Before all days on which anything happens.
+    /// Earlier than any day on which something happens.
     pub const FIRST: Day = Day(0);
 
-    /// The day of a moment.
+    /// The day of a time.
     pub fn of(time: TimeMs) -> Day {
         Day(u32::try_from(time.get().div_euclid(DAY_MS)).unwrap_or(u32::MAX))
     }
@@ -38,19 +38,19 @@ impl Day {
         self.0 as usize
     }
 
-    /// The day so many days before; the first one where there is none.
+    /// The day this many days before, or [`Day::FIRST`].
     #[must_use]
     pub const fn earlier(self, days: u32) -> Day {
         Day(self.0.saturating_sub(days))
     }
 }
 
-/// What a user did and came to, up to some moment or within some time.
+/// A user's result up to some moment or within a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Score {
     /// Profit and loss realised, over all markets.
     pub realised: MoneySum,
-    /// Contracts traded.
+    /// Volume in lots.
     pub volume: LotsSum,
 }
 
@@ -61,24 +61,24 @@ impl Score {
     }
 }
 
-/// A day on which something changed, and the score at its end.
+/// A day with a change, and the score at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DayRow {
     day: Day,
     score: Score,
 }
 
-/// One user, but for the last day on which anything changed.
+/// One user's figures, without the last day with a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct UserRow {
     deposited: MoneySum,
     withdrawn: MoneySum,
     fees_taken: MoneySum,
-    /// Those before the last one, oldest first.
+    /// Days before the last one, oldest first.
     days: Vec<DayRow>,
 }
 
-/// The last day on which anything changed for a user, if there was one, and the score so far.
+/// The last day with a change for a user, if any, and the score so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Latest {
     day: Option<Day>,
@@ -91,55 +91,55 @@ impl Latest {
     }
 }
 
-/// What everybody had come to when a day began. Nothing that comes later changes it, once a record
-/// of that day or after it was folded.
+/// All users' scores at the start of a day. Final once a record of that day or a later one was
+/// folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     day: Day,
-    /// By user; of those who are not here, nothing.
+    /// By user; zero for users beyond the end.
     scores: Vec<Score>,
 }
 
 impl Baseline {
-    /// Of a day before which nothing happened, or since which nothing did.
+    /// The baseline of a day before which nothing happened, or since which nothing did.
     pub const fn of_nothing(day: Day) -> Baseline {
         Baseline { day, scores: Vec::new() }
     }
 }
 
-/// Everybody's figures. Each of the last days on which anything changed costs a user 48 bytes.
+/// All users' figures. Each kept day costs a user 48 bytes.
 #[derive(Debug, Default)]
 pub struct Performance {
     users: Vec<UserRow>,
-    /// By user. They stand together, since whoever compares users goes through all of them.
+    /// By user. Contiguous, since rankings scan all of it.
     latest: Vec<Latest>,
-    /// What each user realised so far in each market that is not final.
+    /// What each user has realised so far in each market that is not final.
     realised: FxHashMap<MarketNo, FxHashMap<UserNo, MoneySum>>,
 }
 
 impl Performance {
-    /// All that a user ever paid in. O(1).
+    /// Total deposits of a user. O(1).
     pub fn deposited(&self, user: UserNo) -> MoneySum {
         self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.deposited)
     }
 
-    /// All that a user ever took out. O(1).
+    /// Total withdrawals of a user. O(1).
     pub fn withdrawn(&self, user: UserNo) -> MoneySum {
         self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.withdrawn)
     }
 
-    /// All that a user ever took of the venue's fees. O(1).
+    /// Total venue fees that a user took. O(1).
     pub fn fees_taken(&self, user: UserNo) -> MoneySum {
         self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.fees_taken)
     }
 
-    /// A user's score from the beginning. O(1).
+    /// A user's total score. O(1).
     pub fn total(&self, user: UserNo) -> Score {
         self.latest.get(user.index()).copied().unwrap_or_default().score
     }
 
-    /// What everybody had come to when a day began, one of the last [`DAYS_KEPT`] or the first of
-    /// all. O(users), and a bisection of the days of those for whom anything changed since.
+    /// All users' scores at the start of a day, which must be one of the last [`DAYS_KEPT`] or
+    /// [`Day::FIRST`]. O(users), plus a binary search of the days of each user with a later change.
     pub fn before(&self, day: Day) -> Baseline {
         let before = |(row, latest): (&UserRow, &Latest)| {
             if latest.day.is_some_and(|last| last < day) {
@@ -152,7 +152,7 @@ impl Performance {
         Baseline { day, scores: self.users.iter().zip(&self.latest).map(before).collect() }
     }
 
-    /// The scores since that day began, of all users for whom anything changed since. O(users).
+    /// The scores since the start of that day, of all users with a change since then. O(users).
     pub fn since(&self, baseline: &Baseline) -> impl Iterator<Item = (UserNo, Score)> {
         let before = baseline.scores.iter().copied().chain(iter::repeat(Score::default()));
         let all = (0..).map(UserNo).zip(&self.latest).zip(before);
@@ -225,13 +225,13 @@ impl Performance {
         Ok(())
     }
 
-    /// A user's score of today, to be changed.
+    /// A user's current score, to be changed.
     fn today(&mut self, user: UserNo, day: Day) -> Result<&mut Score, Fault> {
         let latest = self.latest.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         if latest.day.is_none_or(|last| last < day) {
             let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
             row.days.extend(latest.row());
-            // The last day before those that are kept is what they are counted from.
+            // The last day before those kept stays as the base of differences.
             let first = day.earlier(DAYS_KEPT);
             let gone = row.days.partition_point(|row| row.day < first).saturating_sub(1);
             row.days.drain(..gone);
@@ -251,7 +251,7 @@ impl Projection for Performance {
             faults.check(self.fold_effect(applied, effect));
         }
         for effect in applied.effects {
-            // Those who hold nothing at the end are not told of.
+            // A user who holds nothing at the end has no `PositionSettled` effect.
             if let Effect::MarketMoved {
                 market,
                 to: MarketStatus::Settled | MarketStatus::Voided,
@@ -264,35 +264,35 @@ impl Projection for Performance {
     }
 }
 
-/// An account's profit and loss, and the money that it is to be held against: what was paid in,
-/// less what was taken out, and what was realised, is on the account or was paid for contracts.
+/// An account's profit and loss and its money. Deposits less withdrawals plus realised profit equal
+/// the money on the account plus the cost of open positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pnl {
-    /// Paid in.
+    /// Total deposits.
     pub deposited: MoneySum,
-    /// Taken out.
+    /// Total withdrawals.
     pub withdrawn: MoneySum,
-    /// Fees of the venue's taken, by an operator.
+    /// Venue fees taken by an operator.
     pub fees_taken: MoneySum,
     /// Realised, over all markets.
     pub realised: MoneySum,
-    /// What the contracts held cost.
+    /// Cost of open positions.
     pub cost: MoneySum,
-    /// What they are worth at the displayed probabilities.
+    /// Value of open positions at the displayed probabilities.
     pub value: MoneySum,
-    /// On the account, free to use.
+    /// Available money.
     pub available: Money,
-    /// On the account, backing orders.
+    /// Money reserved for orders.
     pub reserved: Money,
 }
 
 impl Pnl {
-    /// What would be realised on top if the contracts held were worth what is displayed.
+    /// Unrealised profit and loss at the displayed probabilities.
     pub fn unrealised(&self) -> Result<MoneySum, Overflow> {
         self.value.less(self.cost)
     }
 
-    /// What the account would then be worth.
+    /// Equity: money plus the displayed value of open positions.
     pub fn equity(&self) -> Result<MoneySum, Overflow> {
         self.value.plus(self.available)?.plus(self.reserved)
     }
@@ -351,7 +351,7 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// However early it was taken on its day, and whoever came after that.
+        /// It does not matter when on its day a baseline is taken, or which users come later.
         #[test]
         fn what_everybody_had_come_to_stays_as_it_was(
             trades in prop::collection::vec((0..6_u32, 0..4_usize, 1..9_u64), 1..60),
@@ -385,10 +385,10 @@ mod tests {
                     for (_, user, quantity) in made.iter().filter(|(day, ..)| *day >= first.0) {
                         *expected.entry(*user).or_default() += u128::from(*quantity);
                     }
-                    let told = performance.since(early);
-                    let told: BTreeMap<u32, u128> =
-                        told.map(|(user, score)| (user.0, score.volume.get())).collect();
-                    prop_assert_eq!(told, expected, "{} days before {}", days, day);
+                    let found = performance.since(early);
+                    let found: BTreeMap<u32, u128> =
+                        found.map(|(user, score)| (user.0, score.volume.get())).collect();
+                    prop_assert_eq!(found, expected, "{} days before {}", days, day);
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! What each user holds of each outcome, and held when its market ended (semantics 6).
+//! Each user's position per outcome: open ones, and those held when their market ended (semantics
+//! 6).
 
 mod ended;
 mod image;
@@ -20,12 +21,12 @@ use crate::exchange::units::{Lots, Money, MoneySum, TimeMs};
 use ended::Ended;
 pub use ended::PositionList;
 
-/// What became of a position.
+/// The result of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resolution {
-    /// Its outcome happened.
+    /// Its outcome won.
     Won,
-    /// The other one did.
+    /// The other outcome won.
     Lost,
     /// The market was voided.
     Void,
@@ -42,8 +43,8 @@ impl Resolution {
     }
 }
 
-/// A user's contracts of one outcome. It exists while contracts are held, and for ever when they
-/// were held to the market's end: then the figures stay as they were before the pay-out.
+/// A user's contracts of one outcome. The row exists while contracts are held, and forever if they
+/// were held to the market's end: then it keeps the quantity and cost from before the payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionRow {
     /// User.
@@ -54,17 +55,17 @@ pub struct PositionRow {
     pub outcome: Outcome,
     /// Contracts, free and locked; more than zero.
     pub quantity: Lots,
-    /// What they cost.
+    /// Cost basis.
     pub cost: Money,
     /// Profit and loss that the user realised in this market, over both outcomes.
     pub realised: MoneySum,
-    /// What became of it; `None` until the market is SETTLED or VOIDED.
+    /// The result; `None` until the market is SETTLED or VOIDED.
     pub resolution: Option<Resolution>,
-    /// The trader that the opening order copied.
+    /// The trader whose order the opening order copied.
     pub copy_from: Option<UserNo>,
-    /// When a figure last changed.
+    /// When the row last changed.
     pub updated_at: TimeMs,
-    /// Grows with every change of any row: what `updated_at` leaves tied, this orders.
+    /// Grows with every change of any row, and so orders rows with the same `updated_at`.
     change: u64,
 }
 
@@ -87,68 +88,68 @@ impl End {
 
 type Key = (UserNo, MarketNo, Outcome);
 
-/// Where a user's rows of one market stand among all of the user's, counted from 1.
+/// Indexes of a user's rows of one market in the user's rows, plus 1.
 #[derive(Debug, Clone, Copy, Default)]
-struct Places {
+struct RowIndexes {
     yes: Option<NonZeroU32>,
     no: Option<NonZeroU32>,
 }
 
-impl Places {
+impl RowIndexes {
     fn of(self, outcome: Outcome) -> Option<usize> {
-        let place = match outcome {
+        let index = match outcome {
             Outcome::Yes => self.yes,
             Outcome::No => self.no,
         };
-        place.map(|place| place.get().saturating_sub(1) as usize)
+        index.map(|index| index.get().saturating_sub(1) as usize)
     }
 
-    /// Sets one of the two, or takes it away; gives what was there.
+    /// Sets or clears one of the two; returns what was there.
     fn set(&mut self, outcome: Outcome, index: Option<usize>) -> Option<usize> {
         let before = self.of(outcome);
-        let place = index.and_then(|index| u32::try_from(index).ok()?.checked_add(1));
-        let place = place.and_then(NonZeroU32::new);
+        let index = index.and_then(|index| u32::try_from(index).ok()?.checked_add(1));
+        let index = index.and_then(NonZeroU32::new);
         match outcome {
-            Outcome::Yes => self.yes = place,
-            Outcome::No => self.no = place,
+            Outcome::Yes => self.yes = index,
+            Outcome::No => self.no = index,
         }
         before
     }
 }
 
-/// All positions. A change finds its row in O(1); the order is made when a user's rows are read.
+/// All positions. A change finds its row in O(1); rows are sorted only when a user's list is read.
 #[derive(Debug, Default)]
 pub struct Positions {
-    /// Each user's rows of what is held, in no order.
+    /// Each user's open positions, in no particular order.
     users: Vec<Vec<PositionRow>>,
-    /// Where the rows are of each user who holds something in a market.
-    index: FxHashMap<(UserNo, MarketNo), Places>,
-    /// Each user's rows of what was held to the end.
+    /// Where the rows of each user's open positions in a market are.
+    index: FxHashMap<(UserNo, MarketNo), RowIndexes>,
+    /// Each user's positions held to the market's end.
     ended: Streams<Ended>,
-    /// Rows that the record at hand settles.
+    /// Rows that the current record settles.
     settled: Vec<Key>,
-    /// How the markets ended that did.
+    /// The results of ended markets.
     ends: FxHashMap<MarketNo, End>,
-    /// Yes contracts held in each market; of no there are as many at the end of each record, those
-    /// counted in that the venue holds for converted sets.
+    /// Open interest of each market: yes contracts held. At the end of each record there are as
+    /// many no contracts, including those that the venue holds for converted sets.
     interest: Vec<Lots>,
     changes: u64,
 }
 
 impl Positions {
-    /// No positions yet; the pages of those that end will go there.
+    /// No positions yet; pages of ended ones go to `history`.
     pub(super) fn on(history: History) -> Positions {
         Positions { ended: Streams::on(history), ..Positions::default() }
     }
 
-    /// A user's positions, the latest change first. Sorts k rows in O(k log k); k is at most two a
-    /// market in which the user holds contracts.
+    /// A user's positions, latest change first. Sorts the k open rows in O(k log k); k is at most
+    /// two per market in which the user holds contracts.
     pub fn of(&self, user: UserNo) -> PositionList {
         self.newest(user, usize::MAX)
     }
 
-    /// The newest of them, as many as are wanted: whoever reads a page need not wait until all are
-    /// sorted. O(rows), and O(n log n) of the n that are wanted.
+    /// The newest `wanted` positions, without sorting all of them. O(rows), plus O(n log n) for the
+    /// n wanted.
     pub fn newest(&self, user: UserNo, wanted: usize) -> PositionList {
         let mut held: Vec<&PositionRow> = self.held(user).collect();
         if let Some(older) = held.len().checked_sub(wanted).filter(|older| *older > 0) {
@@ -161,24 +162,24 @@ impl Positions {
         PositionList { held: held.into_iter().copied().collect(), ended, left, wanted }
     }
 
-    /// How many positions a user has, those held to the end too. O(1).
+    /// Number of a user's positions, including those held to a market's end. O(1).
     pub fn count(&self, user: UserNo) -> usize {
         let held = self.users.get(user.index()).map_or(0, Vec::len);
         held.saturating_add(self.ended.count(user.0) as usize)
     }
 
-    /// A user's contracts in markets that are not final, in no order. O(rows).
+    /// A user's positions in markets that are not final, in no particular order. O(rows).
     pub fn held(&self, user: UserNo) -> impl Iterator<Item = &PositionRow> {
         self.users.get(user.index()).into_iter().flatten()
     }
 
-    /// Contracts of each outcome that are held in a market, no contracts that the venue took in by
-    /// conversions among them; none once it is final. O(1).
+    /// Contracts of each outcome held in a market, including no contracts that the venue took in
+    /// conversions; zero once the market is final. O(1).
     pub fn open_interest(&self, market: MarketNo) -> Lots {
         self.interest.get(market.index()).copied().unwrap_or_default()
     }
 
-    /// One position that is held. O(1).
+    /// One open position. O(1).
     pub fn position(
         &self,
         user: UserNo,
@@ -209,15 +210,15 @@ impl Positions {
                 if self.users.get(user.index()).is_none() {
                     return Err(Fault::UnknownUser(*user));
                 }
-                // Nothing held in a record that pays the pair out is the pay-out itself.
+                // If the record pays the user out, a change to nothing held is the payout itself.
                 let nothing = yes.held.is_zero() && no.held.is_zero();
                 let paid_out = nothing && paid.contains(&(*user, *market));
-                let mut places = self.places(*user, *market);
+                let mut indexes = self.indexes(*user, *market);
                 for (outcome, holding) in [(Outcome::Yes, yes), (Outcome::No, no)] {
                     let key = (*user, *market, outcome);
                     let holding = if paid_out { None } else { Some(holding) };
-                    if self.change(time, (key, places), holding, *realised)? {
-                        places = self.places(*user, *market);
+                    if self.change(time, (key, indexes), holding, *realised)? {
+                        indexes = self.indexes(*user, *market);
                     }
                 }
                 Ok(())
@@ -233,19 +234,19 @@ impl Positions {
         }
     }
 
-    /// Sets a row to what is held now, makes it or takes it away; `None` holds it as it is. A
-    /// settled row keeps its figures but for what was realised. Gives whether a row came or went.
+    /// Sets, adds or removes a row as the holding requires; `None` keeps quantity and cost. A
+    /// settled row only updates `realised`. Returns whether a row was added or removed.
     fn change(
         &mut self,
         time: TimeMs,
-        (key, places): (Key, Places),
+        (key, indexes): (Key, RowIndexes),
         holding: Option<&Holding>,
         realised: MoneySum,
     ) -> Result<bool, Fault> {
         let (user, _, outcome) = key;
         let next = self.changes.saturating_add(1);
-        let row = places.of(outcome).zip(self.users.get_mut(user.index()));
-        let Some(row) = row.and_then(|(place, rows)| rows.get_mut(place)) else {
+        let row = indexes.of(outcome).zip(self.users.get_mut(user.index()));
+        let Some(row) = row.and_then(|(index, rows)| rows.get_mut(index)) else {
             let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) else {
                 return Ok(false);
             };
@@ -272,25 +273,25 @@ impl Positions {
         Ok(gone)
     }
 
-    fn places(&self, user: UserNo, market: MarketNo) -> Places {
+    fn indexes(&self, user: UserNo, market: MarketNo) -> RowIndexes {
         self.index.get(&(user, market)).copied().unwrap_or_default()
     }
 
-    /// Sets where a row is, or that it is nowhere; gives where it was.
-    fn set_place(&mut self, key: Key, index: Option<usize>) -> Option<usize> {
+    /// Sets or clears the index of a row; returns the index before.
+    fn set_index(&mut self, key: Key, index: Option<usize>) -> Option<usize> {
         let (user, market, outcome) = key;
-        let places = self.index.entry((user, market)).or_default();
-        let before = places.set(outcome, index);
-        if places.yes.is_none() && places.no.is_none() {
+        let indexes = self.index.entry((user, market)).or_default();
+        let before = indexes.set(outcome, index);
+        if indexes.yes.is_none() && indexes.no.is_none() {
             self.index.remove(&(user, market));
         }
         before
     }
 
-    /// Counts contracts that came or went; those of one outcome are enough.
+    /// Updates the open interest; counts one outcome only, since both have the same.
     fn note_interest(&mut self, key: Key, before: Lots, after: Lots) -> Result<(), Fault> {
         let (_, market, outcome) = key;
-        // A settled row keeps its quantity, and counts no more.
+        // A settled row keeps its quantity but left the open interest before.
         if before == after {
             return Ok(());
         }
@@ -326,7 +327,7 @@ impl Positions {
     }
 
     fn row_mut(&mut self, key: Key) -> Option<&mut PositionRow> {
-        let index = self.places(key.0, key.1).of(key.2)?;
+        let index = self.indexes(key.0, key.1).of(key.2)?;
         self.users.get_mut(key.0.index())?.get_mut(index)
     }
 
@@ -356,11 +357,11 @@ impl Positions {
             updated_at: time,
             change: self.changes,
         });
-        self.set_place(key, Some(index));
+        self.set_index(key, Some(index));
     }
 
-    /// Puts the rows away that the record settled: a market that ended has no more changes.
-    fn put_settled(&mut self) -> Result<(), Fault> {
+    /// Moves the rows that the record settled to the ended ones: they never change again.
+    fn store_settled(&mut self) -> Result<(), Fault> {
         let mut keys = std::mem::take(&mut self.settled);
         let change = |key: &Key| self.row(*key).map(|row| row.change);
         keys.sort_by_cached_key(change);
@@ -377,27 +378,27 @@ impl Positions {
     }
 
     fn row(&self, key: Key) -> Option<&PositionRow> {
-        let index = self.places(key.0, key.1).of(key.2)?;
+        let index = self.indexes(key.0, key.1).of(key.2)?;
         self.users.get(key.0.index())?.get(index)
     }
 
-    /// Takes a row away; the user's last row takes its place.
+    /// Removes a row; the user's last row moves to its index.
     fn remove(&mut self, key: Key) {
-        let Some(index) = self.set_place(key, None) else { return };
+        let Some(index) = self.set_index(key, None) else { return };
         let Some(rows) = self.users.get_mut(key.0.index()) else { return };
         if index < rows.len() {
             rows.swap_remove(index);
         }
         let moved = rows.get(index).map(|moved| (moved.user, moved.market, moved.outcome));
         if let Some(moved) = moved {
-            self.set_place(moved, Some(index));
+            self.set_index(moved, Some(index));
         }
     }
 }
 
 impl Projection for Positions {
-    /// Reads the record twice: a pay-out may come before or after the move that ends its market,
-    /// and before or after the change that says the contracts are gone.
+    /// Reads the record twice: a payout may come before or after the status change that ends its
+    /// market, and before or after the position change to zero.
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         let mut paid = FxHashSet::default();
         for effect in applied.effects {
@@ -424,7 +425,7 @@ impl Projection for Positions {
         for effect in applied.effects {
             faults.check(self.fold_effect(applied.time, &paid, effect));
         }
-        faults.check(self.put_settled());
+        faults.check(self.store_settled());
     }
 }
 
@@ -439,7 +440,7 @@ mod tests {
     use super::*;
     use Outcome::{No, Yes};
 
-    /// Outcome, contracts, cost, realised and resolution, the latest change first.
+    /// Outcome, contracts, cost, realised and resolution, latest change first.
     type Shown = (Outcome, u64, i64, i128, Option<Resolution>);
 
     fn shown(positions: &Positions, user: UserNo) -> Vec<Shown> {
@@ -456,7 +457,7 @@ mod tests {
         let mut positions: Positions = opened();
         assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
         assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
-        // The no contracts are new and come first; what was realised shows on both rows.
+        // The no row is new and comes first; both rows show the realised amount.
         assert_eq!(fold(&mut positions, 3, &[holds(ANN, (5, 300), (2, 90), 7)]), 0);
         assert_eq!(shown(&positions, ANN), [(No, 2, 90, 7, None), (Yes, 5, 300, 7, None)]);
         assert_eq!(fold(&mut positions, 4, &[holds(ANN, (0, 0), (2, 90), 9)]), 0);
@@ -481,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_settled_row_stays_as_it_was_before_the_pay_out() {
-        // However the record orders its effects, readers see the same.
+        // The order of effects in the record makes no difference.
         let gone = holds(ANN, (0, 0), (0, 0), 200);
         let (end, pays) = (settled(RAIN, Yes), paid(ANN, 5, 0, 200));
         let orders = [
@@ -523,7 +524,7 @@ mod tests {
         let effects = [holds(ANN, (2, 120), (0, 0), 30), voided(RAIN, 50), paid(ANN, 2, 0, 10)];
         assert_eq!(fold(&mut positions, 3, &effects), 0);
         assert_eq!(shown(&positions, ANN), [(Yes, 2, 120, 10, Some(Resolution::Void))]);
-        // All merged and nothing left to pay: nothing was held to the end.
+        // Everything merged, nothing left to pay: no position was held to the end.
         let mut positions: Positions = opened();
         assert_eq!(fold(&mut positions, 2, &[holds(ANN, (3, 180), (3, 90), 0)]), 0);
         let effects = [holds(ANN, (0, 0), (0, 0), 30), paid(ANN, 0, 0, 30), voided(RAIN, 50)];
@@ -541,7 +542,7 @@ mod tests {
         assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
     }
 
-    /// With pages of two, most of what ended is away.
+    /// With pages of two rows, most ended positions are on pages.
     #[test]
     fn the_latest_change_comes_first_among_held_and_ended_ones() {
         let rows = NonZeroU32::new(2).unwrap();
@@ -565,8 +566,8 @@ mod tests {
                 assert!(rest.eq(expected.iter().copied().skip(passed)), "{passed}");
                 for length in [1, 4] {
                     let page = list().skip(passed).take(length).map(Result::unwrap);
-                    let (list, places) = (list(), passed..passed + length);
-                    let within: Vec<_> = list.held_within(places).collect();
+                    let (list, indexes) = (list(), passed..passed + length);
+                    let within: Vec<_> = list.held_within(indexes).collect();
                     let mut held = page.filter(|row| row.resolution.is_none());
                     assert!(held.all(|row| within.contains(&&row)), "{passed}");
                     assert!(within.len() <= length + list.left as usize, "{passed}");

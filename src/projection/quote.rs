@@ -1,4 +1,5 @@
-//! The probability that is displayed for a market (semantics 3), and what an event's field costs.
+//! The displayed probability of a market (semantics 3), and the price of an event's full set of
+//! markets.
 
 use super::ReadModel;
 use super::catalogue::{EventRow, MarketRow};
@@ -9,23 +10,23 @@ use crate::exchange::units::{
     LOTS_PER_CONTRACT, Lots, Money, Overflow, Ratio, SettlementPrice, Tick,
 };
 
-/// The widest spread, in ticks, whose midpoint still says something: 0.10.
+/// The widest spread, in ticks, whose midpoint is displayed: 0.10.
 const SPREAD_TICKS_MAX: u8 = 10;
 
-/// What a yes contract is shown to be worth. All prices are of yes.
+/// The displayed value of a yes contract. All prices are of yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quote {
-    /// This much.
+    /// One price.
     At(SettlementPrice),
-    /// The middle of a bid and an ask.
+    /// The midpoint of a bid and an ask.
     Between(Tick, Tick),
 }
 
 impl Quote {
-    /// That of a market.
+    /// The quote of a market.
     ///
-    /// Once paid out, what a yes contract was paid: 1 or 0 when SETTLED, the stated price when
-    /// VOIDED. Before, the middle of `bid` and `ask` where both exist close to each other, else
+    /// Once paid out, it is what a yes contract was paid: 1 or 0 when SETTLED, the stated price
+    /// when VOIDED. Before, it is the midpoint of `bid` and `ask` if both exist and are close, else
     /// the `last` trade, else one half.
     pub fn of(
         market: &MarketRow,
@@ -44,7 +45,7 @@ impl Quote {
         }
     }
 
-    /// The displayed probability of yes; of no it is the complement.
+    /// The displayed probability of yes; that of no is the complement.
     pub fn probability_of_yes(self) -> Ratio {
         match self {
             Quote::At(price) => Ratio::of_price(price),
@@ -52,7 +53,7 @@ impl Quote {
         }
     }
 
-    /// What contracts of an outcome are worth at it; half a money unit is rounded down.
+    /// The value of contracts of an outcome at this quote; half a money unit is rounded down.
     ///
     /// # Errors
     /// The amount leaves the range of its type.
@@ -71,21 +72,20 @@ impl Quote {
     }
 }
 
-/// What a yes contract of each market of a mutually exclusive event costs together: a set pays 1.00
-/// if one of them wins. More than a set is sold for, or less than one is bought for, is a gain for
-/// whoever takes it.
+/// The price of one yes contract of each market of a mutually exclusive event. The set pays 1.00 if
+/// one of them wins, so a bid above or an ask below that is an arbitrage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldQuote {
-    /// What a set would be sold for; `None` where not each of the markets has a bid.
+    /// Proceeds of selling a set at the best bids; `None` unless every market has a bid.
     pub bid: Option<Money>,
-    /// What a set would be bought for; `None` where not each of the markets has an ask.
+    /// Cost of buying a set at the best asks; `None` unless every market has an ask.
     pub ask: Option<Money>,
 }
 
 impl ReadModel {
-    /// What the field of an event costs; `None` where its markets do not exclude each other. A
-    /// market that has paid out counts with what it paid; one that takes no orders has neither bid
-    /// nor ask. O(markets).
+    /// The price of an event's set; `None` if its markets are not mutually exclusive. A market that
+    /// has paid out counts at its payout; one that is not ACTIVE has neither bid nor ask.
+    /// O(markets).
     pub fn field(&self, event: &EventRow) -> Option<FieldQuote> {
         let sum = |side: Direction| {
             let one = Lots::new(LOTS_PER_CONTRACT);
@@ -162,8 +162,8 @@ mod tests {
 
     const EVENT: EventNo = EventNo(0);
 
-    /// A read model of an event of so many active markets, each with the best bid and ask given,
-    /// in ticks; 0 is none.
+    /// A read model of an event with active markets that have these best bids and asks, in ticks; 0
+    /// means none.
     fn field_of(mutually_exclusive: bool, books: &[(u8, u8)]) -> ReadModel {
         let mut model = ReadModel::new();
         let draft = EventDraft { mutually_exclusive, ..EventDraft::default() };
@@ -185,13 +185,13 @@ mod tests {
             }
         }
         assert_eq!(fold(&mut model.catalogue, 1, &effects), 0);
-        let mut told = effects;
-        told.extend(resting);
-        assert_eq!(fold(&mut model.depth, 1, &told), 0);
+        let mut all = effects;
+        all.extend(resting);
+        assert_eq!(fold(&mut model.depth, 1, &all), 0);
         model
     }
 
-    /// Bid and ask of the field, as text.
+    /// The set's bid and ask as text.
     fn field(model: &ReadModel) -> Option<[Option<String>; 2]> {
         let quote = model.field(model.catalogue.event(EVENT).unwrap())?;
         Some([quote.bid, quote.ask].map(|price| price.map(|price| price.to_string())))

@@ -1,5 +1,5 @@
-//! What was answered to requests that may be repeated, as it was answered first: kept for as long
-//! as the exchange keeps the names under which they were asked (semantics 8).
+//! Stored responses: the first response to each request that may be repeated, kept for as long as
+//! the exchange keeps its idempotency key (semantics 8).
 
 mod image;
 
@@ -17,26 +17,26 @@ use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet};
 use crate::exchange::restrictions::Heartbeat;
 use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
-/// Answers looked at for forgetting with each record: more than one record can add.
+/// Expiry entries checked per record: more than the one that a record can add.
 const LOOKED_AT_PER_RECORD: usize = 64;
 
-/// What an answer was made of, as its record left it. Rows stand apart: there may be millions of
-/// answers, and most are of the smaller kinds.
+/// The data of a response as its record left it. Rows are boxed: there may be millions of
+/// responses, and most are of the smaller kinds.
 #[derive(Debug, Clone)]
 pub enum StoredResponse {
     /// An order that was placed or cancelled.
     Order(Box<OrderRow>),
-    /// An account's money after it came or went: a deposit, a withdrawal, fees taken.
+    /// An account's money after a deposit, a withdrawal or a payout of fees.
     Balance(Balance),
-    /// A user that was created or given another mode or limit.
+    /// A user that was created, or whose mode or limit was set.
     User(Box<UserRow>),
-    /// What anybody may ask.
+    /// The venue's trading mode.
     VenueMode(TradingMode),
     /// A heartbeat.
     Heartbeat(Heartbeat),
     /// A new key; not yet revoked.
     Key(KeyNo),
-    /// A new category; nothing of one ever changes.
+    /// A new category; categories never change.
     Category(CategoryNo),
     /// A new event.
     Event(Box<EventRow>),
@@ -44,22 +44,22 @@ pub enum StoredResponse {
     Market(Box<MarketRow>, Ratio),
     /// A conversion.
     Converted(Box<Converted>),
-    /// Nothing beyond that it was done.
+    /// No data beyond the fact that the request succeeded.
     Done,
 }
 
-/// What a conversion took and gave. What is held and owned after it is told elsewhere.
+/// What a conversion took and gave. Positions and balance after it are in other responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     /// The record that did it.
     pub sequence: Sequence,
     /// Event.
     pub event: EventNo,
-    /// The markets of which no contracts were given.
+    /// The markets whose no contracts were given.
     pub markets: MarketSet,
-    /// Contracts given of each, and got of each other market of the event.
+    /// Contracts given of each of these markets, and received of each other market of the event.
     pub quantity: Lots,
-    /// Money got.
+    /// Money received.
     pub cash: Money,
 }
 
@@ -80,11 +80,11 @@ impl Converted {
 }
 
 impl StoredResponse {
-    /// What the answer to this record is made of.
+    /// The data for the response to this record.
     pub fn of(applied: &Applied<'_>, view: &ReadModel) -> StoredResponse {
         let of_effect = |effect| StoredResponse::of_effect(effect, view);
-        // What a record takes back is said last: before what was asked, it may have done what was
-        // due, such as to cancel orders behind a heartbeat that had run out.
+        // Cancellations are considered last: a record may first cancel orders that were due, for
+        // example after an expired heartbeat, before it does what was requested.
         let taken_back = |effect: &&Effect| matches!(effect, Effect::OrderCancelled { .. });
         (applied.effects.iter().filter(|effect| !taken_back(effect)).find_map(of_effect))
             .or_else(|| Converted::of(applied).map(Box::new).map(StoredResponse::Converted))
@@ -96,7 +96,7 @@ impl StoredResponse {
         Some(match effect {
             Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } }
             | Effect::OrderCancelled { order, user, .. } => {
-                // What the record itself did is in memory.
+                // Found in memory: it is open or ended by this record.
                 StoredResponse::Order(Box::new(view.orders.order(*user, *order).row().ok()??))
             }
             Effect::Deposited { user, .. }
@@ -127,7 +127,7 @@ impl StoredResponse {
     }
 }
 
-/// An answer and when it was given.
+/// A stored response with its time and expiry.
 #[derive(Debug)]
 struct Row {
     kept: StoredResponse,
@@ -135,21 +135,21 @@ struct Row {
     until: TimeMs,
 }
 
-/// The answers that may be asked for again.
+/// All stored responses, by the record they answer.
 #[derive(Debug, Default)]
 pub struct StoredResponses {
     rows: FxHashMap<Sequence, Row>,
-    /// When each is looked at again, in order of time.
+    /// When each response is checked for expiry, in order of time.
     ends: VecDeque<(TimeMs, Sequence)>,
 }
 
 impl StoredResponses {
-    /// What the answer to this record was made of, while it is kept. O(1).
+    /// The stored response to this record, if it is still kept. O(1).
     pub fn of(&self, record: Sequence) -> Option<&StoredResponse> {
         self.rows.get(&record).map(|row| &row.kept)
     }
 
-    /// How many are kept.
+    /// Number of stored responses.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
@@ -159,7 +159,7 @@ impl StoredResponses {
         self.ends.push_back((until, applied.sequence));
     }
 
-    /// Forgets some of the answers that nobody can ask for any more at `now`.
+    /// Removes expired responses. One whose order is still open is kept for another window.
     pub(super) fn forget(&mut self, now: TimeMs, orders: &Orders) {
         for _ in 0..LOOKED_AT_PER_RECORD {
             let Some((at, record)) = self.ends.front().copied().filter(|(at, _)| *at <= now) else {

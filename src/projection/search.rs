@@ -1,4 +1,4 @@
-//! Words of the markets' questions, to be searched in any of the three languages.
+//! Full-text search over the markets' questions in all three languages.
 
 mod vocabulary;
 
@@ -12,38 +12,38 @@ use crate::exchange::ids::MarketNo;
 
 use vocabulary::{Part, Vocabulary, WordNo};
 
-/// A market is asked for a word itself, and not all words, where that is less: a question has some
-/// dozens of them.
+/// If the remaining markets times this many words are fewer than all words, their own words are
+/// checked instead of the whole vocabulary: a question has some dozens of words.
 const WORDS_A_MARKET: usize = 32;
-/// Words that stand in no question any more are forgotten once they are so many, and half of all.
+/// Words that no question has any more are removed once there are this many and they are half of
+/// all.
 const UNUSED_MIN: usize = 256;
 
-/// Which words stand in which market's question, in the form in which texts are compared. What is
-/// searched for is looked for among all words that there are, of which there are far fewer than
-/// there is text, and then only those markets are gone through that have them.
+/// An index of the words of each market's question, in normalised form. A search looks through the
+/// vocabulary, which is far smaller than the text, and then only at markets that have the words.
 #[derive(Debug, Default)]
 pub struct Search {
     vocabulary: Vocabulary,
-    /// By word, the markets in whose question it stands, in order.
-    places: Vec<Vec<MarketNo>>,
-    /// By market, the words of its question, each once, in order.
+    /// By word, the markets whose question has it, ascending.
+    markets_by_word: Vec<Vec<MarketNo>>,
+    /// By market, the distinct words of its question, ascending.
     questions: Vec<Box<[WordNo]>>,
-    /// By market, the letters of its question.
+    /// By market, the letters and digits of its question.
     letters: Vec<Letters>,
-    /// Words that have no place.
+    /// Number of words that no question has any more.
     unused: usize,
 }
 
-/// Letters and digits of a text, a bit each.
+/// The letters and digits of a text, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Letters(u64);
 
-/// Words of a text that are searched for, the longest of it. Everybody waits meanwhile, and a short
-/// part may stand in most words of most questions.
+/// At most this many words of a search text are used, the longest ones. Bounds the time of a
+/// search, since a short part may match most words of most questions.
 pub const SEARCHED_WORDS_MAX: usize = 8;
 
-/// What is searched for: words of which each must stand in the question, in one language or
-/// another, whole or as a part. Capitals and accents make no difference.
+/// A search: every word must match in the question, in any language, as a whole word or a part of
+/// one. Case and accents are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words(Vec<String>);
 
@@ -53,7 +53,7 @@ impl Words {
         let mut words: Vec<String> = Vec::new();
         let text = plain(text);
         let mut asked: Vec<&str> = text.split_whitespace().collect();
-        // The longest leaves the fewest markets, and what is a part of it says nothing more.
+        // The longest word leaves the fewest markets, and a word contained in it adds nothing.
         asked.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for word in asked {
             if words.len() < SEARCHED_WORDS_MAX && !words.iter().any(|longer| longer.contains(word))
@@ -70,7 +70,7 @@ impl Letters {
         Letters(text.bytes().filter_map(Letters::bit).fold(0, |all, bit| all | bit))
     }
 
-    /// The bit of a small letter or a digit.
+    /// The bit of a lower-case letter or a digit.
     const fn bit(byte: u8) -> Option<u64> {
         match byte {
             b'a'..=b'z' => Some(1 << (byte - b'a')),
@@ -81,16 +81,16 @@ impl Letters {
 }
 
 impl Search {
-    /// What the questions of this catalogue are searched by.
+    /// Builds the index of this catalogue's questions.
     pub fn of(catalogue: &Catalogue) -> Search {
         let mut search = Search::default();
         for row in catalogue.markets_created().rev() {
-            search.add(row.no, &told(&row.draft.questions));
+            search.add(row.no, &all_languages(&row.draft.questions));
         }
         search
     }
 
-    /// The markets, drafts too, in whose question all words stand, by their numbers.
+    /// The numbers of the markets, including drafts, whose question matches all words.
     pub fn found(&self, words: &Words) -> Numbers {
         let count = self.questions.len();
         let mut found = numbers::all(count);
@@ -112,7 +112,7 @@ impl Search {
                 found = numbers::these(count, found.ones().filter(has_word));
             } else {
                 let known = self.vocabulary.with(&part);
-                let markets = known.flat_map(|word| self.places_of(word));
+                let markets = known.flat_map(|word| self.markets_with(word));
                 found.intersect_with(&numbers::these(count, markets.map(|market| market.index())));
             }
         }
@@ -122,31 +122,31 @@ impl Search {
     fn has(&self, market: usize, part: &Part<'_>) -> bool {
         let words = self.questions.get(market);
         let mut words = words.into_iter().flatten().map(|word| self.vocabulary.word(*word));
-        words.any(|word| part.stands_in(word))
+        words.any(|word| part.is_in(word))
     }
 
-    fn places_of(&self, word: WordNo) -> &[MarketNo] {
-        self.places.get(word.index()).map(Vec::as_slice).unwrap_or_default()
+    fn markets_with(&self, word: WordNo) -> &[MarketNo] {
+        self.markets_by_word.get(word.index()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Takes in the question of the next market, or of one that had none left.
+    /// Adds the question of the next market, or of one whose question was removed.
     fn add(&mut self, market: MarketNo, question: &str) {
         let mut words: Vec<WordNo> =
             question.split_whitespace().map(|word| self.vocabulary.number(word)).collect();
         words.sort_unstable();
         words.dedup();
-        let new = self.vocabulary.len().saturating_sub(self.places.len());
+        let new = self.vocabulary.len().saturating_sub(self.markets_by_word.len());
         self.unused = self.unused.saturating_add(new);
-        self.places.resize_with(self.vocabulary.len(), Vec::new);
+        self.markets_by_word.resize_with(self.vocabulary.len(), Vec::new);
         for word in &words {
-            let Some(places) = self.places.get_mut(word.index()) else { continue };
-            if let Err(place) = places.binary_search(&market) {
-                if places.is_empty() {
+            let Some(markets) = self.markets_by_word.get_mut(word.index()) else { continue };
+            if let Err(at) = markets.binary_search(&market) {
+                if markets.is_empty() {
                     self.unused = self.unused.saturating_sub(1);
-                    // Many words stand in one question only.
-                    places.reserve_exact(1);
+                    // Many words occur in one question only.
+                    markets.reserve_exact(1);
                 }
-                places.insert(place, market);
+                markets.insert(at, market);
             }
         }
         if self.questions.len() <= market.index() {
@@ -160,21 +160,21 @@ impl Search {
         }
     }
 
-    /// Takes a market's question away.
+    /// Removes a market's question.
     fn remove(&mut self, market: MarketNo) {
         let own = self.questions.get_mut(market.index()).map(std::mem::take);
         for word in own.iter().flatten() {
-            let Some(places) = self.places.get_mut(word.index()) else { continue };
-            if let Ok(place) = places.binary_search(&market) {
-                places.remove(place);
-                self.unused = self.unused.saturating_add(usize::from(places.is_empty()));
+            let Some(markets) = self.markets_by_word.get_mut(word.index()) else { continue };
+            if let Ok(at) = markets.binary_search(&market) {
+                markets.remove(at);
+                self.unused = self.unused.saturating_add(usize::from(markets.is_empty()));
             }
         }
     }
 
-    /// Forgets words that stand nowhere any more, if they are many.
+    /// Rebuilds the index without unused words, if there are many.
     fn tidy(&mut self) {
-        if self.unused < UNUSED_MIN || self.unused < self.places.len() / 2 {
+        if self.unused < UNUSED_MIN || self.unused < self.markets_by_word.len() / 2 {
             return;
         }
         let before = std::mem::take(self);
@@ -188,7 +188,7 @@ impl Search {
         match effect {
             Effect::MarketCreated { market, draft } => {
                 is_next(market.index(), self.questions.len())?;
-                self.add(*market, &told(&draft.questions));
+                self.add(*market, &all_languages(&draft.questions));
                 Ok(())
             }
             Effect::MarketRevised { market, revision } => {
@@ -197,7 +197,7 @@ impl Search {
                 }
                 if let Some(questions) = &revision.questions {
                     self.remove(*market);
-                    self.add(*market, &told(questions));
+                    self.add(*market, &all_languages(questions));
                     self.tidy();
                 }
                 Ok(())
@@ -215,13 +215,13 @@ impl Projection for Search {
     }
 }
 
-/// A text in all its languages, as it is compared. No word spans two of them.
-fn told(text: &Localized) -> String {
+/// A text in all its languages, normalised. The line breaks keep words from spanning languages.
+fn all_languages(text: &Localized) -> String {
     let Localized { pt, en, es } = text;
     [pt, en, es].map(|text| plain(text)).join("\n")
 }
 
-/// A text in small letters without the accents of Portuguese, Spanish and their neighbours.
+/// A text in lower case without the accents of Portuguese, Spanish and related languages.
 fn plain(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).filter_map(without_accent).collect()
 }
@@ -236,7 +236,7 @@ const fn without_accent(letter: char) -> Option<char> {
         'ç' => 'c',
         'ñ' => 'n',
         'ý' | 'ÿ' => 'y',
-        // Accents that stand as characters of their own.
+        // Combining accents.
         '\u{300}'..='\u{36f}' => return None,
         other => other,
     })
@@ -349,8 +349,8 @@ mod tests {
             ..ProptestConfig::with_cases(128)
         })]
 
-        /// Few letters, so that words are parts of one another; many markets, so that all ways of
-        /// looking are gone.
+        /// Few letters, so that words contain one another; many markets, so that every search path
+        /// is taken.
         #[test]
         fn found_is_whose_question_has_all_words(
             questions in prop::collection::vec("[abÃ1 ?]{0,12}", 1..150),

@@ -1,4 +1,4 @@
-//! What final markets paid, user by user.
+//! What each user was paid by settled and voided markets.
 
 mod image;
 
@@ -11,18 +11,18 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::{Lots, Money, MoneySum, Sequence, TimeMs};
 
-/// What a user got for the contracts of a market that ended.
+/// A user's payout in a market that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettlementRow {
     /// Market.
     pub market: MarketNo,
-    /// The outcome held. Of free contracts nobody has both, and at an end all are free.
+    /// The outcome held: opposite free contracts are merged, and at a market's end none are locked.
     pub outcome: Outcome,
-    /// Contracts of it.
+    /// Quantity in lots.
     pub quantity: Lots,
     /// Money paid for them.
     pub payout: Money,
-    /// Profit and loss of the user in this market, the pay-out included.
+    /// The user's profit and loss in this market, including the payout.
     pub realised: MoneySum,
     /// When.
     pub time: TimeMs,
@@ -37,7 +37,7 @@ pub struct Settlements {
 }
 
 impl Settlements {
-    /// No settlements yet, whose pages will go there.
+    /// No settlements yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Settlements {
         Settlements { users: Streams::on(history) }
     }

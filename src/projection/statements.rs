@@ -1,9 +1,9 @@
-//! Each account's statement: every change of its money, and what caused it.
+//! Each account's statement: every change of its money with its cause.
 //!
-//! Effects say how an account stands after a change, so a line is the difference to the one
-//! before, and what else the record did for the same user is its cause. No rule of trade is
-//! repeated: money that moves between the two parts of an account was set aside or given back,
-//! and money that comes or goes did so by the trade, pay-out or transfer that the record tells of.
+//! Effects carry an account's balance after a change, so a line is the difference to the one
+//! before; its cause is what else the record did for the same user. No trading rule is repeated
+//! here: money that moves between available and reserved was reserved or released, and money that
+//! enters or leaves the account did so by the record's trade, payout or transfer.
 
 mod image;
 
@@ -16,12 +16,12 @@ use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Sequence, TimeMs};
 
-/// The order that a change was about.
+/// The order that a change refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subject {
     /// The order.
     pub order: OrderNo,
-    /// When it was placed, which its id is made of.
+    /// When it was placed, which is part of its id.
     pub placed: TimeMs,
     /// Its market.
     pub market: MarketNo,
@@ -30,31 +30,31 @@ pub struct Subject {
 /// Why an account changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Money came in.
+    /// Deposit.
     Deposited,
-    /// Money went out.
+    /// Withdrawal.
     Withdrawn,
-    /// Fees that trading had earned the operator were taken.
+    /// The operator took earned trading fees.
     FeesTaken,
-    /// Money was set aside for an order.
+    /// Money was reserved for an order.
     Reserved(Subject),
-    /// What was set aside for an order was given back.
+    /// Money reserved for an order was released.
     Released(Subject),
-    /// An order was amended, and what is set aside for it with it.
+    /// An order was amended, and its reserved money changed.
     Amended(Subject),
-    /// An order traded: what was paid for contracts, got for those handed over, and got for pairs
-    /// that the trade completed.
+    /// An order traded: the price paid or received for contracts, and 1.00 for each pair that the
+    /// trade completed.
     Traded(Subject),
-    /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
+    /// Contracts that no longer back an order were merged with opposite ones, at 1.00 per pair.
     Merged(Subject),
-    /// No contracts of an event's markets were exchanged for what they are worth together, and
-    /// yes contracts got for them met their opposites.
+    /// No contracts of an event's markets were converted to their common value, and yes contracts
+    /// received for them were merged.
     Converted(EventNo),
-    /// What an order's trade cost besides.
+    /// Fee for an order's trade.
     Fee(Subject),
-    /// A settled market paid for the contracts held.
+    /// Payout of a settled market.
     Settled(MarketNo),
-    /// A voided market did.
+    /// Payout of a voided market.
     Voided(MarketNo),
 }
 
@@ -77,7 +77,7 @@ impl Cause {
         }
     }
 
-    /// The order that it was about.
+    /// The order that it refers to.
     pub const fn subject(self) -> Option<Subject> {
         match self {
             Cause::Reserved(subject)
@@ -112,7 +112,7 @@ impl Cause {
 /// One change of an account's money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// Which of the account's changes: from 1.
+    /// Number of the change in its account, from 1.
     pub number: u64,
     /// The record that made it.
     pub sequence: Sequence,
@@ -120,11 +120,11 @@ pub struct Change {
     pub time: TimeMs,
     /// Why.
     pub cause: Cause,
-    /// How much more, or less, is free to use.
+    /// Change of the available money.
     pub available: Money,
-    /// How much more, or less, backs resting orders.
+    /// Change of the money reserved for resting orders.
     pub reserved: Money,
-    /// How the account stood after it.
+    /// The balance after it.
     pub after: Balance,
 }
 
@@ -134,21 +134,22 @@ pub struct Statements {
     users: Streams<Change>,
 }
 
-/// Why an account changed. `None` is for what must not have happened.
+/// Why an account changed. `None` means that no such change is expected.
 #[derive(Debug, Clone, Copy, Default)]
 struct Why {
-    /// What moved between its two parts.
+    /// Cause of a move between available and reserved.
     inside: Option<Cause>,
-    /// What came or went.
+    /// Cause of money entering or leaving the account.
     outside: Option<Cause>,
-    /// How much of what went was fees, and for which order.
+    /// Fees included in the money that left, and their cause.
     fee: (Money, Option<Cause>),
 }
 
 /// No fees.
 const NO_FEE: (Money, Option<Cause>) = (Money::ZERO, None);
 
-/// The order that a record is about. Its owner hears once, at the end, what came of all of it.
+/// The order that the current record places or amends. Its owner's lines are added at the end of
+/// the record, for all its effects together.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
     user: UserNo,
@@ -157,17 +158,17 @@ struct Incoming {
     traded: bool,
     /// The fees of its trades.
     fees: Money,
-    /// How the account stands, if that was told.
-    stands: Option<Balance>,
+    /// The latest balance, if the record gave one.
+    balance: Option<Balance>,
 }
 
 impl Statements {
-    /// No changes yet, whose pages will go there.
+    /// No changes yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Statements {
         Statements { users: Streams::on(history) }
     }
 
-    /// How many changes an account has seen. O(1).
+    /// How many changes an account has had. O(1).
     pub fn count(&self, user: UserNo) -> usize {
         self.users.count(user.0) as usize
     }
@@ -177,15 +178,15 @@ impl Statements {
         self.users.pages(user.0).newest_first()
     }
 
-    /// How an account stood after its last change.
+    /// The balance after the account's last change.
     fn before(&self, user: UserNo) -> Result<Balance, Fault> {
         let base = self.users.base(user.0).ok_or(Fault::UnknownUser(user))?;
         Ok(base.after)
     }
 
-    /// Takes down how an account stands now: what moved between its parts, what came or went, and
-    /// last the fees, each for its reason.
-    fn stands(
+    /// Adds the lines that lead to the balance `now`: the move between available and reserved, then
+    /// money in or out, then fees, each with its cause.
+    fn add_changes(
         &mut self,
         at: &Applied<'_>,
         (user, now): (UserNo, Balance),
@@ -194,8 +195,8 @@ impl Statements {
         let Why { inside, outside, fee: (fee, fee_cause) } = why;
         if fee != Money::ZERO {
             let besides = Balance { available: now.available.plus(fee)?, ..now };
-            self.stands(at, (user, besides), Why { fee: NO_FEE, ..why })?;
-            return self.stands(at, (user, now), Why { outside: fee_cause, ..Why::default() });
+            self.add_changes(at, (user, besides), Why { fee: NO_FEE, ..why })?;
+            return self.add_changes(at, (user, now), Why { outside: fee_cause, ..Why::default() });
         }
         let before = self.before(user)?;
         if before == now {
@@ -218,7 +219,7 @@ impl Statements {
             before_line = after;
             users.push(user.0, &change, Fault::UnknownUser(user)).map(drop)
         };
-        // One reason for both: the two parts of the account changed by one and the same thing.
+        // One cause for both: a single line for both parts of the account.
         if inside == outside {
             return add(outside, now);
         }
@@ -231,26 +232,26 @@ impl Statements {
         if moved == now { Ok(()) } else { add(outside, now) }
     }
 
-    /// The end of the record for the owner of the order that it is about.
+    /// Adds the lines of the owner of the record's own order.
     fn conclude(&mut self, at: &Applied<'_>, incoming: Incoming) -> Result<(), Fault> {
-        let Incoming { user, order, amended, traded, fees, stands } = incoming;
-        let Some(now) = stands else { return Ok(()) };
+        let Incoming { user, order, amended, traded, fees, balance } = incoming;
+        let Some(now) = balance else { return Ok(()) };
         let before = self.before(user)?.reserved;
         let inside = match (amended, now.reserved < before) {
             (true, _) => Cause::Amended(order),
             (false, false) => Cause::Reserved(order),
-            // Only the owner's own resting orders, cancelled on the way, can have given it back.
+            // Only resting orders of the same owner, cancelled by the record, can have released it.
             (false, true) => Cause::Released(order),
         };
         let outside = if traded { Cause::Traded(order) } else { Cause::Merged(order) };
         let fee = (fees, Some(Cause::Fee(order)));
-        self.stands(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
+        self.add_changes(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
     }
 }
 
 impl Statements {
-    /// Takes in one record's effects; `placed` tells, effect by effect, when the order was placed
-    /// that the record amended, met or cancelled.
+    /// Folds one record's effects; `placed` has, for each effect that amends, matches or cancels an
+    /// order, when that order was placed.
     pub(super) fn fold(
         &mut self,
         applied: &Applied<'_>,
@@ -322,8 +323,8 @@ impl Statements {
                 let now = Balance { available: *available, reserved: *reserved };
                 let why = std::mem::take(why);
                 match incoming {
-                    Some(incoming) if incoming.user == *user => incoming.stands = Some(now),
-                    _ => self.stands(at, (*user, now), why)?,
+                    Some(incoming) if incoming.user == *user => incoming.balance = Some(now),
+                    _ => self.add_changes(at, (*user, now), why)?,
                 }
             }
             _ => {}
@@ -332,18 +333,18 @@ impl Statements {
     }
 }
 
-/// What is known of a record half way through.
+/// State while a record is folded.
 #[derive(Debug, Default)]
 struct Folding {
     incoming: Option<Incoming>,
-    /// Why the next account that is told of changed.
+    /// Cause of the next `AccountChanged`.
     why: Why,
     voided: bool,
 }
 
 impl Incoming {
     const fn new(user: UserNo, order: Subject, amended: bool) -> Incoming {
-        Incoming { user, order, amended, traded: false, fees: Money::ZERO, stands: None }
+        Incoming { user, order, amended, traded: false, fees: Money::ZERO, balance: None }
     }
 }
 
@@ -370,8 +371,8 @@ mod tests {
         [Effect::Deposited { user, amount }, says(user, amount.get(), 0)]
     }
 
-    /// Folds one record and says how many of its effects made no sense. Each order was placed in
-    /// the record of its number.
+    /// Folds one record and returns the number of faults. Assumes that each order was placed in the
+    /// record of its number.
     fn fold(statements: &mut Statements, sequence: u64, effects: &[Effect]) -> u64 {
         let mut faults = Faults::default();
         let placed = effects.iter().filter_map(|effect| match effect {
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_is_told_to_both_and_what_rests_apart_from_it() {
+    fn both_parties_see_a_trade_and_the_resting_part_separately() {
         let mut statements = opened();
         let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
         assert_eq!(fold(&mut statements, 2, &both), 0);
@@ -422,7 +423,7 @@ mod tests {
             seller.took(4, BID, 0, 10),
             says(ANN, 400, 0),
             seller.rested(4),
-            // Ten contracts at 0.40, and four more set aside at 0.45.
+            // Ten contracts at 0.40, and 0.45 reserved for each of four more.
             says(BOB, 420, 180),
         ];
         assert_eq!(fold(&mut statements, 4, &effects), 0);
@@ -463,16 +464,16 @@ mod tests {
             let effects =
                 [end, cancelled, says(ANN, 1000, 0), paid(ANN, 5, 0, 0), says(ANN, 1200, 0)];
             assert_eq!(fold(&mut statements, 4, &effects), 0);
-            let told = shown(&statements, ANN);
+            let lines = shown(&statements, ANN);
             let expected = [("ORDER_RELEASED", 600, -600), (name, 200, 0)];
-            assert_eq!(told.last_chunk(), Some(&expected));
+            assert_eq!(lines.last_chunk(), Some(&expected));
             assert_eq!(changes(&statements, ANN)[3].cause.paying_market(), Some(RAIN));
         }
     }
 
-    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: each pays its own fee.
+    /// Ann's bid is filled at its limit, Bob's ask has two lots too many: each pays its own fee.
     #[test]
-    fn fees_are_told_last_and_apart() {
+    fn fees_come_last_as_lines_of_their_own() {
         let mut statements = opened();
         let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
         assert_eq!(fold(&mut statements, 2, &both), 0);
@@ -483,7 +484,7 @@ mod tests {
         if let Effect::TradeMade(trade) = &mut trade {
             (trade.maker.fee, trade.taker.fee) = (Money::new(5), Money::new(17));
         }
-        // Ann's reserve of 20 pays 5, and 15 come back. Bob pays 400 and 17, and sets 90 aside.
+        // Ann's reserve of 20 pays 5, and 15 are released. Bob pays 400 and 17, and reserves 90.
         let effects =
             [seller.accepted(), trade, says(ANN, 395, 0), seller.rested(2), says(BOB, 493, 90)];
         assert_eq!(fold(&mut statements, 4, &effects), 0);

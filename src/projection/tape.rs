@@ -1,5 +1,5 @@
-//! What the public may know of each market's trades: the trades themselves, never whose they are,
-//! and candles of them by the minute and by the hour.
+//! The public tape: each market's trades, without the parties, and their candles by the minute and
+//! by the hour.
 
 mod candles;
 mod image;
@@ -17,7 +17,7 @@ use crate::exchange::units::{Lots, LotsSum, Sequence, Tick, TimeMs};
 
 use candles::{Candle, MadeOf, Series};
 
-/// A trade, as anybody may see it.
+/// A trade as published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TradeRow {
     /// Contracts.
@@ -26,39 +26,39 @@ pub struct TradeRow {
     pub time: TimeMs,
     /// The record that made it.
     pub sequence: Sequence,
-    /// Which of the record's trades.
+    /// Index of the trade within its record.
     pub index: TradeIndex,
     /// Price of yes.
     pub price: Tick,
-    /// Which way the incoming order bet.
+    /// The direction of the taker's order.
     pub taker: Direction,
 }
 
 impl TradeRow {
-    /// The outside id, the same that the parties see.
+    /// The public id, the same that the parties see.
     pub fn id(&self) -> TradeId {
         TradeId::of(self.time, self.sequence, self.index)
     }
 }
 
-/// The candles of a market in which something traded.
+/// The candles of a market that has traded.
 #[derive(Debug, Default)]
 struct MarketTape {
     minutes: Series<true>,
     hours: Series<false>,
 }
 
-/// Every market's trades and candles. What is not the newest of them is put away.
+/// Every market's trades and candles. All but the newest are on pages.
 #[derive(Debug, Default)]
 pub struct Tape {
     history: History,
     trades: Streams<TradeRow>,
-    /// Most markets of a venue with many are quiet: nothing for those.
+    /// Many markets never trade, and take no allocation.
     markets: Vec<Option<Box<MarketTape>>>,
 }
 
 impl Tape {
-    /// No trades yet, whose pages will go there.
+    /// No trades yet; pages go to `history`.
     pub(super) fn on(history: History) -> Tape {
         Tape { trades: Streams::on(history.clone()), history, markets: Vec::new() }
     }
@@ -68,17 +68,17 @@ impl Tape {
         self.trades.pages(market.0).newest_first()
     }
 
-    /// How many trades a market has seen. O(1).
+    /// Number of a market's trades. O(1).
     pub fn trades_count(&self, market: MarketNo) -> usize {
         self.trades.count(market.0) as usize
     }
 
-    /// Contracts ever traded in a market. O(1).
+    /// Total volume of a market, in lots. O(1).
     pub fn volume(&self, market: MarketNo) -> LotsSum {
         self.market(market).map_or(LotsSum::ZERO, |tape| tape.minutes.volume())
     }
 
-    /// A market's minutes, oldest first.
+    /// A market's minute candles, oldest first.
     pub fn minutes(&self, market: MarketNo) -> Candles<true> {
         match self.market(market) {
             Some(tape) => tape.minutes.candles(&self.history, market),
@@ -86,8 +86,8 @@ impl Tape {
         }
     }
 
-    /// `count` intervals one after the other, the first beginning at `from`, which must be where
-    /// one begins.
+    /// `count` consecutive intervals, the first starting at `from`, which must be the start of an
+    /// interval.
     pub fn chart(&self, market: MarketNo, interval: Interval, from: TimeMs, count: usize) -> Chart {
         let made_of = match self.market(market) {
             _ if market.index() >= self.markets.len() => MadeOf::Nothing,
@@ -99,7 +99,7 @@ impl Tape {
         Chart { made_of, interval, from, count }
     }
 
-    /// Notes a market's open interest, once a record's trades and holdings are folded.
+    /// Stores a market's open interest after a record's trades and positions were folded.
     pub(super) fn note_interest(&mut self, market: MarketNo, interest: Lots) {
         if let Some(Some(tape)) = self.markets.get_mut(market.index()) {
             tape.minutes.note_interest(interest);
@@ -223,7 +223,7 @@ mod tests {
             ..ProptestConfig::with_cases(64)
         })]
 
-        /// With pages of three, most of them are away.
+        /// With pages of three rows, most of them are in storage.
         #[test]
         fn candles_are_those_of_the_trades_wherever_they_are(
             trades in prop::collection::vec((0..400_000_i64, 1..99_u8, 1..9_u64), 1..120),

@@ -1,4 +1,4 @@
-//! The API from its door: what every endpoint answers.
+//! The whole API through its request handler: what every endpoint answers.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{NOBODY, Venue, keys, order};
 
 #[tokio::test]
-async fn strangers_learn_nothing_but_that_a_key_is_needed() {
+async fn without_a_key_every_path_answers_that_a_key_is_needed() {
     let venue = Venue::open().await;
     for path in ["/trading/orders", "/no/such/path", "/admin/users", "/markets/x"] {
         let request = Request::get(format!("/api/v1{path}")).body(Full::default()).unwrap();
@@ -29,7 +29,7 @@ async fn strangers_learn_nothing_but_that_a_key_is_needed() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_in_the_order_of_the_door() {
+async fn request_errors_are_checked_in_a_fixed_order() {
     let venue = Venue::open().await;
     let (_, trader) = venue.trader("ann").await;
     let request = |method: &str, path: &str, headers: &[(&str, &str)], body: &str| {
@@ -66,7 +66,7 @@ async fn what_is_wrong_is_told_in_the_order_of_the_door() {
 }
 
 #[tokio::test]
-async fn a_trade_is_told_to_each_party_in_its_own_words() {
+async fn each_party_of_a_trade_sees_its_own_side_and_outcome() {
     let venue = Venue::open().await;
     let market = venue.market().await;
     let (ann_id, ann) = venue.trader("ann").await;
@@ -188,7 +188,7 @@ async fn every_bad_field_of_an_order_is_named() {
 }
 
 #[tokio::test]
-async fn a_draft_is_not_there_for_traders() {
+async fn a_draft_is_hidden_from_traders() {
     let venue = Venue::open().await;
     let draft = venue.draft().await;
     let (_, ann) = venue.trader("ann").await;
@@ -276,7 +276,7 @@ async fn lists_have_the_shapes_of_the_interface() {
 }
 
 #[tokio::test]
-async fn the_life_of_a_market_is_led_and_shown() {
+async fn a_market_goes_through_its_life_and_shows_each_status() {
     let venue = Venue::open().await;
     let market = venue.market().await;
     let act = |action: &str| format!("/admin/markets/{market}/{action}");
@@ -305,7 +305,7 @@ async fn the_life_of_a_market_is_led_and_shown() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_opens_nothing() {
+async fn a_revoked_key_is_refused() {
     let venue = Venue::open().await;
     let (user, key) = venue.trader("ann").await;
     let keys = format!("/admin/users/{user}/keys");
@@ -324,7 +324,7 @@ async fn a_revoked_key_opens_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_left_of_an_order_is_told() {
+async fn an_order_shows_its_remaining_and_cancelled_quantities() {
     let venue = Venue::open().await;
     let market = venue.market().await;
     let (_, ann) = venue.trader("ann").await;
@@ -369,13 +369,13 @@ async fn what_is_left_of_an_order_is_told() {
     ] {
         let came = venue.place(key, order).await;
         assert_eq!(came.status, 200, "{}", came.json);
-        let told = |member: &str| came.text(member);
+        let text = |member: &str| came.text(member);
         let quantities =
-            (told("filledQuantity"), told("remainingQuantity"), told("cancelledQuantity"));
-        assert_eq!(told("status"), status);
+            (text("filledQuantity"), text("remainingQuantity"), text("cancelledQuantity"));
+        assert_eq!(text("status"), status);
         assert_eq!(quantities, (filled.into(), remaining.into(), cancelled.into()));
         assert_eq!(came.json["cancelReason"], reason);
-        let read = venue.get(key, &format!("/trading/orders/{}", told("orderId"))).await;
+        let read = venue.get(key, &format!("/trading/orders/{}", text("orderId"))).await;
         for member in
             ["status", "filledQuantity", "remainingQuantity", "averageFillPrice", "filledCost"]
         {
@@ -384,7 +384,8 @@ async fn what_is_left_of_an_order_is_told() {
     }
 }
 
-/// What interface 2.6, 2.7, 2.10, 4.4 and 4.5 list; and after the bar, what semantics 4 and 6 add.
+/// The members listed in interface 2.6, 2.7, 2.10, 4.4 and 4.5; after the bar, those that semantics
+/// 4 and 6 add.
 const SHAPES: [(&str, &str); 6] = [
     (
         "placed",
@@ -440,9 +441,10 @@ async fn answers_have_the_members_of_the_interface_and_no_others() {
     }
 }
 
-/// Whoever asks for a page needs no key: it is made once, and the same bytes go to everybody.
+/// Documentation pages need no key, so anyone can request them at any rate: each is built and
+/// compressed once, and every answer shares the same bytes.
 #[tokio::test]
-async fn pages_are_neither_copied_nor_packed_for_each_request() {
+async fn pages_are_neither_copied_nor_compressed_for_each_request() {
     let venue = Venue::open().await;
     let ask = async |path: &str, coding: &str| {
         let request = Request::get(path).header("accept-encoding", coding);

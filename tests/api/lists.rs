@@ -1,4 +1,4 @@
-//! Long lists are sent in pieces, of one moment, to readers for whom nobody waits.
+//! Long lists are sent in pieces, from one snapshot of the read model, without holding up writers.
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -12,7 +12,7 @@ use openoutcry::api::unread_rows::UnreadLimits;
 
 use super::{Venue, order, request};
 
-/// An answer as it is sent.
+/// An answer as it was sent.
 struct Sent {
     sequence: u64,
     known_length: bool,
@@ -24,7 +24,7 @@ impl Sent {
         serde_json::from_slice(&self.pieces.concat()).unwrap()
     }
 
-    /// That it came in pieces none of which is large.
+    /// Asserts that it came in several pieces, none of them large.
     #[track_caller]
     fn in_pieces(&self) {
         assert!(!self.known_length && self.pieces.len() > 1, "{}", self.pieces.len());
@@ -34,7 +34,7 @@ impl Sent {
 }
 
 impl Venue {
-    /// Asks, and carries `meanwhile` out after the first piece.
+    /// Sends a request, and runs `meanwhile` after the first piece has arrived.
     async fn sent(
         &self,
         key: &str,
@@ -58,7 +58,7 @@ impl Venue {
         Sent { sequence, known_length, pieces }
     }
 
-    /// Two events with a public market each, all of the largest descriptions.
+    /// Creates two events with a public market each, with descriptions of the largest size.
     async fn large_texts(&self) {
         let (short, long) = ("x".to_owned(), "x".repeat(5000));
         let [short, long] = [short, long].map(|text| json!({"pt": text, "en": text, "es": text}));
@@ -83,7 +83,7 @@ impl Venue {
 }
 
 #[tokio::test]
-async fn a_list_half_read_is_of_its_moment_and_holds_nobody_up() {
+async fn a_half_read_list_keeps_its_snapshot_and_blocks_no_writer() {
     let venue = Venue::open().await;
     let (_, ann) = venue.trader("ann").await;
     let market = venue.market().await;
@@ -162,10 +162,10 @@ async fn the_ids_of_a_mass_cancel_are_sent_in_pieces() {
     venue.running.stop().unwrap();
 }
 
-/// Slow readers must not fill the memory: what waits for them is bounded, for each user and for
-/// all, whether a list is read at one go or in turns.
+/// Slow readers must not exhaust memory: the bytes that wait for them are bounded per user and in
+/// total, whether a list is read in one go or page by page.
 #[tokio::test]
-async fn lists_that_nobody_reads_are_bounded() {
+async fn unread_lists_are_bounded_in_memory() {
     let (all, open) = ("/trading/orders", "/trading/orders?active=true");
     let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
     for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {

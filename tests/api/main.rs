@@ -1,4 +1,4 @@
-//! A venue to test the API on: a real engine with a journal in memory.
+//! A venue to test the API on: a real engine with an in-memory journal.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
@@ -23,17 +23,17 @@ use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::journal::memory::MemoryJournal;
 
-/// An id that names nothing.
+/// A well-formed id that names nothing.
 const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
 
-/// A venue with an operator, at whose door tests knock.
+/// A venue with an operator; tests send requests straight to its request handler.
 struct Venue {
     door: Door,
     operator: String,
     running: Running,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 struct Came {
     status: u16,
@@ -50,7 +50,7 @@ impl Came {
         self.json["code"].as_str().unwrap_or("")
     }
 
-    /// The bad fields, as `field CODE`.
+    /// The refused fields, as `field CODE`.
     fn errors(&self) -> Vec<String> {
         let errors = self.json["errors"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
@@ -104,7 +104,7 @@ impl Venue {
         self.call(&self.operator, Method::POST, path, Some(body)).await
     }
 
-    /// A trader with 100.00: the user's id and the key.
+    /// Creates a trader with 100.00: the user's id and the key.
     async fn trader(&self, name: &str) -> (String, String) {
         let user = json!({"profileName": name, "profilePic": "https://h/p.png"});
         let user = self.post("/admin/users", user).await.text("id");

@@ -1,4 +1,4 @@
-//! The API over real sockets: what connections may take, and how they end.
+//! The API over real sockets: limits of connections, and how connections end.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use openoutcry::exchange::ids::{KeyNo, UserNo};
 
 use super::Venue;
 
-/// A server on a free port, ended by `stop`.
+/// A server on a free port; `stop` ends it.
 struct Served {
     venue: Venue,
     address: std::net::SocketAddr,
@@ -38,7 +38,7 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A request by the operator, without its body.
+    /// The head of an operator's request, without a body.
     fn request(&self, line: &str, headers: &str) -> String {
         let key = &self.venue.operator;
         format!("{line} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n{headers}\r\n")
@@ -58,7 +58,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Reads one answer that has a content length.
+/// Reads one answer that has a `content-length`.
 async fn one(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     loop {
@@ -91,9 +91,10 @@ async fn pipelined_requests_are_answered_in_order() {
     }
 }
 
-/// An answer must not wait for what follows its request: the client may be waiting for the answer.
+/// An answer must not wait for the bytes that follow its request: the client may be waiting for the
+/// answer before it sends them.
 #[tokio::test]
-async fn the_beginning_of_a_next_request_holds_no_answer_back() {
+async fn a_partial_next_request_does_not_delay_the_answer() {
     let served = served(Limits::STANDARD).await;
     for beginning in ["\r\n", "GET /api/v1/tra", "GET /api/v1/trading/balance HTTP/1.1\r\nho"] {
         let mut stream = served.connect().await;
@@ -106,7 +107,7 @@ async fn the_beginning_of_a_next_request_holds_no_answer_back() {
 }
 
 #[tokio::test]
-async fn a_client_that_ends_its_side_once_it_has_asked_is_answered() {
+async fn a_client_that_closes_its_sending_side_is_still_answered() {
     let served = served(Limits::STANDARD).await;
     for round in 0..20 {
         let mut stream = served.connect().await;
@@ -121,7 +122,7 @@ async fn a_client_that_ends_its_side_once_it_has_asked_is_answered() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_is_ignored_where_it_has_no_meaning() {
+async fn an_idempotency_key_on_a_cancel_is_ignored() {
     let served = served(Limits::STANDARD).await;
     let headers = format!("idempotency-key: cancel-1\r\n{LAST}");
     let answer = served.exchange(&served.request("DELETE /api/v1/trading/orders", &headers)).await;
@@ -143,7 +144,7 @@ async fn chunked_bodies_are_read_and_bounded() {
     stream.write_all(request.as_bytes()).await.unwrap();
     let chunk = format!("8000\r\n{}\r\n", "x".repeat(0x8000));
     for _ in 0..3 {
-        // The server may have answered and closed already.
+        // The server may already have answered and closed.
         drop(stream.write_all(chunk.as_bytes()).await);
     }
     let answer = one(&mut stream).await;
@@ -151,7 +152,7 @@ async fn chunked_bodies_are_read_and_bounded() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_given_up() {
+async fn a_body_that_does_not_arrive_times_out() {
     let limits = Limits { body_wait: Duration::from_millis(5), ..Limits::STANDARD };
     let served = served(limits).await;
     let request = served.request("POST /api/v1/admin/categories", "content-length: 20\r\n");
@@ -159,9 +160,10 @@ async fn a_body_that_does_not_come_is_given_up() {
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("REQUEST_TIMEOUT"), "{answer}");
 }
 
-/// A key is looked at when its request begins, and the body may be long in coming.
+/// A key is checked when the request begins, and may be revoked before the body arrives: it must be
+/// checked again before the command is submitted.
 #[tokio::test]
-async fn a_key_that_is_taken_away_before_its_body_comes_does_nothing() {
+async fn a_key_revoked_before_the_body_arrives_is_refused() {
     let served = served(Limits::STANDARD).await;
     let body = r#"{"name":"Rain","slug":"rain"}"#;
     let headers = format!("content-length: {}\r\n{LAST}", body.len());
@@ -169,7 +171,8 @@ async fn a_key_that_is_taken_away_before_its_body_comes_does_nothing() {
     let mut slow = served.connect().await;
     slow.write_all(request.as_bytes()).await.unwrap();
     let engine = served.venue.running.engine();
-    // The head is read by then, or the key is looked at after it is taken away: the same answer.
+    // Whether the server has read the head by now or only checks the key after the revocation, the
+    // answer is the same.
     tokio::time::sleep(Duration::from_millis(50)).await;
     engine.submit(Command::RevokeKey { user: UserNo(0), key: KeyNo(0) }).await.unwrap();
     slow.write_all(body.as_bytes()).await.unwrap();
@@ -179,7 +182,7 @@ async fn a_key_that_is_taken_away_before_its_body_comes_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_ends_the_connection() {
+async fn a_head_that_does_not_arrive_closes_the_connection() {
     let limits = Limits { head_wait: Duration::from_millis(5), ..Limits::STANDARD };
     let served = served(limits).await;
     assert_eq!(served.exchange("GET /api/v1/trading/bal").await, "");
@@ -187,7 +190,7 @@ async fn a_head_that_does_not_come_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_is_refused_with_503() {
     let served = served(Limits { connections_max: 1, ..Limits::STANDARD }).await;
     let mut first = served.connect().await;
     let request = served.request("GET /api/v1/trading/balance", "");
@@ -201,9 +204,9 @@ async fn a_connection_too_many_is_told_so() {
     assert!(one(&mut first).await.starts_with("HTTP/1.1 200"), "the first goes on");
 }
 
-/// Those who connect and say nothing, or not enough, keep nobody out.
+/// Connections that send nothing, or not a whole request, must not keep others out.
 #[tokio::test]
-async fn a_connection_that_was_never_heard_gives_its_place_to_the_next() {
+async fn a_connection_without_a_whole_request_gives_its_slot_to_a_new_one() {
     let served = served(Limits { connections_max: 2, ..Limits::STANDARD }).await;
     let (mut silent, mut slow) = (served.connect().await, served.connect().await);
     let request = served.request("GET /api/v1/trading/balance", "");
@@ -217,12 +220,12 @@ async fn a_connection_that_was_never_heard_gives_its_place_to_the_next() {
     slow.write_all(rest_of_it.as_bytes()).await.unwrap();
     assert!(one(&mut slow).await.starts_with("HTTP/1.1 200"), "the other goes on");
     let mut fourth = served.connect().await;
-    assert!(one(&mut fourth).await.starts_with("HTTP/1.1 503"), "both were heard");
+    assert!(one(&mut fourth).await.starts_with("HTTP/1.1 503"), "both have shown a key");
 }
 
-/// Nor do those who ask without a good key, whatever they are answered.
+/// Requests without a valid key must not keep others out either, whatever they are answered.
 #[tokio::test]
-async fn a_connection_without_a_good_key_gives_its_place_to_the_next() {
+async fn a_connection_without_a_valid_key_gives_its_slot_to_a_new_one() {
     let served = served(Limits { connections_max: 3, ..Limits::STANDARD }).await;
     let request = served.request("GET /api/v1/trading/balance", "");
     let health = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n".to_owned();
@@ -248,9 +251,9 @@ async fn a_connection_without_a_good_key_gives_its_place_to_the_next() {
     assert!(one(&mut last).await.starts_with("HTTP/1.1 503"), "all have good keys");
 }
 
-/// Closing on those who are being told that there is no place would lose them what they are told.
+/// Resetting a connection that is being refused with 503 would lose the client that answer.
 #[tokio::test]
-async fn a_stop_waits_for_those_who_are_turned_away() {
+async fn a_stop_waits_for_connections_being_refused() {
     let served = served(Limits { connections_max: 1, ..Limits::STANDARD }).await;
     let mut first = served.connect().await;
     let request = served.request("GET /api/v1/trading/balance", "");
@@ -260,7 +263,7 @@ async fn a_stop_waits_for_those_who_are_turned_away() {
     assert!(one(&mut second).await.starts_with("HTTP/1.1 503"));
     served.stop.send(()).unwrap();
     assert_eq!(rest(&mut first).await, "");
-    // What it sends by now is read, not answered with a reset.
+    // What the client sends now is read and dropped, not answered with a reset.
     for _ in 0..20 {
         second.write_all(request.as_bytes()).await.unwrap();
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -271,7 +274,7 @@ async fn a_stop_waits_for_those_who_are_turned_away() {
 }
 
 #[tokio::test]
-async fn a_stop_answers_what_was_asked_and_closes_what_is_idle() {
+async fn a_stop_answers_requests_in_progress_and_closes_idle_connections() {
     let served = served(Limits::STANDARD).await;
     let (mut idle, mut busy) = (served.connect().await, served.connect().await);
     let request = served.request("GET /api/v1/trading/balance", "");
@@ -281,7 +284,7 @@ async fn a_stop_answers_what_was_asked_and_closes_what_is_idle() {
     let headers = format!("content-length: {}\r\nexpect: 100-continue\r\n", body.len());
     let request = served.request("POST /api/v1/admin/categories", &headers);
     busy.write_all(request.as_bytes()).await.unwrap();
-    // Once asked to continue, the request is inside.
+    // The server has the request in progress once it answers 100 Continue.
     let mut asked = [0_u8; 25];
     busy.read_exact(&mut asked).await.unwrap();
     assert!(asked.starts_with(b"HTTP/1.1 100"));
@@ -295,7 +298,7 @@ async fn a_stop_answers_what_was_asked_and_closes_what_is_idle() {
 }
 
 #[tokio::test]
-async fn a_drain_that_takes_too_long_is_cut_off() {
+async fn a_drain_beyond_its_time_limit_is_cut_off() {
     let limits = Limits { drain_wait: Duration::from_millis(5), ..Limits::STANDARD };
     let served = served(limits).await;
     let mut stuck = served.connect().await;

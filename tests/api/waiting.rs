@@ -1,4 +1,4 @@
-//! Whoever only hands orders in waits for nobody who reads or folds.
+//! Submitting orders never waits for readers of the read model or for the projection.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use openoutcry::exchange::units::Sequence;
 
 use super::{Venue, order};
 
-/// Longer than anything takes here that waits for nobody.
+/// Far longer than journaling a command takes when nothing blocks it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sleeps until the journal ends with this record; false if it never does.
+/// Polls until the journal's head reaches this record; false on timeout.
 fn journaled(venue: &Venue, last: u64) -> bool {
     let (engine, began) = (venue.running.engine(), Instant::now());
     while engine.meter().sequencer.journal_head() < Sequence::new(last) {
@@ -26,12 +26,12 @@ fn journaled(venue: &Venue, last: u64) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn orders_are_journaled_while_the_read_model_is_taken() {
+async fn orders_are_journaled_while_a_reader_holds_the_read_model() {
     let venue = Arc::new(Venue::open().await);
     let (_, key) = venue.trader("ann").await;
     let market = venue.market().await;
     let bid = order(&market, "BUY", "yes", "0.4", "1");
-    // The door knows the key and the market from now on.
+    // The request handler has cached the key and the market from now on.
     let placed = venue.place(&key, bid.clone()).await;
     assert_eq!(placed.status, 200, "{}", placed.json);
     let engine = venue.running.engine();
@@ -44,7 +44,8 @@ async fn orders_are_journaled_while_the_read_model_is_taken() {
     let reading = engine.read();
     let one = ask("/trading/orders", bid.clone());
     assert!(journaled(&venue, last + 1), "a placement waits");
-    // Whoever folds it waits for us by then, and who would read waits for whoever folds.
+    // By now the projector waits for the read lock held here, and a new reader would queue behind
+    // the projector.
     std::thread::sleep(Duration::from_millis(100));
     let batch =
         ask("/trading/orders/batch", json!({"operations": [{"place": bid}, {"place": bid}]}));

@@ -1,6 +1,6 @@
-//! An answer's body that came in chunks, put together again.
+//! Decodes an answer's body sent with chunked transfer encoding.
 
-/// What was sent in chunks; `None` if it was cut off.
+/// The body put together from its chunks; `None` if it was cut off.
 pub fn joined(mut chunks: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,6 +1,5 @@
-//! The archive beside the journal: after every kill it is the journal's beginning, block for
-//! block, with at most a torn tail. Kills alone hardly ever tear a write, so some tails are torn
-//! by hand.
+//! The archive beside the journal: after every kill it holds a prefix of the journal's blocks and
+//! at most a torn tail. Kills alone hardly ever tear a write, so some tails are torn by the test.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -15,32 +14,32 @@ use crate::dice::Dice;
 /// What a server logs when it cuts off a torn tail.
 const CUT: &str = "what it left was cut off";
 
-/// What was seen of archives.
+/// Counts of what was seen of archives.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Blocks of all venues' archives at their ends.
+    /// Blocks in the archives of all venues when each venue ended.
     pub blocks: u64,
     /// Kills after which the archive ended before the journal.
     pub behind: u64,
     /// Tails torn by a kill.
     pub torn_by_kill: u64,
-    /// Tails torn by hand.
+    /// Tails torn by the test.
     pub torn_by_hand: u64,
-    /// Torn tails that a server said to have cut off.
+    /// Torn tails that a server logged as cut off.
     pub cut: u64,
 }
 
 /// One venue's archive through all its kills.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Whole blocks at the last look.
+    /// Whole blocks at the last check.
     blocks: usize,
-    /// Whether a torn tail was there at the last look.
+    /// Whether there was a torn tail at the last check.
     torn: bool,
 }
 
 impl Watch {
-    /// Compares the archive with the journal's blocks; whatever is wrong.
+    /// Compares the archive with the journal's blocks; an error says what is wrong.
     pub fn judge(
         &mut self,
         folder: &Path,
@@ -63,7 +62,7 @@ impl Watch {
         Ok(())
     }
 
-    /// A server that listens has cut off what was torn.
+    /// A server that listens must have cut off a torn tail, and said so.
     pub fn judge_start(&self, log: &str) -> Result<(), String> {
         if self.torn == log.contains(CUT) {
             Ok(())
@@ -72,7 +71,7 @@ impl Watch {
         }
     }
 
-    /// At an end in order nothing is missing.
+    /// After an orderly stop the archive must hold every block.
     pub fn judge_end(&self, journal: &[Vec<u8>], seen: &mut Seen) -> Result<(), String> {
         seen.blocks += u64::try_from(self.blocks).unwrap();
         if self.torn || self.blocks != journal.len() {
@@ -82,8 +81,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Leaves the tail as a write does that was interrupted: the last member cut short, or its end
-    /// not written yet, or only the beginning of another one there.
+    /// Leaves the tail as an interrupted write does: the last member cut short, or its end still
+    /// zeros, or only the beginning of a further member.
     pub fn tear(&mut self, folder: &Path, journal: &[Vec<u8>], dice: &mut Dice, seen: &mut Seen) {
         let Some(path) = last_segment(folder).filter(|_| !self.torn) else { return };
         let bytes = fs::read(&path).unwrap();
@@ -99,7 +98,7 @@ impl Watch {
         }
         let (blocks, torn) = whole_blocks(folder, journal).unwrap();
         assert!(blocks <= self.blocks);
-        // The last bytes of a member may have been zeros.
+        // If the zeroed bytes were zeros before, the member is still whole.
         seen.torn_by_hand += u64::from(torn);
         (self.blocks, self.torn) = (blocks, torn);
     }
@@ -112,7 +111,7 @@ fn last_segment(folder: &Path) -> Option<PathBuf> {
     segments(folder).unwrap()?.pop_back()
 }
 
-/// Where the last whole member of a file begins.
+/// Offset of the last whole member of a file.
 fn last_member(bytes: &[u8]) -> Option<usize> {
     let (mut last, mut at) = (None, 0);
     while let Ok(header) = MemberHeader::read(&bytes[at..]) {
@@ -125,8 +124,8 @@ fn last_member(bytes: &[u8]) -> Option<usize> {
     last
 }
 
-/// How many blocks of the journal the archive begins with, and whether something torn follows. The
-/// blocks that can be read of a torn member do not count: it is cut off as a whole.
+/// How many blocks of the journal the archive begins with, and whether a torn member follows.
+/// Readable blocks of a torn member do not count: the server cuts off the whole member.
 fn whole_blocks(folder: &Path, journal: &[Vec<u8>]) -> Result<(usize, bool), String> {
     let Some(last) = last_segment(folder) else { return Ok((0, false)) };
     let mut archive = PortableFile::open(folder).map_err(|error| error.to_string())?;

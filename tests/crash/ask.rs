@@ -1,4 +1,4 @@
-//! What a client wants, as the request it sends and as the record that must come of it.
+//! A client's request in the load, and the command that its record must hold.
 
 use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
 use openoutcry::exchange::command::{
@@ -15,10 +15,10 @@ use crate::wire::Reply;
 /// The venue's first user.
 const OPERATOR: UserNo = UserNo(0);
 
-/// Where a picture would be.
+/// Picture address of the users and markets created.
 pub const PICTURE: &str = "https://assets.example.org/crash.png";
 
-/// A move in a market's life.
+/// A step in a market's life.
 #[derive(Debug, Clone, Copy)]
 pub enum Move {
     Publish,
@@ -30,7 +30,7 @@ pub enum Move {
     Void(SettlementPrice),
 }
 
-/// Something that a client wants.
+/// A request that a client can make.
 #[derive(Debug, Clone)]
 pub enum Want {
     Place(PlaceOrder, MarketId),
@@ -58,7 +58,7 @@ pub enum Want {
         id: UserId,
         amount: Money,
     },
-    /// By the operator, to the operator's own account.
+    /// Withdraws fees to the operator's own account.
     TakeFees {
         amount: Money,
     },
@@ -74,18 +74,18 @@ pub enum Want {
         market: MarketId,
         step: Move,
     },
-    /// A key, known only from its answer.
+    /// The command is filled in from the answer, which alone has the key.
     AddKey {
         id: UserId,
         command: Option<Box<Command>>,
     },
-    /// No command: a look at an account, which must be that of the sequence it names.
+    /// Not a command: a read of an account, which must show the state of the sequence it names.
     Balance {
         user: UserNo,
     },
 }
 
-/// What was asked, and what came of it; `None` if no whole answer came.
+/// A request and its answer; `None` if no whole answer arrived.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub want: Want,
@@ -93,7 +93,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether it was answered that it was done.
+    /// Whether the answer was a success.
     pub fn done(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| reply.status < 300)
     }
@@ -229,8 +229,8 @@ impl Want {
         }
     }
 
-    /// The command of the record that it makes; `None` if it makes none, or names a market that
-    /// is not there.
+    /// The command of the record that the request makes; `None` if it makes none, or names a market
+    /// that does not exist.
     pub fn command(&self, model: &ReadModel) -> Option<Command> {
         let number = |order: &OrderId| OrderNo(order.sequence());
         Some(match self {

@@ -1,5 +1,5 @@
-//! The audit after every kill: the journal against everything that was asked and answered, the
-//! exchange against a second replay and against its naive twin, the archive against the journal.
+//! The audit after every kill: the journal against every request and answer, the exchange against a
+//! second replay and against its naive twin, the archive against the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::server::{self, Ground};
 use crate::snapshots;
 use crate::state::same_state;
 
-/// What a run came to.
+/// Totals of a run.
 #[derive(Debug, Default)]
 pub struct Count {
     pub kills: u32,
@@ -37,13 +37,13 @@ pub struct Count {
     pub refused: u64,
     pub reads: u64,
     pub unanswered: u64,
-    /// Of the unanswered: those that are there, whole.
+    /// Unanswered requests whose record is in the journal, whole.
     pub unanswered_there: u64,
     pub lost: u64,
     pub duplicated: u64,
     pub half_there: u64,
     pub digest_differences: u64,
-    /// Orders that were found by their answers' ids after a restart.
+    /// Orders found after a restart by the ids in their answers.
     pub looked_up: u64,
     pub snapshots: snapshots::Seen,
     pub archives: archive::Seen,
@@ -58,19 +58,19 @@ pub struct Auditor {
     bootstrap: Vec<&'static str>,
     snapshots: snapshots::Watch,
     pub archive: archive::Watch,
-    /// The journal's blocks at the last look.
+    /// The journal's blocks at the last audit.
     pub blocks: Vec<Vec<u8>>,
     pub count: Count,
-    /// Everything that was found wrong.
+    /// Everything found wrong.
     pub faults: Vec<String>,
 }
 
-/// The wishes of one round that no record has accounted for yet.
+/// The requests of one round that no record has accounted for yet.
 struct Wishes<'a> {
     answered: BTreeMap<u64, Vec<&'a Asked>>,
     reads: BTreeMap<u64, Vec<&'a Asked>>,
     unanswered: Vec<&'a Asked>,
-    /// Accounted for, kept to recognise what is there twice.
+    /// Requests already accounted for, kept to recognise duplicates.
     found: Vec<(u64, &'a Asked)>,
 }
 
@@ -107,7 +107,7 @@ impl Auditor {
         }
     }
 
-    /// Judges what the journal holds after a round, and what stands beside it.
+    /// Audits the journal after a round, with its snapshots and archive.
     pub fn audit(&mut self, ground: &Ground, asked: &[Asked]) {
         let (venue, log) = (ground.venue(), ground.log());
         let started = self.snapshots.judge_start(&log, &mut self.count.snapshots);
@@ -138,7 +138,7 @@ impl Auditor {
         }
     }
 
-    /// Takes down what is wrong with what stands beside the journal.
+    /// Adds a fault, if there is one.
     pub fn judge(&mut self, judged: Result<(), String>) {
         if let Err(fault) = judged {
             self.count.digest_differences += 1;
@@ -146,7 +146,7 @@ impl Auditor {
         }
     }
 
-    /// Holds a snapshot to what was audited up to its record.
+    /// Compares the snapshot taken at the last audited record.
     fn compare_snapshot(&mut self) {
         let (exchange, seen) = (&self.exchange, &mut self.count.snapshots);
         let compared = self.snapshots.compare(&self.head, exchange, &self.model, seen);
@@ -177,7 +177,7 @@ impl Auditor {
             self.head = block.head();
             self.compare_snapshot();
         }
-        // Again from the first record on, by the product's own loop and none of ours.
+        // Replays from the first record with the product's own loop, independently of the audit's.
         let (mut again, mut blocks) = (Replayer::new(), Vec::new());
         let all = journal
             .read(Sequence::new(1))
@@ -191,7 +191,7 @@ impl Auditor {
         }
     }
 
-    /// What was audited before must still be there, as it was.
+    /// Blocks audited before must still be there, unchanged.
     fn same_past(&self, journal: &SledJournal) -> Result<(), String> {
         if self.head.sequence == Sequence::ZERO {
             return Ok(());
@@ -208,11 +208,11 @@ impl Auditor {
         self.count.records += 1;
         let mut effects = Vec::new();
         let applied = self.exchange.apply(record, &mut effects);
-        let told = self.twin.apply(record);
+        let shown = self.twin.apply(record);
         let sound = applied
             .and_then(|()| self.exchange.check())
             .map_err(|broken| format!("{broken:?}"))
-            .and_then(|()| same_answer(&effects, &self.twin, &told));
+            .and_then(|()| same_answer(&effects, &self.twin, &shown));
         if let Err(fault) = sound {
             self.count.half_there += 1;
             self.faults.push(format!("{record:?}: {fault}"));
@@ -223,8 +223,8 @@ impl Auditor {
         self.judge_reads(wishes);
     }
 
-    /// Finds who asked for a record: an answer that names it, somebody who got no answer, or the
-    /// server itself.
+    /// Finds the request that made a record: an answered one that names it, an unanswered one, or
+    /// one of the server's own records.
     fn explain(&mut self, record: &Record, effects: &[Effect], wishes: &mut Wishes) {
         let same = |asked: &Asked| {
             asked.want.command(&self.model).is_some_and(|command| command == record.command)
@@ -254,7 +254,7 @@ impl Auditor {
         });
     }
 
-    /// An answer against the state right after its record.
+    /// Compares an answer with the state right after its record.
     fn compare(&mut self, record: &Record, effects: &[Effect], asked: &Asked) {
         let refused = matches!(effects, [Effect::Refused(_)]);
         if refused {
@@ -284,7 +284,7 @@ impl Auditor {
         }
     }
 
-    /// An order of anybody's, as it was audited.
+    /// An order of any user, from the audited state.
     pub fn order(&self, order: OrderNo) -> Option<OrderRow> {
         let users = self.model.accounts.users_newest_first().map(|user| user.no);
         users.into_iter().find_map(|user| self.model.orders.order(user, order).row().unwrap())
@@ -306,13 +306,13 @@ impl Auditor {
         let ids = (0..).zip(made).map(|(index, _)| {
             TradeId::of(record.time, record.sequence, TradeIndex(index)).to_string()
         });
-        let told = body["trades"].as_array().ok_or("no trades")?;
-        let told = told.iter().map(|trade| trade["id"].as_str().unwrap_or_default().to_owned());
-        if ids.eq(told) { Ok(()) } else { Err("other trades".to_owned()) }
+        let shown = body["trades"].as_array().ok_or("no trades")?;
+        let shown = shown.iter().map(|trade| trade["id"].as_str().unwrap_or_default().to_owned());
+        if ids.eq(shown) { Ok(()) } else { Err("other trades".to_owned()) }
     }
 
-    /// An order as it was shown after its change. A final one cannot have changed since; one that
-    /// stands may have traded between its record and the look at it.
+    /// An order as its answer showed it. A cancelled order cannot change any more; an amended one
+    /// may have traded between its record and the read that made the answer.
     fn same_order(&self, order: OrderNo, body: &Value, last: bool) -> Result<(), String> {
         let row = self.order(order).ok_or("no such order")?;
         let mut expected = vec![("id", row.id().to_string()), ("price", row.price.to_string())];
@@ -326,7 +326,7 @@ impl Auditor {
         same_fields(body, &expected)
     }
 
-    /// Reads show the account of exactly the record that they name.
+    /// A read must show the account as of exactly the record that it names.
     fn judge_reads(&mut self, wishes: &mut Wishes) {
         for asked in wishes.reads.remove(&self.model.watermark().get()).unwrap_or_default() {
             let Want::Balance { user } = asked.want else { continue };
@@ -344,11 +344,11 @@ impl Auditor {
         }
     }
 
-    /// What was answered and is in no record.
+    /// Answered requests that are in no record.
     fn judge_missing(&mut self, wishes: &Wishes) {
         for asked in wishes.answered.values().flatten() {
             let reply = asked.reply.as_ref().unwrap();
-            // Refused at the door: no record was made, and the sequence is a reader's.
+            // Refused before submission: no record was made, and the sequence is that of a read.
             if matches!(reply.status, 400 | 404 | 503) {
                 self.count.refused += 1;
                 continue;
@@ -362,7 +362,7 @@ impl Auditor {
         }
     }
 
-    /// Every trade since `before` stands on both sides, alike, and every order's fills add up.
+    /// Every trade since `before` has two sides that match.
     fn judge_fills(&mut self, before: Sequence) {
         let mut trades: BTreeMap<TradeId, Vec<FillRow>> = BTreeMap::new();
         for user in self.model.accounts.users_newest_first() {
@@ -391,7 +391,7 @@ impl Auditor {
         }
     }
 
-    /// At a venue's end: each order is the sum of its fills.
+    /// At a venue's end: each order's filled quantity is the sum of its fills.
     pub fn judge_orders(&mut self) {
         let mut filled: BTreeMap<OrderNo, u64> = BTreeMap::new();
         let users: Vec<_> = self.model.accounts.users_newest_first().map(|user| user.no).collect();
@@ -410,13 +410,13 @@ impl Auditor {
         }
     }
 
-    /// The digest of everything audited.
+    /// The digest of the audited state.
     pub fn digest(&self) -> StateDigest {
         self.exchange.digest().unwrap()
     }
 }
 
-/// Each of the server's own first records, once.
+/// Whether this is one of the records that a server itself writes at first, each accepted once.
 fn is_bootstrap(seen: &mut Vec<&'static str>, command: &Command) -> bool {
     let name = match command {
         Command::OpenVenue(_) => "venue",
@@ -438,7 +438,7 @@ fn same_fields(body: &Value, expected: &[(&str, String)]) -> Result<(), String> 
     Ok(())
 }
 
-/// The account that the record left.
+/// Compares the account in an answer with the one in its record's effects.
 fn same_money(effects: &[Effect], body: &Value) -> Result<(), String> {
     let left = effects.iter().rev().find_map(|effect| match effect {
         Effect::AccountChanged { available, reserved, .. } => Some((available, reserved)),

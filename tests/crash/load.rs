@@ -1,5 +1,5 @@
-//! The load: traders, an operator and a cashier, each on a connection of its own, until the
-//! server is gone.
+//! The load: traders, an operator and a cashier, each on its own connection, until the server is
+//! gone.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,18 +21,18 @@ use crate::dice::Dice;
 use crate::server::KEY;
 use crate::wire::{Connection, Reply};
 
-/// Users that trade.
+/// Number of users that trade.
 const TRADERS: u32 = 3;
-/// Connections that each of them uses at once.
-const SEATS_EACH: usize = 2;
-/// Orders that one connection keeps open, more or less.
+/// Connections that each trader uses at once.
+const CONNECTIONS_EACH: usize = 2;
+/// Open orders beyond which a connection cancels.
 const OWN_ORDERS_MAX: usize = 12;
-/// Markets that are kept alive.
+/// Markets that are kept open.
 const MARKETS_MIN: usize = 4;
-/// What every trader starts with: never short of money for long.
+/// First deposit of every trader: enough not to run short soon.
 const START_MONEY: Money = Money::new(200_000 * 100_000_000);
 
-/// A trader as the load knows it.
+/// What the load knows of a trader.
 #[derive(Debug, Clone)]
 pub struct Trader {
     pub no: UserNo,
@@ -40,7 +40,8 @@ pub struct Trader {
     pub key: String,
 }
 
-/// Everything that makes each wish of a run unlike any other.
+/// A counter that makes each request of a run unique, so that the audit can match records to
+/// requests.
 #[derive(Default)]
 pub struct Unlike(AtomicU64);
 
@@ -53,20 +54,20 @@ impl Unlike {
 /// A market as it was when the round began.
 type Known = (MarketNo, MarketId, MarketStatus);
 
-/// What all connections of a round know.
+/// State shared by all connections of a round.
 pub struct Round<'a> {
     pub address: &'a str,
     pub traders: &'a [Trader],
     pub unlike: &'a Unlike,
-    /// Set before the server is ended: a connection that breaks earlier is a fault.
+    /// Set before the server is killed or stopped: a connection that breaks earlier is a fault.
     pub ending: &'a AtomicBool,
     /// Markets not yet final.
     markets: Vec<Known>,
-    /// Open orders, by trader.
+    /// Orders open when the round began, by trader.
     open: Vec<Vec<OrderId>>,
 }
 
-/// One connection and everything asked on it.
+/// One connection and every request sent on it.
 struct Client<'a> {
     round: &'a Round<'a>,
     wire: Option<Connection>,
@@ -88,7 +89,7 @@ fn at(ms: i64) -> TimeMs {
 }
 
 impl Client<'_> {
-    /// Asks; `None` once the connection is gone.
+    /// Sends a request; `None` once the connection is gone.
     fn ask(&mut self, key: &str, want: Want) -> Option<Reply> {
         let (method, path, body) = want.request();
         let wire = self.wire.as_mut()?;
@@ -137,7 +138,7 @@ impl Client<'_> {
         (terms, id)
     }
 
-    /// Some contracts and a fraction that no other wish of the run has.
+    /// Some contracts plus a fraction that no other request of the run has.
     fn quantity(&mut self) -> Lots {
         let contracts = 1 + u64::try_from(self.dice.below(20)).unwrap();
         Lots::new(contracts * 1_000_000 + self.round.unlike.next())
@@ -224,7 +225,7 @@ impl Client<'_> {
         }
     }
 
-    /// Some markets close by themselves before long, some settle a while after their resolution.
+    /// Some markets close soon by their deadline; some settle a second after their resolution.
     fn create_market(&mut self) -> Option<MarketId> {
         let name = format!("market {}", self.round.unlike.next());
         let soon = if self.chance(3) { 400 } else { 3_600_000 };
@@ -241,7 +242,7 @@ impl Client<'_> {
             let unlike = i64::try_from(self.round.unlike.next()).unwrap();
             let amount = Money::new(100_000_000 + unlike);
             let want = match self.dice.below(8) {
-                // More than was earned now and then.
+                // Sometimes more than the fees earned so far.
                 0 => Want::TakeFees { amount: Money::new(unlike) },
                 1 | 2 => Want::Withdraw { user, id, amount },
                 _ => Want::Deposit { user, id, amount },
@@ -251,7 +252,7 @@ impl Client<'_> {
     }
 }
 
-/// Makes the traders of a new venue and their first markets; nothing is killed meanwhile.
+/// Creates the traders of a new venue and their first markets; no kill happens during this.
 pub fn set_up(address: &str, unlike: &Unlike) -> (Vec<Trader>, Vec<Asked>) {
     let ending = AtomicBool::new(false);
     let round = Round {
@@ -287,14 +288,14 @@ pub fn set_up(address: &str, unlike: &Unlike) -> (Vec<Trader>, Vec<Asked>) {
 
 impl<'a> Client<'a> {
     fn connect(round: &'a Round<'a>, dice: Dice) -> Client<'a> {
-        // A server that is killed at once accepts nobody.
+        // A server that was killed at once refuses connections.
         let wire = Connection::open(round.address).ok();
         Client { round, wire, dice, asked: Vec::new() }
     }
 }
 
 impl<'a> Round<'a> {
-    /// A round that goes on from what the venue is.
+    /// A round that begins with the markets and orders of the venue's audited state.
     pub fn new(
         (address, traders): (&'a str, &'a [Trader]),
         model: &ReadModel,
@@ -316,14 +317,14 @@ impl<'a> Round<'a> {
         self.markets.iter().filter(|known| wanted.contains(&known.2)).collect()
     }
 
-    /// Runs every connection until it breaks, `end` beside them; everything that was asked.
+    /// Runs every connection until it breaks, and `end` beside them; returns all requests sent.
     pub fn run(&self, seed: u64, end: impl FnOnce()) -> Vec<Asked> {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             let mut dice = Dice::new(seed);
             for (trader, open) in self.traders.iter().zip(&self.open) {
-                for seat in 0..SEATS_EACH {
-                    let own = open.iter().skip(seat).step_by(SEATS_EACH).copied().collect();
+                for number in 0..CONNECTIONS_EACH {
+                    let own = open.iter().skip(number).step_by(CONNECTIONS_EACH).copied().collect();
                     let mut client = Client::connect(self, Dice::new(dice.roll()));
                     threads.push(scope.spawn(move || {
                         if !self.markets.is_empty() {

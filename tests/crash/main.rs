@@ -1,5 +1,6 @@
 //! The real server on a real folder, killed with `SIGKILL` at random moments under load and
-//! started again: what was answered is there once, what was not is there whole or not at all.
+//! restarted: every answered command is in the journal exactly once, every unanswered one is there
+//! whole or not at all.
 //!
 //! `OPENOUTCRY_CRASH_KILLS=1000 cargo test --release --test crash -- --nocapture` for a long run,
 //! `OPENOUTCRY_CRASH_SEED` for other moments.
@@ -39,18 +40,19 @@ use load::{Round, Trader, Unlike};
 use server::{Ground, Server};
 use wire::Connection;
 
-/// Kills of a plain `cargo test`.
+/// Kills in a plain `cargo test`.
 const KILLS_SHORT: u32 = 14;
-/// Kills of one folder: journals grow, and every start replays all of it.
+/// Kills per folder: the journal grows, and every start replays it.
 const KILLS_A_VENUE: u32 = 100;
-/// Longest time from the load's begin to the kill.
+/// Longest load before a kill.
 const LOAD_US_MAX: usize = 60_000;
-/// One load in so many lasts up to this long: snapshots and the archive are written meanwhile.
+/// One load in this many lasts up to this long, so that snapshots and the archive are being
+/// written.
 const LOADS_LONG_ONE_IN: usize = 25;
 const LOAD_LONG_US_MAX: usize = 2_000_000;
-/// One kill in so many is followed by a torn tail of the archive.
+/// One kill in this many is followed by tearing the archive's tail.
 const TORN_ONE_IN: usize = 5;
-/// One kill in so many comes before the server listens.
+/// One kill in this many comes before the server listens.
 const IN_START_ONE_IN: usize = 6;
 
 fn setting(name: &str, otherwise: u64) -> u64 {
@@ -61,21 +63,21 @@ fn micros(dice: &mut Dice, bound: usize) -> Duration {
     Duration::from_micros(u64::try_from(dice.below(bound.max(1))).unwrap())
 }
 
-/// One folder, killed again and again.
+/// One folder, killed repeatedly.
 struct Venue<'a> {
     ground: Ground,
     auditor: Auditor,
     traders: Vec<Trader>,
     unlike: &'a Unlike,
     dice: &'a mut Dice,
-    /// How long the last start took.
+    /// Duration of the last start.
     start: Duration,
-    /// Placements that were answered, whose and with what id, and not yet looked up.
+    /// Answered placements, with their trader and order id, not looked up yet.
     placed: Vec<(Trader, OrderId)>,
 }
 
 impl Venue<'_> {
-    /// A server that listens, or a fault.
+    /// Starts a server and waits until it listens; records a fault if it does not.
     fn server(&mut self) -> Option<Server> {
         let begun = Instant::now();
         match Server::spawn(&self.ground).listening(&self.ground) {
@@ -87,15 +89,15 @@ impl Venue<'_> {
                 self.look_up(&server);
                 Some(server)
             }
-            Err(told) => {
+            Err(log) => {
                 self.auditor.count.lost += 1;
-                self.auditor.faults.push(told);
+                self.auditor.faults.push(log);
                 None
             }
         }
     }
 
-    /// Killed before it listens: somewhere in opening, replaying or writing its first records.
+    /// Kills a server before it listens: while it opens, replays or writes its first records.
     fn kill_in_start(&mut self) {
         let longest = self.start.as_micros().max(20_000) * 11 / 10;
         let wait = micros(self.dice, usize::try_from(longest).unwrap());
@@ -107,7 +109,7 @@ impl Venue<'_> {
         self.tear();
     }
 
-    /// Loads a server for a while; `end` ends it.
+    /// Loads a server for a while, then `end` kills or stops it.
     fn load(&mut self, server: &mut Server, end: impl FnOnce(&mut Server)) -> Vec<Asked> {
         let mut asked = Vec::new();
         if self.traders.is_empty() {
@@ -136,7 +138,7 @@ impl Venue<'_> {
         asked
     }
 
-    /// Every order is found by the id that its placement was answered with, as it was audited.
+    /// Looks every order up by the id in its answer, and compares it with the audited one.
     fn look_up(&mut self, server: &Server) {
         let Ok(mut wire) = Connection::open(&server.address) else { return };
         let count = &mut self.auditor.count;
@@ -148,7 +150,7 @@ impl Venue<'_> {
             let there = row.is_some_and(|row| {
                 let words = [row.status.name(), &row.filled.to_string()];
                 let same = words == ["status", "filledQuantity"].map(|name| &reply.body[name]);
-                // Something was due at the start, such as its expiry.
+                // Something fell due at the start, such as the order's expiry.
                 let later = reply.sequence != self.auditor.model.watermark().get();
                 row.user == trader.no && (same || later)
             });
@@ -161,13 +163,13 @@ impl Venue<'_> {
         }
     }
 
-    /// The journal is locked while a server runs, and a round needs to know the markets: the
-    /// first server of a venue is killed between its set-up and its load.
+    /// The journal is locked while a server runs, and a round needs the venue's markets: a venue's
+    /// first server is killed between its set-up and its load.
     fn auditor_catches_up(&mut self, server: &mut Server, asked: &mut Vec<Asked>) {
         server.kill();
         self.auditor.audit(&self.ground, &std::mem::take(asked));
         let started = Server::spawn(&self.ground).listening(&self.ground);
-        *server = started.unwrap_or_else(|told| panic!("{told}"));
+        *server = started.unwrap_or_else(|log| panic!("{log}"));
     }
 
     fn kill_under_load(&mut self) {
@@ -177,7 +179,7 @@ impl Venue<'_> {
         self.tear();
     }
 
-    /// Tears the archive's tail now and then: kills alone hardly do.
+    /// Tears the archive's tail now and then, as kills alone hardly ever do.
     fn tear(&mut self) {
         if self.dice.below(TORN_ONE_IN) == 0 && self.auditor.faults.is_empty() {
             let Auditor { archive, blocks, count, .. } = &mut self.auditor;
@@ -185,7 +187,7 @@ impl Venue<'_> {
         }
     }
 
-    /// The last server is ended in order: what it says it was must be what was audited.
+    /// Stops the last server in order: the digest that it logs must be the audited one.
     fn end(&mut self) {
         let Some(mut server) = self.server() else { return };
         let mut code = None;
@@ -203,8 +205,8 @@ impl Venue<'_> {
         }
     }
 
-    /// What a started server shows against what was audited. A user with an order that expires
-    /// may be shown later than audited.
+    /// Compares what a started server shows with the audited state. Users with an expiring order
+    /// are skipped: theirs may have expired since.
     fn compare_served(&mut self, server: &Server) {
         let mut differences = Vec::new();
         for trader in &self.traders {
@@ -219,7 +221,7 @@ impl Venue<'_> {
             let path = ("GET", "/trading/orders?active=true");
             let reply = wire.ask(path, &trader.key, None).unwrap();
             if reply.sequence != model.watermark().get() {
-                continue; // Something was due at the start.
+                continue; // Something fell due at the start.
             }
             let shown: BTreeMap<String, [String; 5]> = reply.body["orders"]
                 .as_array()
@@ -281,7 +283,7 @@ fn summary(count: &Count, seed: u64) -> String {
 }
 
 #[test]
-fn what_was_answered_survives_every_kill_once_and_whole() {
+fn every_answered_command_survives_every_kill_once_and_whole() {
     let kills = u32::try_from(setting("OPENOUTCRY_CRASH_KILLS", KILLS_SHORT.into())).unwrap();
     let seed = setting("OPENOUTCRY_CRASH_SEED", 1);
     let mut dice = Dice::new(seed);
@@ -300,7 +302,8 @@ fn what_was_answered_survives_every_kill_once_and_whole() {
             placed: Vec::new(),
         };
         for round in 0..KILLS_A_VENUE.min(kills - venue.auditor.count.kills) {
-            // Every venue's first servers do not live to finish its first records.
+            // The first two servers of every venue are killed before they have written the venue's
+            // first records.
             if round < 2 || venue.dice.below(IN_START_ONE_IN) == 0 {
                 venue.kill_in_start();
             } else {

@@ -1,4 +1,4 @@
-//! The real binary on a real folder: started, killed, ended in order.
+//! The real binary on a real folder: started, killed, stopped in order.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
 /// The operator's key.
 pub const KEY: &str = "crash-operator-key-of-enough-characters";
 
-/// A folder with a venue and the log of the last server that ran on it.
+/// A folder with a venue and the log of its last server.
 pub struct Ground {
     folder: tempfile::TempDir,
 }
@@ -20,7 +20,7 @@ impl Ground {
         Ground { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Leaves it there for whoever looks into what went wrong.
+    /// Keeps the folder, so that a failure can be examined.
     pub fn kept(self) -> PathBuf {
         self.folder.keep()
     }
@@ -45,7 +45,7 @@ impl Ground {
     }
 }
 
-/// A started server. Killed when dropped.
+/// A started server; killed when dropped.
 pub struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -59,14 +59,14 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts it and does not wait for anything.
+    /// Starts it without waiting.
     #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     pub fn spawn(ground: &Ground) -> Server {
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
             .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
-            // So often that kills come while one is taken, and starts begin with one.
+            // Snapshots are so frequent that kills hit their writing and starts begin with them.
             .args(["--snapshot-every", "50", "--archive"])
             .arg(ground.archive())
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
@@ -79,7 +79,7 @@ impl Server {
         Server { child, stdout, address: String::new() }
     }
 
-    /// Waits until it listens; an error is its log, if it ended instead.
+    /// Waits until it listens; the error is its log, if it exited instead.
     pub fn listening(mut self, ground: &Ground) -> Result<Server, String> {
         loop {
             let mut line = String::new();
@@ -93,13 +93,13 @@ impl Server {
         }
     }
 
-    /// `SIGKILL`, and waits until it is gone.
+    /// Sends `SIGKILL` and waits for the exit.
     pub fn kill(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
     }
 
-    /// `SIGTERM`; the exit code once it is gone.
+    /// Sends `SIGTERM` and waits; returns the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
@@ -114,12 +114,12 @@ impl Server {
     }
 }
 
-/// The digest that a log says at the end.
+/// The digest logged at an orderly stop.
 pub fn logged_digest(log: &str) -> Option<&str> {
     log.split("state_digest=").nth(1)?.split_whitespace().next()
 }
 
-/// Whether anything of a venue is there yet.
+/// Whether the folder holds a journal or a part of one.
 pub fn begun(venue: &Path) -> bool {
     venue.join("journal").join("db").exists()
 }

@@ -1,5 +1,5 @@
-//! The snapshots beside the journal: each that stands under its name is whole, and is what the
-//! audit came to at that record; starts begin with such ones only.
+//! The snapshots beside the journal: each that has its final name is whole and equals the audited
+//! state at its record; starts use only such snapshots.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -12,16 +12,17 @@ use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::journal::snapshot::{Kind, Point};
 use openoutcry::projection::ReadModel;
 
-/// What was seen of snapshots.
+/// Counts of what was seen of snapshots.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Found and compared.
+    /// Snapshots compared with the audit.
     pub compared: u64,
-    /// Starts that began with one.
+    /// Starts that began with a snapshot.
     pub starts: u64,
-    /// Kills that left one half written: a file without its name yet, or the first of its two.
+    /// Kills that left one half written: a file still under its temporary name, or only the first
+    /// of the two files.
     pub kills_while_written: u64,
-    /// Starts that passed over one for want of its second file.
+    /// Starts that skipped a snapshot whose second file was missing.
     pub passed_over: u64,
 }
 
@@ -29,9 +30,9 @@ pub struct Seen {
 #[derive(Debug)]
 pub struct Watch {
     folder: SnapshotFolder,
-    /// There and not compared yet.
+    /// Snapshots present and not compared yet.
     left: BTreeSet<Sequence>,
-    /// Found to be what was audited.
+    /// Snapshots equal to the audited state.
     sound: BTreeSet<Sequence>,
 }
 
@@ -41,21 +42,21 @@ impl Watch {
         Watch { folder, left: BTreeSet::new(), sound: BTreeSet::new() }
     }
 
-    /// Before an audit that begins at `head`: looks what is there.
+    /// Before an audit that begins at `head`: lists the snapshots present.
     pub fn look(&mut self, venue: &Path, head: &Head, seen: &mut Seen) {
         let states = self.folder.list(Kind::State).unwrap();
         let newest = states.first().copied();
-        // One may have been taken anew where the audit stands.
+        // A snapshot at or after the audit's position may have been written again.
         let again = |sequence: &Sequence| *sequence >= head.sequence;
         self.left = states
             .into_iter()
             .filter(|sequence| again(sequence) || !self.sound.contains(sequence))
             .collect();
         let alone = newest.is_some_and(|newest| !self.folder.path(Kind::Views, newest).exists());
-        seen.kills_while_written += u64::from(alone || unnamed(venue));
+        seen.kills_while_written += u64::from(alone || has_part_file(venue));
     }
 
-    /// Compares the snapshot of the record that was audited last, if there is one.
+    /// Compares the snapshot of the last audited record, if there is one.
     pub fn compare(
         &mut self,
         head: &Head,
@@ -76,7 +77,8 @@ impl Watch {
         if image != exchange.image().unwrap() {
             return Err(named("another state".to_owned()));
         }
-        // Not there while its state has just been written, or once there are newer ones.
+        // The views file is missing if the kill came right after the state file, or if newer
+        // snapshots made it obsolete.
         if self.folder.path(Kind::Views, head.sequence).exists() {
             let (of, image) = self.read(Kind::Views, head.sequence).map_err(named)?;
             let mut audited = Vec::new();
@@ -89,17 +91,18 @@ impl Watch {
         Ok(())
     }
 
-    /// After the audit: none may be left.
+    /// After the audit no snapshot may be left uncompared.
     pub fn judge_left(&self) -> Result<(), String> {
         let left = &self.left;
         if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no block's end: {left:?}")) }
     }
 
-    /// What a server's log says of its start.
+    /// Checks what a server's log says of the snapshots at its start.
     pub fn judge_start(&self, log: &str, seen: &mut Seen) -> Result<(), String> {
         for line in log.lines() {
             if line.contains("snapshot not used") {
-                // A kill between its two files leaves the second missing, and nothing else.
+                // A kill between writing the two files leaves the second missing; nothing else is
+                // allowed.
                 if !line.contains("SNAPSHOT_READ") {
                     return Err(format!("a snapshot was damaged: {line}"));
                 }
@@ -126,8 +129,8 @@ impl Watch {
     }
 }
 
-/// Whether a file is there that has no name of its own yet.
-fn unnamed(venue: &Path) -> bool {
+/// Whether a file is left under its temporary name.
+fn has_part_file(venue: &Path) -> bool {
     let Ok(mut entries) = std::fs::read_dir(venue.join("snapshots")) else { return false };
     entries.any(|entry| entry.unwrap().path().extension().is_some_and(|end| end == "part"))
 }

@@ -1,4 +1,4 @@
-//! Raw HTTP/1.1 over one connection that is kept open: what is sent, and what came back whole.
+//! HTTP/1.1 over one kept-alive connection: sends requests and reads whole answers.
 
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Longer than any answer takes; a server that says nothing this long hangs.
+/// Far longer than any answer takes: a server silent for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An answer that arrived to its last byte.
+/// An answer that arrived complete.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: u16,
@@ -18,7 +18,7 @@ pub struct Reply {
     pub body: Value,
 }
 
-/// A connection that is used again and again.
+/// A connection used for many requests.
 pub struct Connection {
     address: String,
     stream: BufReader<TcpStream>,
@@ -32,7 +32,7 @@ impl Connection {
         Ok(Connection { address: address.to_owned(), stream: BufReader::new(stream) })
     }
 
-    /// Asks and waits. An error leaves open whether the request was carried out.
+    /// Sends a request and waits. After an error it is unknown whether the request was carried out.
     pub fn ask(
         &mut self,
         (method, path): (&str, &str),
@@ -79,7 +79,7 @@ impl Connection {
         Ok(Reply { status, sequence, body })
     }
 
-    /// Reads a chunk of a long list; says whether it was not the end.
+    /// Reads a chunk of a long list; false if it was the last.
     fn chunk(&mut self, body: &mut Vec<u8>) -> io::Result<bool> {
         let size = u64::from_str_radix(&self.line()?, 16);
         let size = size.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
@@ -93,7 +93,7 @@ impl Connection {
         if came as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// A line of the head without its end; a line cut short is no line.
+    /// A line of the head without its line end; a truncated line is an error.
     fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! Stores that fail on request, and a disk that forgets what was not synced.
+//! Stores that fail on request, and a disk that loses what was not synced.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,14 +8,14 @@ use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
 
-/// Which step fails next, and whether it takes effect nevertheless.
+/// A step that fails, and whether it takes effect nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     pub step: Step,
     pub arrives: bool,
 }
 
-/// A store around another, with steps that fail until told otherwise.
+/// A wrapper around a store; the steps listed in `faults` fail.
 pub struct Faulty<S> {
     pub store: S,
     pub faults: Arc<Mutex<Vec<Fault>>>,
@@ -80,7 +80,7 @@ struct Images {
     durable: MemoryStore,
 }
 
-/// A disk with a live image and a durable one; every handle sees the same disk.
+/// A disk with a live and a durable image; clones share both.
 #[derive(Clone)]
 pub struct Disk(Arc<Mutex<Images>>);
 
@@ -90,13 +90,13 @@ impl Disk {
         Disk(Arc::new(Mutex::new(Images { live, durable })))
     }
 
-    /// The power goes: what was not synced is gone.
+    /// Simulates a power cut: everything not synced is lost.
     pub fn lose_power(&self) {
         let mut images = self.images();
         images.live = images.durable.clone();
     }
 
-    /// The system writes everything out on its own.
+    /// Simulates the operating system writing everything out on its own.
     pub fn write_out(&self) {
         let mut images = self.images();
         images.durable = images.live.clone();

@@ -25,7 +25,7 @@ CUTS = [
     ("polymarket-nhl-0130", "NHL0607-5", "p5", 0),
     ("polymarket-nhl-0130", "NHL0607-6", "p6", 40000),
 ]
-# Markets that run at the same time share a start; windows one after the other get their own.
+# Markets that ran at the same time share a start time; consecutive windows each get their own.
 OWN_START = {"kalshi-gold-1800-2045"}
 
 
@@ -41,7 +41,7 @@ def write(path, rows_out):
 
 
 def cut(source):
-    """All kept commands as (time, cut's index, old line, row), and the expectations that remain."""
+    """All kept commands as (time, cut's index, old line, row), and their fills and books."""
     commands, fills, books = [], [], []
     for name in dict.fromkeys(name for name, *_ in CUTS):
         flow = rows(source / f"{name}.flow.jsonl.gz")
@@ -72,7 +72,7 @@ def main(source, target):
         row = {k: v for k, v in row.items() if k != "src"}
         row |= {"t_ms": t_ms, "market": CUTS[which][2], "ref": new_ref[key]}
         flow.append(row)
-    # A book stated after another market's line stands since the market's own last command.
+    # A book recorded after another market's line has not changed since its own market's last command.
     own = {}
     for which, old_line in sorted(new_line):
         own.setdefault(which, []).append(old_line)

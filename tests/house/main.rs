@@ -1,5 +1,5 @@
-//! Holds the house rules over the whole source tree, one test a rule, and shows that each rule
-//! can be broken. `rooms.rs` has the lists, `rules.rs` the rules, `source.rs` reads the files.
+//! Applies the house rules to the whole source tree, one test per rule, and shows that each rule
+//! can fail. `rooms.rs` has the lists, `rules.rs` the rules, `source.rs` reads the files.
 
 #![allow(clippy::unwrap_used)] // a test may stop at once
 
@@ -11,13 +11,13 @@ use std::sync::OnceLock;
 
 use source::{Source, tree};
 
-/// What ships, and what tests it; read once.
+/// All sources, product and tests; read once.
 fn everything() -> Vec<Source> {
     static TREE: OnceLock<Vec<Source>> = OnceLock::new();
     TREE.get_or_init(|| tree(&["src", "replay/src", "replay/tests", "tests", "benches"])).clone()
 }
 
-/// What ships.
+/// The product's sources, without the tests.
 fn product() -> Vec<Source> {
     let mut sources = everything();
     sources
@@ -25,19 +25,19 @@ fn product() -> Vec<Source> {
     sources
 }
 
-/// The files of some rooms.
+/// The files of these rooms (top-level modules).
 fn of_rooms(names: &[&str]) -> Vec<Source> {
     product().into_iter().filter(|source| names.contains(&source.room())).collect()
 }
 
-/// Fails with everything that a rule finds in these files.
+/// Asserts that a rule finds nothing in these files.
 fn hold(sources: &[Source], rule: impl Fn(&Source) -> Vec<String>) {
     let found: Vec<String> = sources.iter().flat_map(rule).collect();
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
-/// Fails unless a rule finds exactly one thing in the bad text, on its line, and nothing in the
-/// good one.
+/// Asserts that a rule finds exactly one fault in the bad text, on its line, and none in the good
+/// text.
 fn guard(path: &str, bad: &str, good: &str, rule: impl Fn(&Source) -> Vec<String>) {
     let found = rule(&Source::new(path, bad));
     assert_eq!(found.len(), 1, "{bad}: {found:?}");
@@ -46,7 +46,7 @@ fn guard(path: &str, bad: &str, good: &str, rule: impl Fn(&Source) -> Vec<String
     assert!(found.is_empty(), "{good}: {found:?}");
 }
 
-/// Crates named in the manifest, as code spells them.
+/// Crates named in the manifest, in the spelling of code.
 fn dependencies() -> Vec<String> {
     let manifests = [include_str!("../../Cargo.toml"), include_str!("../../replay/Cargo.toml")];
     let mut names = Vec::new();
@@ -117,12 +117,12 @@ fn each_room_uses_only_its_crates_can_fail() {
 }
 
 #[test]
-fn some_crates_have_one_door() {
+fn some_crates_are_used_by_listed_files_only() {
     hold(&product(), rules::crates_with_one_door);
 }
 
 #[test]
-fn some_crates_have_one_door_can_fail() {
+fn some_crates_are_used_by_listed_files_only_can_fail() {
     let rule = rules::crates_with_one_door;
     guard("src/journal/block.rs", "use bincode::Encode;", "use super::record::encode;", rule);
     guard("src/api/routes.rs", "let s = StatusCode::OK;", "let s = reply::created();", rule);
@@ -192,12 +192,12 @@ fn there_is_one_clock_can_fail() {
 }
 
 #[test]
-fn hash_tables_are_never_walked() {
+fn hash_tables_are_never_iterated() {
     hold(&of_rooms(&["exchange"]), rules::hash_walks);
 }
 
 #[test]
-fn hash_tables_are_never_walked_can_fail() {
+fn hash_tables_are_never_iterated_can_fail() {
     let rule = rules::hash_walks;
     let declared = "struct A { rows: FxHashMap<u8, u8>, list: Vec<u8> }\n";
     let good = format!("{declared}fn f(a: A) {{ a.rows.get(1); a.list.iter(); }}");
@@ -212,25 +212,25 @@ fn hash_tables_are_never_walked_can_fail() {
 }
 
 #[test]
-fn domain_types_are_written_by_others() {
+fn domain_types_derive_no_serialization() {
     let mut sources = of_rooms(&["exchange", "projection"]);
     sources.extend(of_rooms(&["engine"]));
     hold(&sources, rules::derives);
 }
 
 #[test]
-fn domain_types_are_written_by_others_can_fail() {
+fn domain_types_derive_no_serialization_can_fail() {
     let bad = "#[derive(\n    Debug,\n    Encode,\n)]\nstruct A;";
     guard("src/exchange/a.rs", bad, "#[derive(Debug, Clone)]\nstruct A;", rules::derives);
 }
 
 #[test]
-fn files_say_what_lives_in_them() {
+fn files_begin_with_a_module_comment() {
     hold(&everything(), rules::openings);
 }
 
 #[test]
-fn files_say_what_lives_in_them_can_fail() {
+fn files_begin_with_a_module_comment_can_fail() {
     let rule = rules::openings;
     guard("src/a/b.rs", "use std::fmt;\n//! Late.", "//! What lives here.\n", rule);
     guard("src/a/mod.rs", "//! A room.\n", "//! A room.\n//!\n//! Must not know: b.\n", rule);
@@ -252,12 +252,12 @@ fn files_functions_and_lines_are_short_can_fail() {
 }
 
 #[test]
-fn names_say_something() {
+fn names_are_not_empty_words() {
     hold(&everything(), rules::names);
 }
 
 #[test]
-fn names_say_something_can_fail() {
+fn names_are_not_empty_words_can_fail() {
     let rule = rules::names;
     for bad in ["struct OrderManager;", "fn order_helper() {}", "mod utils;", "fn process() {}"] {
         guard("src/engine/a.rs", bad, "fn process_id() {}\nstruct Dispute;", rule);
@@ -297,12 +297,12 @@ fn no_result_is_ignored_can_fail() {
 }
 
 #[test]
-fn nothing_is_promised() {
+fn no_todo_comments() {
     hold(&everything(), rules::promises);
 }
 
 #[test]
-fn nothing_is_promised_can_fail() {
+fn no_todo_comments_can_fail() {
     guard("src/a.rs", "f(); // TODO: better", "let a = \"TODO\";", rules::promises);
 }
 
@@ -320,7 +320,7 @@ fn bounds_of_the_exchange_are_journaled_can_fail() {
     guard("src/exchange/a.rs", "const A_MAX: u8 = 1;", "const MAXIMAL: u8 = 1;", rules::bounds);
 }
 
-/// The table of rooms is whole: every folder of `src` is in it.
+/// Every folder of `src` must be in the table of rooms.
 #[test]
 fn every_room_is_in_the_table() {
     hold(&product(), |source| {

@@ -1,18 +1,18 @@
-//! The rooms of the house: who may import whom, and which crates of others each may use. The
-//! lists are the rule; a new arrow or crate is added here, with the reason, or not at all.
+//! The rooms, that is the top-level modules: which other rooms and which external crates each may
+//! use. A new import direction or crate must be added here, with its reason.
 
 use crate::source::Source;
 
-/// Crates that any room may use: errors as enums.
+/// Crates that any room may use: error enums.
 const EVERYWHERE: [&str; 1] = ["thiserror"];
 
 /// One room.
 pub struct Room {
-    /// Folder under `src`, or the root file, or the member `replay`.
+    /// Folder under `src`, or root file, or the workspace member `replay`.
     pub name: &'static str,
-    /// Rooms it may import.
+    /// Rooms that it may import.
     pub ours: &'static [&'static str],
-    /// Crates of others it may use; `*` for any.
+    /// External crates that it may use; `*` for any.
     pub others: &'static [&'static str],
 }
 
@@ -33,7 +33,8 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "exchange",
         ours: &[],
-        // Ratios, hashes, ids, tables with a fixed seed; nothing that could differ in a replay.
+        // Ratios, hashes, ids, hash tables with a fixed seed: nothing that could differ in a
+        // replay.
         others: &["fixed", "sha2", "uuid", "rustc_hash", "data_encoding"],
     },
     Room {
@@ -58,14 +59,13 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "engine",
         ours: &["exchange", "journal", "projection"],
-        // Queues between threads, reply slots, the read model's lock, the log, a clock that nobody
-        // sets.
+        // Queues between threads, reply slots, the read model's lock, logging, the monotonic clock.
         others: &["crossbeam_channel", "parking_lot", "rustix", "tokio", "tracing"],
     },
     Room {
         name: "flow",
         ours: &["exchange"],
-        // The recorded flow that the player and the demonstration read: gzipped lines of JSON.
+        // Recorded flow for the replay player and the demo: gzipped lines of JSON.
         others: &["serde", "serde_json", "flate2", "chrono", "data_encoding", "rustc_hash"],
     },
     Room {
@@ -75,7 +75,7 @@ pub const ROOMS: [Room; 10] = [
             "bytes",
             "chrono",
             "data_encoding",
-            "flate2", // packing long answers, unpacking the pages that show the API's description
+            "flate2", // compression of long answers, decompression of the documentation pages
             "form_urlencoded",
             "getrandom",
             "http_body_util",
@@ -85,7 +85,7 @@ pub const ROOMS: [Room; 10] = [
             "parking_lot",
             "prometheus_client",
             "rustc_hash",
-            "rustix", // holding lanes on cores
+            "rustix", // pinning workers to cores
             "serde",
             "serde_json",
             "sha2",
@@ -106,13 +106,13 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "replay",
         ours: &["exchange", "journal", "projection"],
-        // The command line, JSON, times and ids as people write them, a bar for long work, fills as
-        // typed columns, charts.
+        // Command line, JSON, times and ids in readable form, progress bars, typed columns of
+        // fills, charts.
         others: &["clap", "serde_json", "chrono", "uuid", "indicatif", "parquet", "plotters"],
     },
 ];
 
-/// A room that the table does not know may import nothing.
+/// A room missing from the table may import nothing.
 const UNKNOWN: Room = Room { name: "?", ours: &[], others: &[] };
 
 /// The room of a file.
@@ -120,7 +120,7 @@ pub fn of(source: &Source) -> &'static Room {
     ROOMS.iter().find(|room| room.name == source.room()).unwrap_or(&UNKNOWN)
 }
 
-/// Crates that only these files may use, and why.
+/// Crates restricted to these files, and why.
 pub const DOORS: [(&str, &[&str], &str); 9] = [
     (
         "flate2",
@@ -136,7 +136,7 @@ pub const DOORS: [(&str, &[&str], &str); 9] = [
     ("serde_json", &["src/api/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
     (
         "StatusCode",
-        // `reply.rs` puts the status of an answer that is no problem: 200, 201.
+        // `reply.rs` sets the statuses of successes: 200, 201.
         &["src/api/problem.rs", "src/api/reply.rs", "src/cli/client.rs", "src/cli/play/"],
         "an error has its status from problem.rs",
     ),
@@ -150,11 +150,11 @@ pub const FLOAT_LINES: [(&str, &str, &str); 4] = [
     ("src/api/metrics/print.rs", "f64::INFINITY", "the bound of a format whose numbers are floats"),
 ];
 
-/// Walks over hash tables that are sorted before anything depends on their order.
+/// Iterations over hash tables whose results are sorted before anything depends on their order.
 pub const SORTED_WALKS: [(&str, &str, &str); 1] =
     [("src/exchange/catalogue.rs", "slugs", "slugs_sorted sorts what it collects")];
 
-/// What would make a replay differ from the first run, or touch the world.
+/// Names that would make a replay differ from the first run, or reach outside the process.
 pub const IMPURE: [(&str, &str); 22] = [
     ("SystemTime", "time comes in the record"),
     ("Instant", "time comes in the record"),
@@ -180,8 +180,8 @@ pub const IMPURE: [(&str, &str); 22] = [
     ("thread_local!", "the state is the value"),
 ];
 
-/// What would make a journal or a read model differ by when or where it is folded. They may use
-/// disks (journal) and shared values.
+/// Names that would make a journal or read model depend on when or where it is folded. These rooms
+/// may use disks (journal) and shared values.
 pub const CLOCKED: [(&str, &str); 6] = [
     ("SystemTime", "time comes in the record"),
     ("Instant", "time comes in the record"),
@@ -191,9 +191,9 @@ pub const CLOCKED: [(&str, &str); 6] = [
     (".await", "nothing waits"),
 ];
 
-/// The one clock of the product.
+/// The only file of the product that reads a clock.
 pub const CLOCK: &str = "src/engine/clock.rs";
-/// Readings of the calendar, which only the clock may take.
+/// Calls that read the wall clock, allowed in [`CLOCK`] only.
 pub const CALENDARS: [(&str, &str); 3] = [
     ("SystemTime", "engine/clock.rs is the only clock"),
     ("Utc::now", "engine/clock.rs is the only clock"),

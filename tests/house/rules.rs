@@ -1,4 +1,4 @@
-//! The house rules, each a function from a file to what is wrong with it, as `path:line: why`.
+//! The house rules: each is a function from a file to its faults, as `path:line: why`.
 
 use crate::rooms;
 use crate::source::{Source, closing_brace, is_word, words};
@@ -10,7 +10,7 @@ const FUNCTION_CODE_LINES_MAX: usize = 70;
 /// Longest line, in columns.
 const LINE_COLUMNS_MAX: usize = 100;
 
-/// Names after a path's beginning: of `crate::a::B` and `crate::{a::B, c}` the a, and the c.
+/// The names that a path imports: of `crate::a::B` and `crate::{a::B, c}` the `a`, and the `c`.
 fn heads(code: &str, after: usize) -> Vec<(usize, String)> {
     let head = |from: usize| {
         let word: String = code[from..].chars().take_while(|c| is_word(*c)).collect();
@@ -36,7 +36,7 @@ fn heads(code: &str, after: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// Every path that begins with `root::`, by what follows it.
+/// The names after every `root::` in the code.
 fn paths(code: &str, root: &str) -> Vec<(usize, String)> {
     let begins = words(code, root).filter(|index| !code[..*index].ends_with("::"));
     let after = begins.map(|index| index + root.len());
@@ -46,7 +46,7 @@ fn paths(code: &str, root: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Paths that climb out with `super::` as far as the crate's root, by what they name there.
+/// The names after paths that climb with `super::` up to the crate's root.
 fn climbed(source: &Source, code: &str) -> Vec<(usize, String)> {
     let inside = source.path.strip_prefix("src/").unwrap_or_default();
     let folders = inside.matches('/').count();
@@ -66,7 +66,7 @@ fn climbed(source: &Source, code: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Imports run one way.
+/// Rooms import only the rooms that the table allows.
 pub fn import_directions(source: &Source) -> Vec<String> {
     let room = rooms::of(source);
     let code = source.product_code();
@@ -84,7 +84,7 @@ pub fn import_directions(source: &Source) -> Vec<String> {
     found
 }
 
-/// Crates of others, by room.
+/// Each room uses only its external crates.
 pub fn foreign_crates(source: &Source, dependencies: &[String]) -> Vec<String> {
     let room = rooms::of(source);
     let code = source.product_code();
@@ -103,7 +103,7 @@ pub fn foreign_crates(source: &Source, dependencies: &[String]) -> Vec<String> {
     found
 }
 
-/// Crates that only some files of their room may use.
+/// Restricted crates are used in their listed files only.
 pub fn crates_with_one_door(source: &Source) -> Vec<String> {
     let code = source.product_code();
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ pub fn crates_with_one_door(source: &Source) -> Vec<String> {
     found
 }
 
-/// Whether a float stands on a line that may have one.
+/// Whether a line with a float is listed as an exception.
 fn excused(source: &Source, code: &str, index: usize) -> bool {
     let line = code[..index].matches('\n').count();
     let line = code.lines().nth(line).unwrap_or_default();
@@ -163,7 +163,7 @@ pub fn floats(source: &Source) -> Vec<String> {
     found
 }
 
-/// Words that may not stand in a room's code: clocks, randomness, disks, threads, waiting.
+/// Names banned from a room's code: clocks, randomness, disks, threads, waiting.
 pub fn banned_words(source: &Source, bans: &[(&str, &str)]) -> Vec<String> {
     let code = source.product_code();
     let mut found = Vec::new();
@@ -175,7 +175,7 @@ pub fn banned_words(source: &Source, bans: &[(&str, &str)]) -> Vec<String> {
                 found.push(format!("{}: `{ban}`: {why}", source.at(&code, index)));
             }
         }
-        // `use std::{fs, io}` names them in a group.
+        // `use std::{fs, io}` names the modules in a group.
         if let Some(module) = ban.strip_prefix("std::") {
             for (index, _) in paths(&code, "std").into_iter().filter(|(_, name)| name == module) {
                 if !code[..index].ends_with("std::") {
@@ -187,8 +187,8 @@ pub fn banned_words(source: &Source, bans: &[(&str, &str)]) -> Vec<String> {
     found
 }
 
-/// Hash tables are looked up, never walked. Finds the names declared as tables in the same file
-/// and their walks by name, so a table handed to another file is beyond it.
+/// Hash tables are looked up, never iterated. Only tables declared in the same file are found, by
+/// name; one that is passed to another file escapes this rule.
 pub fn hash_walks(source: &Source) -> Vec<String> {
     const WALKS: [&str; 9] = [
         ".iter()",
@@ -232,7 +232,7 @@ pub fn hash_walks(source: &Source) -> Vec<String> {
     found
 }
 
-/// Domain types are not written anywhere by themselves.
+/// Domain types derive no serialization.
 pub fn derives(source: &Source) -> Vec<String> {
     let code = source.product_code();
     let mut found = Vec::new();
@@ -247,7 +247,7 @@ pub fn derives(source: &Source) -> Vec<String> {
     found
 }
 
-/// A file says what lives in it; a room also says what it must not know.
+/// A file begins with a module comment; a room's root file also says what the room must not know.
 pub fn openings(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     let first = source.lines.first().map(|line| line.raw.as_str()).unwrap_or_default();
@@ -263,7 +263,7 @@ pub fn openings(source: &Source) -> Vec<String> {
     found
 }
 
-/// Files, functions and lines have a length.
+/// Files, functions and lines have a maximum length.
 pub fn sizes(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     let code_lines =
@@ -279,7 +279,7 @@ pub fn sizes(source: &Source) -> Vec<String> {
     }
     for (number, line) in (1..).zip(&source.lines) {
         let columns = line.raw.chars().count();
-        // A recorded line of someone else's, quoted in a test, is as long as it is.
+        // A recorded line of external data, quoted in a test, may be longer.
         let quotation = line.test && line.raw.contains('"');
         if columns > LINE_COLUMNS_MAX && !quotation {
             found.push(format!("{}:{number}: {columns} columns", source.path));
@@ -288,7 +288,7 @@ pub fn sizes(source: &Source) -> Vec<String> {
     found
 }
 
-/// The words that a name is made of, in small letters.
+/// The words of a name, in lower case.
 fn name_words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in name.chars() {
@@ -303,7 +303,7 @@ fn name_words(name: &str) -> Vec<String> {
     words
 }
 
-/// Names that say nothing.
+/// No names made of words that say nothing.
 pub fn names(source: &Source) -> Vec<String> {
     const EMPTY_WORDS: [&str; 12] = [
         "manager",
@@ -319,7 +319,7 @@ pub fn names(source: &Source) -> Vec<String> {
         "services",
         "processor",
     ];
-    // These say nothing alone, but something with another word: `data_dir`, `process_id`.
+    // Empty words alone, but meaningful with another word: `data_dir`, `process_id`.
     const EMPTY_ALONE: [&str; 4] = ["data", "info", "do", "process"];
     let code = source.product_code();
     let mut declared = Vec::new();
@@ -329,7 +329,7 @@ pub fn names(source: &Source) -> Vec<String> {
         for index in words(&code, keyword) {
             let after = code[index + keyword.len()..].trim_start();
             let name: String = after.chars().take_while(|c| is_word(*c)).collect();
-            // A body of HTTP must name what it is made of like this: the trait is not ours.
+            // The trait of an HTTP body requires this associated type.
             if keyword == "type" && name == "Data" {
                 continue;
             }
@@ -369,8 +369,7 @@ pub fn panics(source: &Source) -> Vec<String> {
     found
 }
 
-/// Nobody throws a result away unseen: there is no binding to nothing outside tests. `drop` says
-/// that what is dropped was thought of.
+/// No `let _ =` outside tests. An explicit `drop` shows that the result was considered.
 pub fn ignored(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in source.product_lines() {
@@ -384,7 +383,7 @@ pub fn ignored(source: &Source) -> Vec<String> {
     found
 }
 
-/// Main holds no promises to itself.
+/// No comment marks unfinished work.
 pub fn promises(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(&source.lines) {
@@ -397,7 +396,7 @@ pub fn promises(source: &Source) -> Vec<String> {
     found
 }
 
-/// Bounds that shape outcomes are journaled, so they live where the journaled ones do.
+/// Bounds that affect outcomes are journaled, so they belong where the journaled rules are.
 pub fn bounds(source: &Source) -> Vec<String> {
     let code = source.product_code();
     let mut found = Vec::new();

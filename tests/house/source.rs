@@ -1,6 +1,6 @@
-//! A Rust source file as the house rules see it: code without comments and texts, what is test
-//! code, which functions there are. Reads text, not syntax trees: enough for rules about names,
-//! paths and sizes, and quick to read itself.
+//! A Rust source file as the house rules see it: code without comments and string contents, test
+//! code, functions. Works on text, not on syntax trees: enough for rules about names, paths and
+//! sizes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Line {
     /// As it stands in the file.
     pub raw: String,
-    /// Without comments and without the inside of texts, every column in its place.
+    /// Without comments and string contents; columns stay the same.
     pub code: String,
     /// Only the comments.
     pub comment: String,
@@ -28,7 +28,7 @@ pub struct Source {
     pub lines: Vec<Line>,
 }
 
-/// One function: its name, its first line from 0, and how many lines of code it has.
+/// A function: its name, the index of its first line, and its number of lines of code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     /// Name.
@@ -39,7 +39,7 @@ pub struct Function {
     pub code_lines: usize,
 }
 
-/// Where the lexer is.
+/// State of the lexer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Code,
@@ -81,18 +81,18 @@ impl Source {
         (1..).zip(&self.lines).filter(|(_, line)| !line.test)
     }
 
-    /// The code that is no test code, in one text with the file's own lines.
+    /// The code outside tests as one text, with the file's line breaks.
     pub fn product_code(&self) -> String {
         let code = |line: &Line| if line.test { String::new() } else { line.code.clone() };
         self.lines.iter().map(code).collect::<Vec<_>>().join("\n")
     }
 
-    /// `path:line`, from the index of a character in [`Source::product_code`].
+    /// `path:line` of a byte index in [`Source::product_code`].
     pub fn at(&self, code: &str, index: usize) -> String {
         format!("{}:{}", self.path, code[..index].matches('\n').count() + 1)
     }
 
-    /// The room: the first folder under `src`, or `replay`, or the name of a file of the root.
+    /// The room: first folder under `src`, or `replay`, or the name of a root file.
     pub fn room(&self) -> &str {
         if self.path.starts_with("replay/") {
             return "replay";
@@ -124,7 +124,7 @@ impl Source {
     }
 }
 
-/// Every Rust file of the tree under these folders; folders that are not there yet hold none.
+/// Every Rust file under these folders; a missing folder has none.
 pub fn tree(folders: &[&str]) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -162,7 +162,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Files that are modules only of tests (`#[cfg(test)] mod fixture;`), as beginnings of paths.
+/// Files that are modules of tests only (`#[cfg(test)] mod fixture;`), as path prefixes.
 fn test_files(sources: &[Source]) -> BTreeSet<String> {
     let mut stems = BTreeSet::new();
     for source in sources.iter().filter(|source| source.path.contains("src/")) {
@@ -186,7 +186,7 @@ pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where a name stands in code by itself, not as a part of another.
+/// Positions of a name in code as a whole word.
 pub fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(index, _)| index).filter(move |index| {
         !code[..*index].ends_with(is_word) && !code[index + word.len()..].starts_with(is_word)
@@ -230,8 +230,8 @@ fn test_regions(lines: &[Line]) -> Vec<(usize, usize)> {
     regions
 }
 
-/// Splits a file into its code and its comments, both with the lines and columns of the file. The
-/// inside of texts is in neither.
+/// Splits a file into code and comments, both with the file's lines and columns. String contents
+/// are in neither.
 fn separate(text: &str) -> (String, String) {
     let (mut code, mut comment) = (String::new(), String::new());
     let chars: Vec<char> = text.chars().collect();
@@ -255,7 +255,7 @@ fn separate(text: &str) -> (String, String) {
     (code, comment)
 }
 
-/// The state after the next characters, and how many those are.
+/// The lexer's state after the next token, and that token's length in characters.
 fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
     let starts = |text: &str| text.chars().zip(rest).filter(|(a, b)| a == *b).count() == text.len();
     match state {
@@ -285,7 +285,7 @@ fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
     }
 }
 
-/// Length of a character literal with its quotes, or of the quote that begins a lifetime.
+/// Length of a character literal with its quotes, or 1 for the quote of a lifetime.
 fn char_length(rest: &[char]) -> usize {
     match rest {
         ['\'', '\\', _, tail @ ..] => tail.iter().position(|c| *c == '\'').map_or(1, |end| end + 4),
@@ -295,7 +295,7 @@ fn char_length(rest: &[char]) -> usize {
 }
 
 #[test]
-fn comments_and_texts_are_no_code() {
+fn comments_and_strings_are_not_code() {
     let text = "let a = \"f64 // \\\" {\"; // f64\nlet b: u8 /* f64 /* x */ \n */ = b'\"';\n\
                 let c = r#\"\"f64\"#; let d: &'a str = '\\'';\n";
     let source = Source::new("src/x.rs", text);
@@ -308,7 +308,7 @@ fn comments_and_texts_are_no_code() {
 }
 
 #[test]
-fn tests_are_no_product() {
+fn test_code_is_not_product_code() {
     let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {\n    1\n}\n";
     let source = Source::new("src/x.rs", text);
     let names: Vec<_> = source.functions().into_iter().map(|f| (f.name, f.code_lines)).collect();
@@ -317,7 +317,7 @@ fn tests_are_no_product() {
 }
 
 #[test]
-fn a_module_of_tests_in_its_own_file_is_no_product() {
+fn a_test_module_in_its_own_file_is_not_product_code() {
     let declaring = Source::new("src/room/mod.rs", "#[cfg(test)]\nmod fixture;\n");
     let stems = test_files(&[declaring]);
     assert!(stems.contains("src/room/fixture.rs") && stems.contains("src/room/fixture/"));

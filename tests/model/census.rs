@@ -1,4 +1,4 @@
-//! What a run has been through, so that a run which went nowhere is seen to fail.
+//! Counts what a run has covered, so that a run that covers too little fails.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Money};
 use openoutcry::journal::fields::KINDS;
 
-/// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
+/// Refusals that random commands cannot reach: a run's venue is open, and never that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
-/// What a long run must have seen at least once, besides every kind of command and every refusal.
+/// What a long run must have covered, besides every kind of command and every refusal.
 const EXPECTED: [&str; 46] = [
     "amended false then cancelled",
     "amended false then rested",
@@ -62,7 +62,7 @@ const EXPECTED: [&str; 46] = [
     "traded",
 ];
 
-/// What a long run of conversions must have seen.
+/// What a long run of conversions must have covered.
 pub const OF_CONVERSIONS: [&str; 12] = [
     "converted all",
     "converted and merged",
@@ -78,7 +78,7 @@ pub const OF_CONVERSIONS: [&str; 12] = [
     "sets left something",
 ];
 
-/// The name of a record's kind as that of its command: `place_order` is `PlaceOrder`.
+/// The `Command` variant of a record kind: `place_order` is `PlaceOrder`.
 fn camel(kind: &str) -> String {
     let words = kind.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
     words.collect()
@@ -95,7 +95,7 @@ impl Census {
         *self.seen.entry(what).or_default() += 1;
     }
 
-    /// Takes in one record's effects.
+    /// Counts one record's effects.
     pub fn count(&mut self, record: &Record, effects: &[Effect]) {
         let asked = format!("{:?}", record.command);
         let asked = asked.split([' ', '(']).next().unwrap_or_default();
@@ -186,7 +186,7 @@ impl Census {
         }
     }
 
-    /// What a long run should have seen and has not.
+    /// What a long run should have covered and has not.
     pub fn missing(&self) -> Vec<String> {
         let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
         let refused =
@@ -198,13 +198,13 @@ impl Census {
         self.missing_of(all)
     }
 
-    /// What of these it has not seen.
+    /// Which of these have not been seen.
     pub fn missing_of<'a>(&self, all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let unseen = |what: &&str| !self.seen.contains_key(*what);
         all.into_iter().filter(unseen).map(str::to_owned).collect()
     }
 
-    /// The counts, a line each.
+    /// The counts, one per line.
     pub fn report(&self) -> String {
         let line = |(what, count): (&String, &u64)| format!("{count:>9} {what}");
         self.seen.iter().map(line).collect::<Vec<_>>().join("\n")

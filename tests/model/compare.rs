@@ -1,5 +1,5 @@
-//! What "the same answer" means between the exchange and its twin, and what must hold whoever is
-//! right (semantics 5).
+//! What "the same answer" means between the exchange and its twin, and the invariants that must
+//! hold in both (semantics 5).
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::naive::ledger::{Account, PAIR, Position, money};
 
 type Holdings = (Holding, Holding, MoneySum);
 
-/// The last word of a record's effects on each account and each position.
+/// The final state of each account and position in a record's effects.
 #[derive(Default)]
-pub struct LastWord {
+pub struct FinalStates {
     pub accounts: BTreeMap<u32, (Money, Money)>,
     pub positions: BTreeMap<(u32, u32), Holdings>,
 }
 
-impl LastWord {
-    pub fn of(effects: &[Effect]) -> LastWord {
-        let mut last = LastWord::default();
+impl FinalStates {
+    pub fn of(effects: &[Effect]) -> FinalStates {
+        let mut last = FinalStates::default();
         for effect in effects {
             match effect {
                 Effect::AccountChanged { user, available, reserved } => {
@@ -42,10 +42,10 @@ impl LastWord {
     }
 }
 
-/// The effects that are compared one by one, in order. Pay-outs of one market are in no order
-/// that means anything: they come last, by market and user.
-pub fn story(effects: &[Effect]) -> Vec<Effect> {
-    let mut told = Vec::new();
+/// The effects compared one by one, in order. Pay-outs of one market have no defined order: they
+/// come last, sorted by market and user.
+pub fn comparable(effects: &[Effect]) -> Vec<Effect> {
+    let mut kept = Vec::new();
     let mut paid = BTreeMap::new();
     for effect in effects {
         match effect {
@@ -54,11 +54,11 @@ pub fn story(effects: &[Effect]) -> Vec<Effect> {
                 let twice = paid.insert((market.0, user.0), effect.clone());
                 assert!(twice.is_none(), "paid twice: {effect:?}");
             }
-            _ => told.push(effect.clone()),
+            _ => kept.push(effect.clone()),
         }
     }
-    told.extend(paid.into_values());
-    told
+    kept.extend(paid.into_values());
+    kept
 }
 
 fn account_words(account: Account) -> (Money, Money) {
@@ -70,14 +70,18 @@ fn position_words(position: &Position) -> Holdings {
     (position.yes.as_holding(), position.no.as_holding(), realised)
 }
 
-/// Compares the exchange's effects with the twin's, which has applied the record; an error says
-/// what differs.
-pub fn same_answer(effects: &[Effect], twin: &Naive, told: &[Effect]) -> Result<(), String> {
-    let (got, expected) = (story(effects), story(told));
+/// Compares the exchange's effects with the twin's, which has applied the record already; an error
+/// says what differs.
+pub fn same_answer(
+    effects: &[Effect],
+    twin: &Naive,
+    twin_effects: &[Effect],
+) -> Result<(), String> {
+    let (got, expected) = (comparable(effects), comparable(twin_effects));
     if got != expected {
         return Err(differ("effects", &got, &expected));
     }
-    let last = LastWord::of(effects);
+    let last = FinalStates::of(effects);
     for (user, got) in &last.accounts {
         let expected = account_words(twin.ledger.account(*user));
         if *got != expected {
@@ -92,11 +96,11 @@ pub fn same_answer(effects: &[Effect], twin: &Naive, told: &[Effect]) -> Result<
             ));
         }
     }
-    untold(&last, twin)
+    check_none_left_out(&last, twin)
 }
 
-/// Changes that the exchange did not tell.
-fn untold(last: &LastWord, twin: &Naive) -> Result<(), String> {
+/// Fails if the exchange left out a changed account or position.
+fn check_none_left_out(last: &FinalStates, twin: &Naive) -> Result<(), String> {
     for (user, before) in &twin.ledger.accounts_before {
         if twin.ledger.account(*user) != *before && !last.accounts.contains_key(user) {
             return Err(format!("no AccountChanged of user {user}"));
@@ -124,7 +128,7 @@ fn differ(what: &str, got: &[Effect], expected: &[Effect]) -> String {
     text
 }
 
-/// Semantics 5, "always true", counted out on the twin's own figures.
+/// Semantics 5, "always true", recomputed from the twin's own figures.
 pub fn always_true(twin: &Naive) -> Result<(), String> {
     let mut cash = 0;
     let mut reserved: BTreeMap<u32, i128> = BTreeMap::new();
@@ -190,8 +194,8 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
     backed_exactly(twin, &reserved, &locked)
 }
 
-/// Whatever the markets still end at, the venue can pay: its debt is never more than what its no
-/// contracts are worth at least.
+/// The venue can pay however the markets end: its debt is never more than the least that its no
+/// contracts can be worth.
 fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
     for event in (0..twin.events_count()).map(EventNo) {
         let (least, debt) = (twin.venue_sets_worth(event), -twin.venue_purse(event));
@@ -203,7 +207,7 @@ fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
     if fees < 0 { Err("the operator has less than nothing".to_owned()) } else { Ok(()) }
 }
 
-/// Reserved money and locked contracts are those that resting orders name, no more, no less.
+/// Reserved money and locked contracts are exactly what the resting orders need.
 fn backed_exactly(
     twin: &Naive,
     reserved: &BTreeMap<u32, i128>,
@@ -227,8 +231,8 @@ fn backed_exactly(
     Ok(())
 }
 
-/// Each order's original = filled + remaining + cancelled, for every order ever, counted from the
-/// exchange's effects alone.
+/// For every order ever, original = filled + remaining + cancelled, counted from the exchange's
+/// effects alone.
 #[derive(Default)]
 pub struct Tally {
     orders: BTreeMap<u64, Counted>,

@@ -1,5 +1,5 @@
-//! Fill-or-kill orders that meet deep books with their owner's orders among the others: the
-//! exchange goes by levels there, the twin one by one.
+//! Fill-or-kill orders that meet deep books containing their owner's own orders: the exchange
+//! checks level by level, the twin order by order.
 
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{
@@ -21,19 +21,21 @@ const MARKET: MarketNo = MarketNo(0);
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// An order rests on the side that is looked at.
+    /// An order that rests on the side under test.
     Rest {
         user: u32,
         price: u8,
         quantity: u64,
+        /// Milliseconds until it is due; it stays in the book, since no clock command follows.
+        expires_in: Option<u8>,
     },
-    /// One of those, given another quantity: it may go to the back of its queue.
+    /// Amends one of those to another quantity, which may lose it its time priority.
     Amend {
         which: Index,
         quantity: u64,
     },
     Cancel(Index),
-    /// A fill-or-kill order comes from the other side.
+    /// A fill-or-kill order from the opposite side.
     Fill {
         user: u32,
         price: u8,
@@ -42,7 +44,10 @@ enum Step {
     },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// Steps without orders that expire, or some with.
+fn step(expire: bool) -> impl Strategy<Value = Step> {
+    let some = prop::option::weighted(0.1, 1..40_u8);
+    let expires_in = some.prop_map(move |ms| ms.filter(|_| expire));
     let mode = prop_oneof![
         Just(SelfTradePrevention::CancelTaker),
         Just(SelfTradePrevention::CancelMaker),
@@ -50,8 +55,9 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     let user = 0..commands::USERS_COUNT;
     prop_oneof![
-        8 => (user.clone(), 50..54_u8, 1..4_u64)
-            .prop_map(|(user, price, quantity)| Step::Rest { user, price, quantity }),
+        8 => (user.clone(), 50..54_u8, 1..4_u64, expires_in).prop_map(
+            |(user, price, quantity, expires_in)| Step::Rest { user, price, quantity, expires_in },
+        ),
         1 => (any::<Index>(), 1..6_u64)
             .prop_map(|(which, quantity)| Step::Amend { which, quantity }),
         1 => any::<Index>().prop_map(Step::Cancel),
@@ -61,7 +67,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// An order on the side that rests, or on the other; prices are mirrored for bids.
+/// An order on the resting side, or on the opposite; prices are mirrored for bids.
 fn order(bids: bool, rests: bool, (user, price, quantity): (u32, u8, u64)) -> PlaceOrder {
     let price = Tick::new(if bids { 100 - price } else { price }).unwrap();
     let side = if bids == rests { Side::Buy } else { Side::Sell };
@@ -69,14 +75,14 @@ fn order(bids: bool, rests: bool, (user, price, quantity): (u32, u8, u64)) -> Pl
     PlaceOrder::plain(UserNo(user), MARKET, wording, price, Lots::new(quantity))
 }
 
-/// How many fill-or-kill orders were killed, and how many filled.
+/// Applies the steps; returns how many fill-or-kill orders were killed, and how many filled.
 fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
     let mut duel = Duel::unopened();
     let opening = commands::opening().into_iter().skip(1);
     for command in std::iter::once(Command::OpenVenue(Rules::current())).chain(opening) {
         duel.ask(0, command).map_err(TestCaseError::fail)?;
     }
-    // What stands on the side that asks does not count.
+    // Orders on the incoming side must not count as liquidity.
     for user in 0..commands::USERS_COUNT {
         let beside = Command::PlaceOrder(order(bids, false, (user, 40, 5)));
         duel.ask(1, beside).map_err(TestCaseError::fail)?;
@@ -86,8 +92,13 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
         let pick =
             |which: &Index| rested.len().checked_sub(1).map(|last| rested[which.index(last + 1)]);
         let command = match step {
-            Step::Rest { user, price, quantity } => {
-                Command::PlaceOrder(order(bids, true, (*user, *price, *quantity)))
+            Step::Rest { user, price, quantity, expires_in } => {
+                let expires_at =
+                    expires_in.map(|ms| commands::after(duel.now(), i64::from(ms) + 1));
+                Command::PlaceOrder(PlaceOrder {
+                    time_in_force: TimeInForce::GoodTillCancelled { expires_at },
+                    ..order(bids, true, (*user, *price, *quantity))
+                })
             }
             Step::Amend { which, quantity } => {
                 let Some((user, order)) = pick(which) else { continue };
@@ -126,8 +137,9 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
 fn fill_or_kill_orders_in_deep_books_are_answered_alike() {
     let (mut killed, mut filled) = (0, 0);
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let steps = (any::<bool>(), prop::collection::vec(step(), 30..120));
-    for _ in 0..150 {
+    for round in 0..300 {
+        let steps = prop::collection::vec(step(round % 2 == 1), 30..120);
+        let steps = (any::<bool>(), steps);
         let (bids, steps) = steps.new_tree(&mut runner).unwrap().current();
         let [dead, whole] = played(bids, &steps).unwrap_or_else(|error| panic!("{error}"));
         (killed, filled) = (killed + dead, filled + whole);

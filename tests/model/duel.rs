@@ -1,5 +1,5 @@
-//! One venue kept twice: every command goes to the exchange and to its twin, and everything that
-//! can be asked of the two is compared.
+//! One venue in both implementations: every command goes to the exchange and to its twin, and
+//! everything that both can be asked for is compared.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, KeyedCommand, Record};
@@ -14,12 +14,12 @@ use crate::compare::{Tally, always_true, same_answer};
 use crate::naive::Naive;
 use crate::state::{same_depth, same_state};
 
-/// Markets whose books are compared after every single command.
+/// Newest markets, whose books are compared after every command.
 const RECENT_MARKETS: usize = 8;
-/// The state's digests around a trial are compared at each of these many records.
+/// The digests before and after a trial are compared at each record that is a multiple of this.
 const DIGEST_EVERY: usize = 16;
 
-/// The two, and what was asked of them.
+/// The exchange, its read model, the twin, and the records so far.
 pub struct Duel {
     pub exchange: Exchange,
     pub model: ReadModel,
@@ -30,7 +30,7 @@ pub struct Duel {
 }
 
 impl Duel {
-    /// Two venues that nobody has opened.
+    /// A venue before `OpenVenue`.
     pub fn unopened() -> Duel {
         Duel {
             exchange: Exchange::new(),
@@ -42,7 +42,7 @@ impl Duel {
         }
     }
 
-    /// Two venues with users, money and markets.
+    /// A venue with users, money and markets.
     pub fn opened() -> Duel {
         let mut duel = Duel::unopened();
         for command in commands::opening() {
@@ -51,14 +51,14 @@ impl Duel {
         duel
     }
 
-    /// Takes a random step.
+    /// Applies a random step.
     pub fn take(&mut self, step: &Step) -> Result<Vec<Effect>, String> {
         let now = commands::after(self.now, i64::from(step.later_ms));
         let asked = commands::asked(&self.twin, step, now);
         self.ask(step.later_ms, asked)
     }
 
-    /// Asks both and compares; an error says what differs.
+    /// Applies a command to both and compares; an error says what differs.
     pub fn ask(
         &mut self,
         later_ms: u16,
@@ -71,24 +71,30 @@ impl Duel {
         self.records.push(record.clone());
         let mut effects = Vec::new();
         let tried = self.tried(&record)?;
-        let told = self.twin.apply(&record);
+        let expected = self.twin.apply(&record);
         self.exchange.apply(&record, &mut effects).map_err(|broken| format!("{broken:?}"))?;
         if let Some(tried) = tried.filter(|tried| *tried != effects) {
             return Err(format!("{record:?}\ntried: {tried:?}\ncame: {effects:?}"));
         }
-        same_answer(&effects, &self.twin, &told)
+        same_answer(&effects, &self.twin, &expected)
             .map_err(|difference| format!("{record:?}\n{difference}"))?;
         self.tally.count(&record, &effects)?;
         let Record { sequence, time, .. } = record;
         self.model.fold(&Applied { sequence, time, effects: &effects });
-        // Older markets are final; the whole is gone over in `check`.
+        // Older markets are final; `check` compares all of them.
         let all = self.twin.markets.len();
         let recent = all.saturating_sub(RECENT_MARKETS)..all;
         same_depth(&self.exchange, &self.model, &self.twin, recent)?;
         Ok(effects)
     }
 
-    /// What a trial says of a record, where one can be had, before it is applied.
+    /// The time of the last record.
+    pub const fn now(&self) -> TimeMs {
+        self.now
+    }
+
+    /// The effects of a trial of the record, before it is applied; `None` for commands that have no
+    /// trial.
     fn tried(&self, record: &Record) -> Result<Option<Vec<Effect>>, String> {
         let tried = match &record.command {
             Command::PlaceOrder(terms) => Tried::Place(terms.clone()),
@@ -107,7 +113,7 @@ impl Duel {
         effects.map_err(|broken| format!("a trial: {broken:?}"))
     }
 
-    /// Compares what stands, and checks what is always true.
+    /// Compares the whole state, and checks the invariants.
     pub fn check(&self) -> Result<(), String> {
         always_true(&self.twin)?;
         self.exchange.check().map_err(|broken| format!("{broken:?}"))?;
@@ -122,7 +128,7 @@ impl Duel {
         same_state(&self.exchange, &self.model, &self.twin)
     }
 
-    /// The commands so far, as a script to paste into a bug report or a test.
+    /// The commands so far, as a script for a bug report or a test.
     pub fn script(&self) -> String {
         script::print(&self.records)
     }

@@ -1,7 +1,7 @@
-//! The exchange against its naive twin: the same random commands, the same answers.
+//! The exchange against its naive twin: the same random commands must get the same answers.
 //!
-//! `tests/model_run.sh` makes the seeded run ten million commands long, or as long and of the seed
-//! that one likes.
+//! `tests/model_run.sh` makes the seeded run ten million commands long, or of a given length and
+//! seed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,15 +32,15 @@ use duel::Duel;
 const COMMANDS_COUNT: u64 = 30_000;
 /// Seed of the seeded run unless the environment says otherwise.
 const SEED: u64 = 7;
-/// Commands that one venue of the seeded run sees before the next begins.
+/// Commands applied to one venue of the seeded run before the next begins.
 const EPISODE_COMMANDS: u64 = 5_000;
-/// The whole state is gone over after each of these many commands.
+/// The whole state is compared after each of this many commands.
 const CHECK_EVERY: u64 = 32;
 
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 400,
-        // A failure prints its script; that goes into a test, not into a file of seeds.
+        // A failure prints its script, which goes into a test, not into a file of seeds.
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -90,9 +90,9 @@ fn a_long_seeded_run_is_answered_alike() {
     }
 }
 
-/// Batches of one user's in every kind of state; all that can come of orders must have come.
+/// Batches of one user in every kind of state; every outcome of an order must have occurred.
 #[test]
-fn several_are_tried_as_they_would_be_done() {
+fn a_batch_trial_predicts_what_the_batch_does() {
     let mut seen = BTreeSet::new();
     let batch = (
         prop::collection::vec(step(), 1..80),
@@ -149,7 +149,7 @@ fn several_are_tried_as_they_would_be_done() {
     }
 }
 
-/// What a failure prints can be pasted: it reads back as the same records.
+/// The script of a failure can be pasted: it parses back to the same records.
 #[test]
 fn the_script_of_a_run_reads_back() {
     let mut runner = TestRunner::deterministic();
@@ -162,7 +162,7 @@ fn the_script_of_a_run_reads_back() {
     assert_eq!(script::parse(&script).as_ref(), Ok(&duel.records), "{script}");
 }
 
-/// Every way in which the markets of an event can end after conversions.
+/// Conversions, followed by every way in which an event's markets can end.
 #[test]
 fn a_long_seeded_run_of_conversions_is_answered_alike() {
     let mut census = Census::default();

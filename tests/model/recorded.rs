@@ -6,7 +6,7 @@ use openoutcry::exchange::units::Sequence;
 use crate::commands::{self, Step};
 use crate::naive::Naive;
 
-/// The opening of the venue, then a record a step, each with the number and time of its turn.
+/// The opening records, then one record per step, numbered and timed in turn.
 pub fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();

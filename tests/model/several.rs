@@ -1,4 +1,4 @@
-//! Trials of several orders and cancels at once, against the same asked one after the other.
+//! Trials of batches of orders and cancels, compared with the same applied one after the other.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
@@ -15,8 +15,8 @@ use openoutcry::exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 use crate::commands::{self, Step};
 use crate::duel::Duel;
 
-/// Makes of what random steps would ask now a batch of one user's, and holds its trial to what
-/// comes of it in a copy of the venue.
+/// Builds a batch for one user from random steps, and compares its trial with the effects of
+/// applying it to a copy of the venue.
 pub fn tried_as_done(
     duel: &Duel,
     user: u32,
@@ -54,23 +54,23 @@ pub fn tried_as_done(
     }
     let tried = tried.map_err(|broken| format!("a trial: {broken:?}"))?;
     let tried = tried.ok_or("a trial out of reach")?;
-    let came = done(duel.exchange.clone(), user, &parts);
-    for ((part, tried), came) in parts.iter().zip(&tried).zip(&came) {
-        if tried != came {
-            return Err(format!("{part:?} of {parts:?}\ntried: {tried:?}\ncame:  {came:?}"));
+    let applied = apply_in_turn(duel.exchange.clone(), user, &parts);
+    for ((part, tried), applied) in parts.iter().zip(&tried).zip(&applied) {
+        if tried != applied {
+            return Err(format!("{part:?} of {parts:?}\ntried: {tried:?}\ncame:  {applied:?}"));
         }
     }
-    Ok(came)
+    Ok(applied)
 }
 
-/// What comes of the parts, asked one after the other.
-fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Effect>> {
+/// The effects of the parts, applied one after the other.
+fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Effect>> {
     let mut all: Vec<Vec<Effect>> = Vec::new();
     for (part, once) in parts {
         let command = match part {
             Part::Place(terms) => Some(Command::PlaceOrder(terms.clone())),
             Part::Cancel { name, order } => {
-                // The newest of that name among those placed, or placed before, by now.
+                // The newest order with that name, placed by an earlier part of the batch.
                 let so_named =
                     |terms: &PlaceOrder| terms.client_order_id.as_deref() == name.as_ref();
                 let named =
@@ -100,11 +100,11 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
     all
 }
 
-/// The bound given to the trials below.
+/// The bound on orders met, given to the trials below.
 const MET_MAX: usize = 200;
 
 #[test]
-fn what_could_meet_too_many_orders_is_not_tried() {
+fn a_trial_that_could_meet_too_many_orders_is_not_run() {
     let mut duel = Duel::unopened();
     let script =
         "venue USD orders 20000\nuser ann\nuser bob\ndeposit ann 1000\nmarket rain\npublish rain\n";

@@ -1,5 +1,5 @@
-//! What stands after a record: the exchange's books and orders and the read model's view, both
-//! against the twin's.
+//! The state after a record: the exchange's books and orders and the read model, both compared with
+//! the twin.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
@@ -13,7 +13,7 @@ use crate::naive::Naive;
 use crate::naive::ledger::{Rates, lots, money};
 use crate::naive::trading::{order_no, tick};
 
-/// Price, contracts and orders of one level.
+/// Price, contracts and number of orders of a level.
 type Level = (Tick, Lots, u32);
 
 const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
@@ -71,7 +71,7 @@ pub fn same_depth(
     Ok(())
 }
 
-/// Compares all that stands: statuses, orders with their backing, balances and holdings.
+/// Compares statuses, orders with their backing, balances and holdings.
 pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(), String> {
     if model.inconsistencies() != 0 {
         return Err("an effect contradicts what the read model knew".to_owned());
@@ -158,8 +158,8 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
             return Err(format!("open orders of {user:?} in the read model: {open:?}"));
         }
     }
-    // The whole history would be walked again and again: the newest orders are those that change,
-    // and the oldest are a sample of those that must not.
+    // Comparing the whole history each time would take too long: the newest orders are those that
+    // change, the oldest a sample of those that must not.
     for expected in twin.orders.values().rev().take(64).chain(twin.orders.values().take(16)) {
         let row = model.orders.order(expected.terms.user, order_no(expected.number)).row().unwrap();
         let row = row.ok_or("an order is forgotten")?;

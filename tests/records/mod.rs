@@ -1,4 +1,4 @@
-//! Commands of every kind, drawn at random, and journals made of them.
+//! Random commands of every kind, and journals made of them.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
 
 use openoutcry::exchange::catalogue::{
@@ -216,7 +216,7 @@ fn token() -> impl Strategy<Value = Token> {
     "[!-~]{1,64}".prop_map(|text| Token::new(&text).unwrap())
 }
 
-/// A key under which a command may be asked.
+/// An idempotency key.
 pub fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
     (user(), token(), any::<u8>(), any::<[u8; 32]>()).prop_map(|(caller, key, part, body)| {
         Box::new(IdempotencyKey { caller, key, part, body: BodyHash(body) })
@@ -310,23 +310,23 @@ fn order_command() -> BoxedStrategy<Command> {
     .boxed()
 }
 
-/// Any command that may be journaled.
+/// Any command that the journal accepts.
 pub fn command() -> BoxedStrategy<Command> {
     prop_oneof![venue_command(), catalogue_command(), market_command(), order_command()].boxed()
 }
 
-/// Any command that may be journaled, under a key or not.
+/// Any command that the journal accepts, with or without an idempotency key.
 pub fn asked() -> impl Strategy<Value = KeyedCommand> {
     let once = prop_oneof![3 => Just(None), 1 => once().prop_map(Some)];
     (once, command()).prop_map(|(once, command)| KeyedCommand { once, command })
 }
 
-/// One block after `head` that records no results; the commands must fit.
+/// A block after `head` that records no results; the commands must fit.
 pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<KeyedCommand>>) -> Block {
     block_with(head, time, commands, Results::NONE)
 }
 
-/// One block after `head` that records these results; the commands must fit.
+/// A block after `head` that records these results; the commands must fit.
 pub fn block_with(
     head: &Head,
     time: TimeMs,
@@ -366,7 +366,7 @@ pub fn chain(blocks_count: usize, records_count: usize) -> Vec<Block> {
 pub fn largest_block(head: &Head, fill: u8) -> Block {
     use openoutcry::journal::record::{RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
     let letters = RECORD_BYTES_MAX - RECORD_HEADER_BYTES - 16;
-    // Texts that a store cannot fold into fewer bytes.
+    // Incompressible texts, so that a store cannot shrink them.
     let mut state = u64::from(fill) + 1 + head.sequence.get();
     let profile_name: String = (0..letters)
         .map(|_| {

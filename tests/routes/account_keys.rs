@@ -1,4 +1,4 @@
-//! `/account/keys`: the caller's own keys, never beyond what the caller's key may do.
+//! `/account/keys`: users manage their own keys, never beyond the scope of the key they use.
 
 use std::thread;
 
@@ -13,8 +13,8 @@ fn body(scope: &str) -> Value {
     json!({"scope": scope, "label": "a label"})
 }
 
-/// A new key of this scope made with this one, and its id.
-fn give(venue: &Venue, with: &Client, scope: &str) -> (Client, String) {
+/// Creates a key of this scope with the given client's key; returns its client and id.
+fn create_key(venue: &Venue, with: &Client, scope: &str) -> (Client, String) {
     let made = with.post("/account/keys", &body(scope));
     made.created(&shapes::new_own_key());
     assert_eq!(made.json["scope"], scope);
@@ -30,26 +30,26 @@ fn listed(client: &Client) -> Vec<Value> {
     keys["keys"].as_array().unwrap().clone()
 }
 
-/// A user's key of every scope, from one that the operator gave.
+/// A client with a key of each scope for one user, all from a key that the operator created.
 fn scopes(venue: &Venue, ann: &Trader) -> [(Client, String); 3] {
     let desk = json!({"role": "operator", "label": "desk"});
     let desk = venue.operator.post(&format!("/admin/users/{}/keys", ann.id), &desk);
     let id = desk.text("keyId");
     let desk = venue.client(&desk.text("key"));
-    [give(venue, &desk, "read"), give(venue, &desk, "trade"), (desk, id)]
+    [create_key(venue, &desk, "read"), create_key(venue, &desk, "trade"), (desk, id)]
 }
 
 #[test]
-fn a_trader_gives_lists_and_takes_keys_of_their_own() {
+fn a_trader_creates_lists_and_revokes_their_own_keys() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
-    let (laptop, id) = give(&venue, &ann.client, "trade");
+    let (laptop, id) = create_key(&venue, &ann.client, "trade");
     assert_eq!(laptop.get("/trading/balance").json, ann.get("/trading/balance").json);
     let keys = listed(&laptop);
     assert_eq!((keys.len(), &keys[1]["keyId"]), (2, &json!(id)));
     let answer = ann.get("/account/keys");
     assert!(!answer.written().contains(&laptop.key), "{answer:?}");
-    // Another user's keys are neither seen nor taken.
+    // Another user's keys can be neither seen nor revoked.
     assert_eq!(listed(&bob.client).len(), 1);
     bob.client.get(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
     bob.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
@@ -61,18 +61,19 @@ fn a_trader_gives_lists_and_takes_keys_of_their_own() {
     assert!(listed(&ann.client)[1]["revokedAt"].is_string());
     assert_eq!(ann.get(&format!("/account/keys/{id}")).json, listed(&ann.client)[1]);
     ann.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
-    // A key may take itself away, as one that was lost should.
+    // A key may revoke itself, so that a leaked key can be disabled with the key alone.
     let own = listed(&ann.client)[0]["keyId"].as_str().unwrap().to_owned();
     assert_eq!(ann.client.delete(&format!("/account/keys/{own}")).status, 204);
     ann.get("/account/keys").refused(401, "INVALID_API_KEY");
 }
 
-/// Of many who replace one key at once, one has a new one, and no other is left behind.
+/// If many requests replace one key at once, exactly one gets a new key, and no extra key is left
+/// behind.
 #[test]
-fn a_key_is_replaced_once() {
+fn a_key_is_replaced_only_once() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
-    let (_, id) = give(&venue, &ann.client, "trade");
+    let (_, id) = create_key(&venue, &ann.client, "trade");
     let rotate = format!("/account/keys/{id}/rotate");
     let answers: Vec<u16> = thread::scope(|scope| {
         let asking = || venue.client(&ann.client.key).post(&rotate, &json!({})).status;
@@ -86,12 +87,12 @@ fn a_key_is_replaced_once() {
 }
 
 #[test]
-fn a_key_that_reads_does_nothing_else() {
+fn a_read_key_can_only_read() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
     let placed = ann.place(&market, "BUY", "yes", "0.50", "1").text("orderId");
-    let (reader, id) = give(&venue, &ann.client, "read");
+    let (reader, id) = create_key(&venue, &ann.client, "read");
     assert_eq!(reader.get("/trading/orders").json, ann.get("/trading/orders").json);
     assert_eq!(listed(&reader).len(), 2);
     let order = super::venue::order(&market, "BUY", "yes", "0.40", "1");
@@ -102,7 +103,7 @@ fn a_key_that_reads_does_nothing_else() {
     reader.post("/account/keys", &body("read")).refused(403, "FORBIDDEN");
     reader.delete(&format!("/account/keys/{id}")).refused(403, "FORBIDDEN");
     reader.get("/admin/users").refused(403, "FORBIDDEN");
-    // The operator gives such keys too.
+    // The operator can create read-only keys too.
     let role = json!({"role": "reader", "label": "l"});
     let given = venue.operator.post(&format!("/admin/users/{}/keys", ann.id), &role);
     assert_eq!(given.created(&shapes::new_key())["role"], "reader");
@@ -110,7 +111,7 @@ fn a_key_that_reads_does_nothing_else() {
 }
 
 #[test]
-fn no_key_gives_takes_or_replaces_one_that_may_do_more() {
+fn no_key_manages_a_key_of_a_wider_scope() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let keys = scopes(&venue, &ann);
@@ -118,13 +119,13 @@ fn no_key_gives_takes_or_replaces_one_that_may_do_more() {
         for (other, (scope, (_, id))) in ["read", "trade", "operator"].iter().zip(&keys).enumerate()
         {
             let made = client.post("/account/keys", &body(scope));
-            let turned = format!("/account/keys/{id}/rotate");
+            let rotated = format!("/account/keys/{id}/rotate");
             if other <= own {
                 made.created(&shapes::new_own_key());
             } else {
                 made.refused(403, "FORBIDDEN");
                 client.delete(&format!("/account/keys/{id}")).refused(403, "FORBIDDEN");
-                client.post(&turned, &json!({})).refused(403, "FORBIDDEN");
+                client.post(&rotated, &json!({})).refused(403, "FORBIDDEN");
             }
         }
     }
@@ -132,26 +133,26 @@ fn no_key_gives_takes_or_replaces_one_that_may_do_more() {
 }
 
 #[test]
-fn a_rotated_key_is_replaced_by_one_like_it() {
+fn a_rotated_key_keeps_its_scope() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
-    let (old, id) = give(&venue, &ann.client, "trade");
-    let turned = old.post(&format!("/account/keys/{id}/rotate"), &json!({}));
-    let made = turned.created(&shapes::new_own_key());
+    let (old, id) = create_key(&venue, &ann.client, "trade");
+    let rotated = old.post(&format!("/account/keys/{id}/rotate"), &json!({}));
+    let made = rotated.created(&shapes::new_own_key());
     assert_eq!((&made["scope"], &made["label"]), (&json!("trade"), &json!("a label")));
     assert_ne!(made["keyId"], json!(id));
     old.get("/trading/balance").refused(401, "INVALID_API_KEY");
     let new = venue.client(made["key"].as_str().unwrap());
     assert!(listed(&new)[1]["revokedAt"].is_string());
-    assert_eq!(turned.sequence(), new.get("/trading/balance").sequence(), "both steps are in it");
+    assert_eq!(rotated.sequence(), new.get("/trading/balance").sequence(), "both steps are in it");
     ann.client
         .post(&format!("/account/keys/{id}/rotate"), &json!({}))
         .refused(404, "KEY_NOT_FOUND");
 }
 
-/// The venue keeps the hash of a key and not the key, so no repetition can show it again.
+/// The venue stores only a key's hash, so a replayed answer cannot show the key again.
 #[test]
-fn a_key_made_again_under_the_same_name_is_the_same_key_unshown() {
+fn a_replayed_key_creation_does_not_show_the_key() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let once = [("idempotency-key", "k-1")];
@@ -169,10 +170,10 @@ fn a_key_made_again_under_the_same_name_is_the_same_key_unshown() {
 }
 
 #[test]
-fn a_key_is_rotated_under_no_name() {
+fn rotating_a_key_refuses_an_idempotency_key() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
-    let (old, id) = give(&venue, &ann.client, "trade");
+    let (old, id) = create_key(&venue, &ann.client, "trade");
     let path = format!("/account/keys/{id}/rotate");
     let named = old.send("POST", &path, &[("idempotency-key", "k-1")], Some(b"{}"));
     named.bad_as("Idempotency-Key", "UNKNOWN_FIELD");
@@ -181,10 +182,10 @@ fn a_key_is_rotated_under_no_name() {
 }
 
 #[test]
-fn use_is_remembered_to_the_minute() {
+fn last_use_of_a_key_is_shown_to_the_minute() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
-    let (other, id) = give(&venue, &ann.client, "read");
+    let (other, id) = create_key(&venue, &ann.client, "read");
     assert!(listed(&ann.client)[0]["lastUsedAt"].as_str().unwrap().ends_with(":00.000Z"));
     assert_eq!(listed(&ann.client)[1]["lastUsedAt"], Value::Null);
     other.get("/nowhere").refused(404, "NOT_FOUND");
@@ -194,7 +195,7 @@ fn use_is_remembered_to_the_minute() {
 }
 
 #[test]
-fn a_user_has_only_so_many_keys() {
+fn the_number_of_keys_per_user_is_limited() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let named = |no: u32, scope: &str| {
@@ -210,22 +211,25 @@ fn a_user_has_only_so_many_keys() {
         })
         .collect();
     ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
-    // What was done is told again, and under its key nothing else is.
-    let told = named(31, "read");
-    assert_eq!((told.status, told.text("keyId")), (201, ids[30].clone()));
-    assert_eq!((told.header("idempotent-replay"), &told.json["key"]), ("true", &Value::Null));
+    // A replay still works at the limit, and its idempotency key is refused for anything else.
+    let replayed = named(31, "read");
+    assert_eq!((replayed.status, replayed.text("keyId")), (201, ids[30].clone()));
+    assert_eq!(
+        (replayed.header("idempotent-replay"), &replayed.json["key"]),
+        ("true", &Value::Null)
+    );
     named(31, "trade").refused(409, "IDEMPOTENCY_KEY_REUSED");
-    // Replacing one takes no more room; taking one away makes some.
-    let turned = ann.client.post(&format!("/account/keys/{}/rotate", ids[0]), &json!({}));
-    turned.created(&shapes::new_own_key());
+    // Replacing a key does not change the count; revoking one does.
+    let rotated = ann.client.post(&format!("/account/keys/{}/rotate", ids[0]), &json!({}));
+    rotated.created(&shapes::new_own_key());
     ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
     assert_eq!(ann.client.delete(&format!("/account/keys/{}", ids[1])).status, 204);
-    give(&venue, &ann.client, "read");
+    create_key(&venue, &ann.client, "read");
 }
 
-/// However many are asked for at one moment.
+/// The limit holds under concurrent requests.
 #[test]
-fn keys_asked_for_together_are_no_more_than_may_be() {
+fn concurrent_requests_cannot_exceed_the_key_limit() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let made = std::sync::Mutex::new(Vec::new());
@@ -247,19 +251,19 @@ fn keys_asked_for_together_are_no_more_than_may_be() {
     let keys = ann.get("/account/keys").json["keys"].as_array().unwrap().clone();
     let in_force = keys.iter().filter(|key| key["revokedAt"].is_null()).count();
     assert!(in_force <= 32 && given.len() < 32, "{in_force}");
-    // And every one that somebody was told opens something.
+    // Every key that was handed out works.
     for answer in given {
         assert_eq!(venue.client(&answer.text("key")).get("/account/keys").status, 200);
     }
 }
 
 #[test]
-fn so_many_keys_may_be_made_in_a_day() {
+fn the_number_of_keys_created_per_day_is_limited() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let mut id = ann.client.post("/account/keys", &body("read")).text("keyId");
     let rotate = |id: &str| ann.client.post(&format!("/account/keys/{id}/rotate"), &json!({}));
-    // The trader's first key, and the one above.
+    // The trader's first key and the one above count too.
     for _ in 2..100 {
         id = rotate(&id).text("keyId");
     }

@@ -1,4 +1,4 @@
-//! `GET /account/ledger`: every change of money, its cause, and that they add up.
+//! `GET /account/ledger`: every change of money with its cause, and that the changes add up.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,15 @@ fn lines(trader: &Trader) -> Vec<Value> {
 }
 
 /// Cause, available, reserved of each line, newest first.
-fn told(trader: &Trader) -> Vec<[String; 3]> {
+fn summaries(trader: &Trader) -> Vec<[String; 3]> {
     let text = |line: &Value, member: &str| line[member].as_str().unwrap().to_owned();
-    let told = |line: &Value| ["cause", "available", "reserved"].map(|member| text(line, member));
-    lines(trader).iter().map(told).collect()
+    let summary =
+        |line: &Value| ["cause", "available", "reserved"].map(|member| text(line, member));
+    lines(trader).iter().map(summary).collect()
 }
 
 #[test]
-fn every_change_is_told_with_its_cause() {
+fn every_change_of_money_is_listed_with_its_cause() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -39,9 +40,9 @@ fn every_change_is_told_with_its_cause() {
         ["ORDER_RESERVED", "-6.00", "6.00"],
         ["DEPOSIT", "100.00", "0.00"],
     ];
-    assert_eq!(told(&ann), expected);
-    // Nothing is paid for contracts that lost, so nothing changed.
-    assert_eq!(told(&bob), [["TRADE", "-1.60", "0.00"], ["DEPOSIT", "100.00", "0.00"]]);
+    assert_eq!(summaries(&ann), expected);
+    // Losing contracts pay nothing, so they make no line.
+    assert_eq!(summaries(&bob), [["TRADE", "-1.60", "0.00"], ["DEPOSIT", "100.00", "0.00"]]);
     let all = lines(&ann);
     let after = (&all[0]["availableAfter"], &all[0]["reservedAfter"]);
     assert_eq!(after, (&json!(ann.balance().0), &json!(ann.balance().1)));
@@ -54,7 +55,7 @@ fn every_change_is_told_with_its_cause() {
 }
 
 #[test]
-fn pairs_and_voids_are_told() {
+fn redeemed_pairs_and_voids_are_listed() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -65,7 +66,7 @@ fn pairs_and_voids_are_told() {
     ann.place(&market, "BUY", "no", "0.30", "2");
     ann.client.delete(&format!("/trading/orders/{ask}"));
     venue.act(&market, "void", &json!({"price": "0.25"}));
-    let causes: Vec<String> = told(&ann).into_iter().map(|[cause, ..]| cause).collect();
+    let causes: Vec<String> = summaries(&ann).into_iter().map(|[cause, ..]| cause).collect();
     assert_eq!(causes[0], "VOID");
     assert!(causes.contains(&"TRADE".to_owned()), "{causes:?}");
     let sum = |member: &str| -> i64 {
@@ -85,7 +86,7 @@ fn pairs_and_voids_are_told() {
 }
 
 #[test]
-fn it_is_paged_by_cursor_and_is_nobody_elses() {
+fn the_ledger_is_paged_by_cursor_and_private() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();

@@ -1,4 +1,4 @@
-//! `/account/limits`, and the buckets that every request of a trader draws on.
+//! `/account/limits`, and the token buckets that limit a trader's requests.
 
 use openoutcry::api::rates::Rates;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::client::{Answer, bare};
 use super::shapes;
 use super::venue::{NOBODY, Venue, order};
 
-/// Two at once, and the next one after a minute and more: no test lives to see it.
+/// A burst of two, and a refill slower than one per minute, which no test waits for.
 const FEW: &str = "1:2";
 
 fn rates(reads: &str, writes: &str, cancels: &str) -> Rates {
@@ -21,7 +21,7 @@ fn left(answer: &Answer) -> (&str, &str) {
 }
 
 #[test]
-fn each_lane_has_its_own_bucket_and_every_answer_says_what_is_left() {
+fn reads_writes_and_cancels_have_their_own_buckets_shown_in_every_answer() {
     let venue = Venue::with_rates(rates("1:1000000", "1:900000", "1:800000"));
     let ann = venue.trader("ann");
     let first = ann.get("/trading/balance");
@@ -29,10 +29,10 @@ fn each_lane_has_its_own_bucket_and_every_answer_says_what_is_left() {
     let limits = ann.get("/account/limits").ok(&shapes::limits());
     assert_eq!(limits["reads"]["perSecond"], 1);
     assert_eq!(limits["reads"]["burst"], 1_000_000);
-    let remaining = |lane: &str| limits[lane]["remaining"].as_u64().unwrap();
+    let remaining = |bucket: &str| limits[bucket]["remaining"].as_u64().unwrap();
     assert!(remaining("reads") < 1_000_000, "asking draws too");
     assert_eq!((remaining("writes"), remaining("cancels")), (900_000, 800_000));
-    // Refused requests draw as well, each on the lane it would have been in.
+    // Refused requests draw a token too, from the bucket of their kind.
     for (method, path, status, limit) in [
         ("GET", "/nowhere", 404, 1_000_000),
         ("HEAD", "/trading/orders", 200, 1_000_000),
@@ -49,12 +49,12 @@ fn each_lane_has_its_own_bucket_and_every_answer_says_what_is_left() {
 }
 
 #[test]
-fn who_asks_too_much_is_told_how_long_to_wait_and_nothing_is_carried_out() {
+fn requests_beyond_the_rate_get_retry_after_and_are_not_executed() {
     let venue = Venue::with_rates(rates("0", FEW, FEW));
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
     let place = || ann.place(&market, "BUY", "yes", "0.50", "1");
-    // However slow the machine is, a hundred come faster than one a second.
+    // However slow the machine is, a hundred requests come faster than one a second.
     let refused = (0..1000).map(|_| place()).find(|answer| answer.status != 200).unwrap();
     refused.refused(429, "RATE_LIMITED");
     assert_eq!((refused.header("retry-after"), left(&refused)), ("1", ("2", "0")));
@@ -68,7 +68,7 @@ fn who_asks_too_much_is_told_how_long_to_wait_and_nothing_is_carried_out() {
         assert_eq!(ann.get("/trading/orders").sequence(), sequence);
         assert_eq!(ann.get("/trading/orders").json["orders"].as_array().unwrap().len(), open);
     }
-    // Writes used up take no cancel away, and no other key's anything.
+    // Spent writes leave cancels and other users' buckets untouched.
     assert_eq!(ann.client.delete("/trading/orders").status, 200);
     assert_eq!(bob.place(&market, "BUY", "no", "0.10", "1").status, 200);
     assert_eq!(ann.get("/account/limits").json["reads"], Value::Null);
@@ -97,7 +97,7 @@ fn a_user_reads_the_exposure_and_its_limit() {
     assert_eq!(exposure(), json!({"open": "0.00", "limit": null}));
     let path = format!("/admin/users/{}/exposure-limit", ann.id);
     venue.operator.post(&path, &json!({"limit": "10.00"})).ok(&shapes::user());
-    // Four contracts held at 0.60, ten more asked for at 0.50; another market's count too.
+    // Four contracts held at 0.60, ten more bid for at 0.50; other markets count too.
     venue.trade(&market, &ann, &bob, "0.60", "4");
     ann.place(&venue.market(), "BUY", "no", "0.50", "10").ok(&shapes::placed());
     assert_eq!(exposure(), json!({"open": "7.40", "limit": "10.00"}));
@@ -107,14 +107,14 @@ fn a_user_reads_the_exposure_and_its_limit() {
     assert_eq!(exposure()["open"], "10.00");
     venue.operator.delete(&path).ok(&shapes::user());
     assert_eq!(exposure()["limit"], Value::Null);
-    // What became of contracts is no exposure.
+    // Paid-out contracts are no longer exposure.
     assert_eq!(ann.client.delete("/trading/orders").status, 200);
     venue.settle(&market, "yes");
     assert_eq!(exposure()["open"], "0.00");
 }
 
 #[test]
-fn a_batch_draws_as_its_operations_would_alone() {
+fn a_batch_draws_the_tokens_of_its_operations() {
     let venue = Venue::with_rates(rates("0", "1:100000", "1:50000"));
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -128,17 +128,17 @@ fn a_batch_draws_as_its_operations_would_alone() {
     let drawn = |places, cancels| {
         let left = || {
             let limits = ann.get("/account/limits").ok(&shapes::limits());
-            ["writes", "cancels"].map(|lane| limits[lane]["remaining"].as_u64().unwrap())
+            ["writes", "cancels"].map(|bucket| limits[bucket]["remaining"].as_u64().unwrap())
         };
-        // A second may pass, and bring one of each.
+        // A second may pass in between and add one token to each bucket.
         let before = left();
         let answer = send(places, cancels);
         assert_eq!(answer.status, 200, "{answer:?}");
-        // Of the bucket it drew on.
+        // The headers show the bucket that the batch drew from.
         let limit = if places == 0 { "50000" } else { "100000" };
         assert_eq!(answer.header("ratelimit-limit"), limit);
         let [writes, cancels] =
-            std::array::from_fn(|lane| before[lane].saturating_sub(left()[lane]));
+            std::array::from_fn(|bucket| before[bucket].saturating_sub(left()[bucket]));
         (writes, cancels)
     };
     for (places, cancels) in [(30, 20), (1, 0), (40, 0)] {
@@ -153,7 +153,7 @@ fn a_batch_draws_as_its_operations_would_alone() {
 }
 
 #[test]
-fn a_batch_beyond_the_limit_does_nothing() {
+fn a_batch_larger_than_the_burst_is_refused_whole() {
     let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -164,9 +164,9 @@ fn a_batch_beyond_the_limit_does_nothing() {
         ann.client.post("/trading/orders/batch", &json!({"operations": operations}))
     };
     let before = ann.get("/trading/orders").sequence();
-    // Too many cancels: the writes beside them are not drawn either.
+    // Too many cancels: the places beside them draw no writes either.
     let refused = send(5, 11);
-    // To wait would not help.
+    // Waiting would not help, as the batch exceeds the burst.
     refused.bad(&["operations"]);
     assert_eq!(refused.header("retry-after"), "");
     assert_eq!(left(&refused), ("10", "10"));
@@ -187,7 +187,7 @@ fn a_batch_beyond_the_limit_does_nothing() {
     assert_eq!(open, 15);
 }
 
-/// Whoever has placed all that the key may place must be able to take it back.
+/// A trader without writes left must still be able to cancel.
 #[test]
 fn cancels_need_no_write_in_a_batch_either() {
     let venue = Venue::with_rates(rates("0", FEW, "1:100"));
@@ -198,21 +198,21 @@ fn cancels_need_no_write_in_a_batch_either() {
     let send = |operations: &[&Value]| {
         ann.client.post("/trading/orders/batch", &json!({"operations": operations}))
     };
-    // However slow the machine is, a hundred come faster than one a second.
+    // However slow the machine is, a hundred requests come faster than one a second.
     let refused = (0..1000).map(|_| send(&[&place])).find(|answer| answer.status != 200).unwrap();
     refused.refused(429, "RATE_LIMITED");
     assert_eq!(left(&refused), ("2", "0"));
     let cancelled = send(&[&cancel; 3]);
-    // What is left of cancels, since no write was drawn.
+    // The remaining cancels are shown, since no write was drawn.
     let (limit, remaining) = left(&cancelled);
     assert_eq!((cancelled.status, limit), (200, "100"));
     assert!((90..100).contains(&remaining.parse::<u32>().unwrap()), "{remaining}");
-    // A place beside them needs a write as ever.
+    // A place in the same batch needs a write as always.
     let both = (0..1000).map(|_| send(&[&cancel, &place])).find(|answer| answer.status != 200);
     let both = both.unwrap();
     both.refused(429, "RATE_LIMITED");
     assert_eq!(left(&both).0, "2", "of writes");
-    // To be refused is not free either: each took a cancel.
+    // Refused batches are not free: each of these draws a cancel.
     for _ in 0..100 {
         send(&[&place]);
     }
@@ -220,23 +220,23 @@ fn cancels_need_no_write_in_a_batch_either() {
     assert!(limits["cancels"]["remaining"].as_u64().unwrap() < 50, "{limits}");
 }
 
-/// Whichever of the two is limited, a batch of cancels tells of cancels and of nothing else.
+/// A batch of cancels alone shows the cancel bucket, and only if cancels are limited.
 #[test]
-fn a_batch_of_cancels_tells_what_is_left_of_cancels_alone() {
+fn a_batch_of_cancels_shows_the_cancel_bucket_only() {
     let cancels = json!({"operations": [{"cancel": {"clientOrderId": "none"}}]});
-    for (writes, limits, told) in [("0", "1:100", true), ("1:100", "0", false)] {
+    for (writes, limits, shown) in [("0", "1:100", true), ("1:100", "0", false)] {
         let venue = Venue::with_rates(rates("0", writes, limits));
         let ann = venue.trader("ann");
         for path in ["/trading/orders/batch", "/trading/orders/batch?dryRun=true"] {
             let answer = ann.client.post(path, &cancels);
             let tells = answer.headers.iter().any(|(name, _)| name == "ratelimit-remaining");
-            assert_eq!((answer.status, tells), (200, told), "{answer:?}");
+            assert_eq!((answer.status, tells), (200, shown), "{answer:?}");
         }
     }
 }
 
 #[test]
-fn a_batch_that_waits_as_it_was_told_is_taken() {
+fn a_batch_repeated_after_retry_after_is_accepted() {
     let venue = Venue::with_rates(rates("0", "1:20", "0"));
     let ann = venue.trader("ann");
     let place = json!({"place": order(&venue.market(), "BUY", "yes", "0.10", "1")});
@@ -254,7 +254,7 @@ fn a_batch_that_waits_as_it_was_told_is_taken() {
 }
 
 #[test]
-fn limits_are_asked_for_with_a_key_and_nothing_else() {
+fn limits_need_a_key_and_take_no_parameters() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     ann.get("/account/limits?x=1").bad(&["x"]);
@@ -264,12 +264,12 @@ fn limits_are_asked_for_with_a_key_and_nothing_else() {
     bare(venue.operator.address, "GET", target, &wrong, None).refused(401, "INVALID_API_KEY");
 }
 
-/// However keys are made and replaced, a user's requests are no more than the buckets hold.
+/// Creating and replacing keys must not give a user more requests than the buckets hold.
 #[test]
-fn keys_that_are_made_or_replaced_bring_no_more() {
+fn new_or_replaced_keys_do_not_raise_the_limit() {
     let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
-    let (mut client, mut turned) = (venue.client(&ann.client.key), 0);
+    let (mut client, mut rotated) = (venue.client(&ann.client.key), 0);
     let keys = ann.get("/account/keys");
     let mut id = keys.json["keys"][0]["keyId"].as_str().unwrap().to_owned();
     loop {
@@ -279,11 +279,11 @@ fn keys_that_are_made_or_replaced_bring_no_more() {
         }
         id = answer.text("keyId");
         client = venue.client(&answer.text("key"));
-        turned += 1;
-        assert!(turned < 40, "a second gives one more, and this takes a few at most");
+        rotated += 1;
+        assert!(rotated < 40, "a second gives one more, and this takes a few at most");
     }
-    assert!(turned >= 20, "{turned}");
-    // Each key that is made halves what is left of 20, and the making takes one.
+    assert!(rotated >= 20, "{rotated}");
+    // A new key starts with half of the 20 that are left, and creating it takes one.
     let label = json!({"scope": "trade", "label": "one more"});
     let halves = [19, 18, 17].map(|_| bob.client.post("/account/keys", &label));
     let made: Vec<u64> = halves

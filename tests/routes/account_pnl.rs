@@ -30,7 +30,7 @@ fn figures(trader: &Trader) -> Vec<String> {
 }
 
 #[test]
-fn holders_are_told_what_was_paid() {
+fn settlements_show_what_holders_were_paid() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     let (first, second) = (venue.market(), venue.market());
@@ -38,13 +38,13 @@ fn holders_are_told_what_was_paid() {
     venue.trade(&second, &bob, &ann, "0.30", "2.5");
     venue.settle(&first, "yes");
     venue.act(&second, "void", &json!({"price": "0.40"})).ok(&shapes::market_detail());
-    let told = |row: &Value| {
+    let shown = |row: &Value| {
         ["marketId", "outcomeId", "quantity", "payout", "realisedPnl"].map(|name| row[name].clone())
     };
-    let rows: Vec<_> = settlements(&ann).iter().map(told).collect();
+    let rows: Vec<_> = settlements(&ann).iter().map(shown).collect();
     assert_eq!(json!(rows[0]), json!([second, "no", "2.5", "1.50", "-0.25"]));
     assert_eq!(json!(rows[1]), json!([first, "yes", "10", "10.00", "4.00"]));
-    let rows: Vec<_> = settlements(&bob).iter().map(told).collect();
+    let rows: Vec<_> = settlements(&bob).iter().map(shown).collect();
     assert_eq!(json!(rows[0]), json!([second, "yes", "2.5", "1.00", "0.25"]));
     assert_eq!(json!(rows[1]), json!([first, "no", "10", "0.00", "-4.00"]));
     assert_eq!(settlements(&eve), Vec::<Value>::new());
@@ -69,22 +69,22 @@ fn settlements_are_paged_by_cursor() {
 }
 
 #[test]
-fn profit_and_loss_tie_out_against_the_money() {
+fn profit_and_loss_reconcile_with_the_balance() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
     venue.trade(&market, &ann, &bob, "0.60", "10");
     let withdrawals = format!("/admin/users/{}/withdrawals", ann.id);
     venue.operator.post(&withdrawals, &json!({"amount": "5"}));
-    // Half of it is sold at a profit, and the book then shows 0.80.
+    // Half of it is sold at a profit, and then the book shows 0.80.
     venue.trade(&market, &bob, &ann, "0.70", "5");
     bob.place(&market, "BUY", "yes", "0.79", "1");
     bob.place(&market, "SELL", "yes", "0.81", "1");
-    // 100 - 5 + 0.50 = 92.50 + 3.00; worth 4.00 at 0.80.
+    // Available 100 - 5 + 0.50 - 3.00 = 92.50, cost 3.00; worth 4.00 at 0.80.
     let expected = ["100.00", "5.00", "0.50", "1.00", "3.00", "4.00", "92.50", "0.00", "96.50"];
     assert_eq!(figures(&ann), expected);
     let bob = figures(&bob);
-    // The other side of the same, but for what is set aside.
+    // The other side mirrors it, except for the reserved money.
     assert_eq!((bob[2].as_str(), bob[3].as_str()), ("-0.50", "-1.00"));
     venue.settle(&market, "yes");
     let expected = ["100.00", "5.00", "2.50", "0.00", "0.00", "0.00", "97.50", "0.00", "97.50"];

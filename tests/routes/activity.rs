@@ -25,14 +25,14 @@ fn records(venue: &Venue, market: &str) -> Vec<Value> {
     records
 }
 
-/// `TYPE FROM TO` of each move.
+/// `TYPE FROM TO` of each status change.
 fn moves(venue: &Venue, market: &str) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let moves = records(venue, market).into_iter().filter(|record| record["type"] != "TRADE");
     moves.map(|r| [&r["type"], &r["statusFrom"], &r["statusTo"]].map(text).join(" ")).collect()
 }
 
-/// Waits until a market has a status that it gets by time alone.
+/// Waits until a market reaches a status by the clock alone.
 fn wait_for(venue: &Venue, market: &str, status: &str) {
     let path = format!("/markets/{market}");
     for _ in 0..1000 {
@@ -75,12 +75,12 @@ fn the_market_must_be_known_and_public() {
 }
 
 #[test]
-fn every_fill_is_told_for_the_incoming_order() {
+fn every_fill_is_shown_for_the_taker() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
-    // Side and outcome of the maker and of the taker, and what the taker betted on, staked, at
-    // which odds; the maker's price is 0.60 or 0.40, always 0.60 in yes.
+    // Side and outcome of the maker and of the taker; the outcome, stake and odds of the taker's
+    // bet. The maker's price is 0.60 or 0.40, always 0.60 in yes.
     for (maker, taker, betted, stake, odd) in [
         (("SELL", "yes", "0.60"), ("BUY", "yes", "0.75"), "yes", "1.50", "1.6667"),
         (("BUY", "yes", "0.60"), ("SELL", "yes", "0.10"), "no", "1.00", "2.5"),
@@ -115,7 +115,7 @@ fn one_order_with_several_fills_has_a_record_of_each() {
 }
 
 #[test]
-fn every_move_is_told() {
+fn every_status_change_is_shown() {
     let venue = Venue::open();
     let market = venue.market_with(&json!({"disputeWindowSeconds": 3}));
     for (action, body) in [
@@ -148,7 +148,7 @@ fn every_move_is_told() {
 }
 
 #[test]
-fn a_void_is_told_from_where_it_came() {
+fn a_void_shows_the_status_before_it() {
     let venue = Venue::open();
     let market = venue.market();
     venue.act(&market, "void", &json!({}));

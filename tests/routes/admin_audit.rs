@@ -1,4 +1,5 @@
-//! `GET /admin/audit/head` (semantics 8): what vouches for the journal up to its end.
+//! `GET /admin/audit/head` (semantics 8): the journal's head with the hashes that prove everything
+//! up to it.
 
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
@@ -12,7 +13,7 @@ use super::venue::Venue;
 const HEAD: &str = "/admin/audit/head";
 
 #[test]
-fn the_head_is_what_a_replay_of_the_journal_comes_to() {
+fn the_audit_head_equals_a_replay_of_the_journal() {
     let journal = MemoryJournal::new();
     let reader = journal.reader();
     let venue = Venue::over(journal);
@@ -37,7 +38,7 @@ fn the_head_is_what_a_replay_of_the_journal_comes_to() {
         assert_eq!(head["stateDigest"], replayer.exchange().digest().unwrap().to_string());
         let records = venue.operator.get(&format!("/admin/journal?from={}", end.sequence));
         assert_eq!(records.json["records"][0]["time"], head["time"]);
-        // Asked again, without anything in between, it is the same; with something it is not.
+        // Asked again with nothing in between it is the same; after a new record it is not.
         assert_eq!(venue.operator.get(HEAD).written(), answer.written());
         assert_ne!(before, answer.written());
         before = answer.written();
@@ -48,7 +49,7 @@ fn the_head_is_what_a_replay_of_the_journal_comes_to() {
 }
 
 #[test]
-fn only_operators_may_ask_and_they_ask_plainly() {
+fn only_operators_may_ask_and_without_parameters() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     ann.get(HEAD).refused(403, "FORBIDDEN");

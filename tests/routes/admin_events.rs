@@ -6,7 +6,7 @@ use super::shapes;
 use super::venue::{NOBODY, PICTURE, Venue, event_body, texts, with, without};
 
 #[test]
-fn an_event_is_made_with_its_defaults() {
+fn an_event_is_created_with_its_defaults() {
     let venue = Venue::open();
     let answer = venue.operator.post("/admin/events", &event_body());
     let made = answer.created(&shapes::event_detail());

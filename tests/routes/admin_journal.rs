@@ -1,4 +1,4 @@
-//! `GET /admin/journal` (semantics 8): the records, in order, in the words that clients know.
+//! `GET /admin/journal` (semantics 8): the records in order, in the terms of the API.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ fn page(venue: &Venue, query: &str) -> Value {
     venue.operator.get(&format!("{JOURNAL}?{query}")).ok(&shapes::journal())
 }
 
-/// The record that an answer came of.
+/// The record that a request made.
 #[track_caller]
 fn record_of(venue: &Venue, answer: &Answer) -> Value {
     let sequence = answer.sequence();
@@ -24,7 +24,7 @@ fn record_of(venue: &Venue, answer: &Answer) -> Value {
     page["records"][0].clone()
 }
 
-/// Asserts what the record of an answer says beside its place.
+/// Asserts the fields of the record that a request made.
 #[track_caller]
 fn says(venue: &Venue, answer: &Answer, kind: &str, expected: &Value) {
     let record = record_of(venue, answer);
@@ -33,7 +33,7 @@ fn says(venue: &Venue, answer: &Answer, kind: &str, expected: &Value) {
 }
 
 #[test]
-fn the_catalogue_and_its_life_are_told_by_their_ids() {
+fn catalogue_records_show_public_ids() {
     let venue = Venue::open();
     let post = |path: &str, body: &Value| venue.operator.post(path, body);
     let answer = post("/admin/categories", &json!({"name": "Sport", "slug": "sport"}));
@@ -99,22 +99,22 @@ fn the_catalogue_and_its_life_are_told_by_their_ids() {
 }
 
 #[test]
-fn accounts_and_keys_are_told_without_the_keys() {
+fn account_records_do_not_show_keys() {
     let venue = Venue::open();
     let profile = json!({"profileName": "ann", "profilePic": PICTURE});
     let answer = venue.operator.post("/admin/users", &profile);
     let id = answer.text("id");
     says(&venue, &answer, "CREATE_USER", &with(profile, &json!({"userId": id})));
     let path = format!("/admin/users/{id}");
-    let told = json!({"role": "trader", "label": "laptop"});
-    let answer = venue.operator.post(&format!("{path}/keys"), &told);
+    let fields = json!({"role": "trader", "label": "laptop"});
+    let answer = venue.operator.post(&format!("{path}/keys"), &fields);
     let (key, key_id) = (answer.text("key"), answer.text("keyId"));
     let mut hash = String::new();
     for byte in keys::hash(key.as_bytes()).0 {
         write!(hash, "{byte:02x}").unwrap();
     }
     let more = json!({"userId": id, "keyId": key_id, "keyHash": hash});
-    says(&venue, &answer, "ADD_KEY", &with(told, &more));
+    says(&venue, &answer, "ADD_KEY", &with(fields, &more));
     let answer = venue.operator.delete(&format!("{path}/keys/{key_id}"));
     says(&venue, &answer, "REVOKE_KEY", &json!({"userId": id, "keyId": key_id}));
     let all = venue.operator.get(&format!("{JOURNAL}?limit=1000")).written();
@@ -125,7 +125,7 @@ fn accounts_and_keys_are_told_without_the_keys() {
     says(&venue, &venue.operator.post(&format!("{path}/deposits"), &body), "DEPOSIT", &amount);
     let out = venue.operator.post(&format!("{path}/withdrawals"), &body);
     says(&venue, &out, "WITHDRAW", &amount);
-    // What was refused was asked nevertheless.
+    // A refused command is a record too.
     let more = venue.operator.post(&format!("{path}/withdrawals"), &body);
     more.refused(422, "INSUFFICIENT_FUNDS");
     says(&venue, &more, "WITHDRAW", &amount);
@@ -147,7 +147,7 @@ fn accounts_and_keys_are_told_without_the_keys() {
 }
 
 #[test]
-fn orders_are_told_as_their_owners_put_them() {
+fn order_records_show_the_owners_own_terms() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -161,10 +161,10 @@ fn orders_are_told_as_their_owners_put_them() {
     );
     let answer = ann.order(&asked);
     let order = answer.ok(&shapes::placed())["orderId"].clone();
-    let told = json!({"orderId": order, "userId": ann.id, "expiresAt": FAR,
+    let expected = json!({"orderId": order, "userId": ann.id, "expiresAt": FAR,
         "selfTradePrevention": "CANCEL_BOTH", "postOnly": true, "reduceOnly": false,
         "validUntil": FAR, "copyFromTraderId": bob.id, "clientOrderId": "c-1"});
-    says(&venue, &answer, "PLACE_ORDER", &with(plain.clone(), &told));
+    says(&venue, &answer, "PLACE_ORDER", &with(plain.clone(), &expected));
 
     let standard = json!({"userId": bob.id, "expiresAt": null, "timeInForce": "IOC",
         "selfTradePrevention": "CANCEL_TAKER", "postOnly": false, "reduceOnly": true,
@@ -174,15 +174,15 @@ fn orders_are_told_as_their_owners_put_them() {
         &json!({"orderType": "LIMIT", "timeInForce": "IOC", "reduceOnly": true}),
     ));
     refused.refused(422, "REDUCE_ONLY_EXCEEDED");
-    let told = with(standard, &json!({"orderId": null}));
-    says(&venue, &refused, "PLACE_ORDER", &with(plain, &told));
+    let expected = with(standard, &json!({"orderId": null}));
+    says(&venue, &refused, "PLACE_ORDER", &with(plain, &expected));
 
     let path = format!("/trading/orders/{}", order.as_str().unwrap());
     let amended = ann.client.patch(&path, &json!({"price": "0.30"}));
-    let told = json!({"orderId": order, "userId": ann.id, "price": "0.30", "quantity": null});
-    says(&venue, &amended, "AMEND_ORDER", &told);
-    let told = json!({"orderId": order, "userId": ann.id});
-    says(&venue, &ann.client.delete(&path), "CANCEL_ORDER", &told);
+    let expected = json!({"orderId": order, "userId": ann.id, "price": "0.30", "quantity": null});
+    says(&venue, &amended, "AMEND_ORDER", &expected);
+    let expected = json!({"orderId": order, "userId": ann.id});
+    says(&venue, &ann.client.delete(&path), "CANCEL_ORDER", &expected);
     let all = ann.client.delete("/trading/orders");
     says(&venue, &all, "CANCEL_ORDERS", &json!({"userId": ann.id, "marketId": null}));
     let all = ann.client.delete(&format!("/trading/orders?marketId={market}"));
@@ -193,10 +193,10 @@ fn orders_are_told_as_their_owners_put_them() {
     let beat =
         ann.client.send("POST", "/trading/heartbeat", &key, Some(body.to_string().as_bytes()));
     let once = json!({"callerId": ann.id, "key": "k-1", "part": 0});
-    let told = with(body, &json!({"userId": ann.id, "idempotencyKey": once}));
-    says(&venue, &beat, "HEARTBEAT", &told);
+    let expected = with(body, &json!({"userId": ann.id, "idempotencyKey": once}));
+    says(&venue, &beat, "HEARTBEAT", &expected);
 
-    // Only the venue itself moves the clock.
+    // Only the venue itself makes clock records.
     ann.order(&with(asked, &json!({"expiresAt": soon(40), "clientOrderId": "c-2"})))
         .ok(&shapes::placed());
     let from = ann.get("/trading/balance").sequence();
@@ -211,7 +211,7 @@ fn orders_are_told_as_their_owners_put_them() {
 }
 
 #[test]
-fn pages_follow_on_each_other_up_to_the_end() {
+fn pages_continue_without_gaps_up_to_the_end() {
     let venue = Venue::open();
     let market = venue.market();
     let ann = venue.trader("ann");
@@ -241,7 +241,7 @@ fn pages_follow_on_each_other_up_to_the_end() {
         assert_eq!(met, whole, "{limit}");
     }
     assert_eq!(page(&venue, "")["limit"], 100);
-    // Beyond the end there is nothing yet.
+    // Beyond the end the page is empty.
     for from in [last + 1, last + 2, i64::MAX.unsigned_abs()] {
         let beyond = page(&venue, &format!("from={from}"));
         assert_eq!((&beyond["records"], &beyond["next"]), (&json!([]), &Value::Null));
@@ -249,7 +249,7 @@ fn pages_follow_on_each_other_up_to_the_end() {
     }
 }
 
-/// However large the texts are.
+/// The page's size stays bounded however large the texts are.
 #[test]
 fn a_page_of_large_records_ends_early() {
     let venue = Venue::open();

@@ -1,4 +1,4 @@
-//! `/admin/users/{userId}/keys`, and what a key opens (semantics 8, interface 5).
+//! `/admin/users/{userId}/keys`, and what each key gives access to (semantics 8, interface 5).
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn a_key_is_shown_once_and_acts_for_its_user() {
     listed.ok(&object([("keys", list(shapes::key()))]));
     assert_eq!(listed.json["keys"].as_array().unwrap().len(), 2);
     assert!(!listed.written().contains(&key) && !read.to_string().contains(&key));
-    // Both keys are the same user's.
+    // Both keys act for the same user.
     let market = venue.market();
     ann.place(&market, "BUY", "yes", "0.50", "1");
     let other = venue.client(&key);
@@ -35,7 +35,7 @@ fn a_key_is_shown_once_and_acts_for_its_user() {
 }
 
 #[test]
-fn an_operators_key_opens_the_operators_paths() {
+fn an_operators_key_gives_access_to_the_admin_paths() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let keys = format!("/admin/users/{}/keys", ann.id);
@@ -74,7 +74,7 @@ fn every_bad_field_is_named() {
 }
 
 #[test]
-fn a_wrong_key_is_a_wrong_key_however_it_is_wrong() {
+fn every_invalid_key_gets_the_same_answer() {
     let venue = Venue::open();
     let (address, key) = (venue.operator.address, venue.operator.key.clone());
     let ask = |headers: &[(&str, &str)]| bare(address, "GET", "/api/v1/admin/users", headers, None);

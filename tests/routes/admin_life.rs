@@ -1,4 +1,4 @@
-//! `POST /admin/markets/{marketId}/...`: the lives of markets (semantics 3).
+//! `POST /admin/markets/{marketId}/...`: the life cycle of markets (semantics 3).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::venue::{NOBODY, Venue};
 
 const LATER: &str = "2999-06-01T00:00:00.000Z";
 
-/// What leads a draft to each status.
+/// The actions that bring a draft to each status.
 const WAYS: [(&str, &[&str]); 8] = [
     ("DRAFT", &[]),
     ("ACTIVE", &["publish"]),
@@ -19,7 +19,7 @@ const WAYS: [(&str, &[&str]); 8] = [
     ("VOIDED", &["publish", "void"]),
 ];
 
-/// What each status may become by which action; everything else is refused.
+/// Each allowed transition: status, action, next status; everything else is refused.
 const MOVES: [(&str, &str, &str); 18] = [
     ("DRAFT", "publish", "ACTIVE"),
     ("DRAFT", "void", "VOIDED"),
@@ -54,7 +54,7 @@ fn request(action: &str) -> (&str, Value) {
 }
 
 #[test]
-fn every_status_allows_what_it_allows_and_nothing_else() {
+fn every_status_allows_only_its_listed_transitions() {
     let venue = Venue::open();
     for (status, way) in WAYS {
         for action in ACTIONS {
@@ -110,18 +110,18 @@ fn resolving_closes_first_and_announces() {
     let resolve =
         |winner: &str| venue.act(&market, "resolve", &json!({"winningOutcomeId": winner}));
     let resolved = resolve("yes").ok(&shapes::market_detail());
-    let told = |market: &Value| {
+    let shown = |market: &Value| {
         ["status", "winningOutcomeId", "settlementPrice"].map(|member| market[member].clone())
     };
-    assert_eq!(told(&resolved), [json!("RESOLVED"), json!("yes"), Value::Null]);
+    assert_eq!(shown(&resolved), [json!("RESOLVED"), json!("yes"), Value::Null]);
     assert_eq!(ann.get(&format!("/trading/orders/{order}")).text("cancelReason"), "MARKET_CLOSED");
     venue.act(&market, "dispute", &json!({})).ok(&shapes::market_detail());
     let again = resolve("no").ok(&shapes::market_detail());
-    assert_eq!(told(&again), [json!("RESOLVED"), json!("no"), Value::Null]);
+    assert_eq!(shown(&again), [json!("RESOLVED"), json!("no"), Value::Null]);
     let other = venue.market();
     venue.settle(&other, "no");
     let settled = ann.get(&format!("/markets/{other}")).ok(&shapes::market_detail());
-    assert_eq!(told(&settled), [json!("SETTLED"), json!("no"), json!("0.00")]);
+    assert_eq!(shown(&settled), [json!("SETTLED"), json!("no"), json!("0.00")]);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn voiding_cancels_and_states_its_price() {
 }
 
 #[test]
-fn a_draft_that_is_voided_is_public() {
+fn a_voided_draft_becomes_public() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.draft(&json!({}));
@@ -164,7 +164,7 @@ fn a_draft_that_is_voided_is_public() {
 }
 
 #[test]
-fn bodies_are_left_out_or_right() {
+fn bodies_may_be_absent_but_not_wrong() {
     let venue = Venue::open();
     let market = venue.market();
     let path = |action: &str| format!("/admin/markets/{market}/{action}");
@@ -181,7 +181,7 @@ fn bodies_are_left_out_or_right() {
     resolve(json!({"winningOutcomeId": null})).bad_as("winningOutcomeId", "WRONG_TYPE");
     resolve(json!({"winningOutcomeId": "YES"})).bad_as("winningOutcomeId", "INVALID_VALUE");
     venue.operator.send("POST", &path("resolve"), &[], None).refused(411, "LENGTH_REQUIRED");
-    // Nothing, not even a length.
+    // No body at all, not even a length.
     let suspended = venue.operator.send("POST", &path("suspend"), &[], None);
     assert_eq!(suspended.ok(&shapes::market_detail())["status"], "SUSPENDED");
     let reopened = venue.operator.send("POST", &path("reopen"), &[], Some(b""));

@@ -7,7 +7,7 @@ use super::shapes;
 use super::venue::{FAR, NOBODY, PICTURE, Venue, ids, market_body, texts, with, without};
 
 #[test]
-fn a_market_is_made_with_its_defaults() {
+fn a_market_is_created_with_its_defaults() {
     let venue = Venue::open();
     let answer = venue.operator.post("/admin/markets", &market_body());
     let made = answer.created(&shapes::market_detail());
@@ -79,7 +79,7 @@ fn every_bad_field_is_named() {
     for deadline in ["2001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"] {
         let past = with(whole.clone(), &json!({"deadline": deadline}));
         post(&past).bad_as("deadline", "NOT_IN_FUTURE");
-        // It is named beside what else is wrong.
+        // The deadline is reported together with the other errors.
         post(&with(past, &json!({"logo": "x", "extra": 1}))).bad(&["logo", "extra", "deadline"]);
     }
     for (member, wrong, code) in [
@@ -149,7 +149,7 @@ fn a_market_is_revised_field_by_field() {
 }
 
 #[test]
-fn the_operators_list_has_drafts_too_the_newest_first() {
+fn the_operators_list_includes_drafts_newest_first() {
     let venue = Venue::open();
     let category = venue.category("rain");
     let a = venue.draft(&json!({"highlighted": true}));

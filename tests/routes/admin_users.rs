@@ -7,7 +7,7 @@ use super::shapes;
 use super::venue::{NOBODY, PICTURE, Venue, ids};
 
 #[test]
-fn a_user_is_made_and_listed_the_newest_first() {
+fn a_user_is_created_and_listed_newest_first() {
     let venue = Venue::open();
     let operator = &venue.operator;
     let body = json!({"profileName": "Ana Luísa 🎲", "profilePic": PICTURE});
@@ -20,7 +20,7 @@ fn a_user_is_made_and_listed_the_newest_first() {
     assert_eq!((&made["available"], &made["reserved"]), (&json!("0.00"), &json!("0.00")));
     let place = answer.header("location").strip_prefix("/api/v1").unwrap().to_owned();
     assert_eq!(operator.get(&place).ok(&shapes::user()), made);
-    // Names are not ids.
+    // Names need not be unique.
     let same = operator.post("/admin/users", &body).created(&shapes::user());
     assert_ne!(same["id"], made["id"]);
     let users = operator.get("/admin/users").json;
@@ -51,7 +51,7 @@ fn a_user_is_made_and_listed_the_newest_first() {
 }
 
 #[test]
-fn money_comes_in_and_goes_out() {
+fn deposits_and_withdrawals_change_the_balance() {
     let venue = Venue::open();
     let ann = venue.trader_with("ann", "10");
     let market = venue.market();
@@ -59,13 +59,13 @@ fn money_comes_in_and_goes_out() {
     let deposits = format!("/admin/users/{}/deposits", ann.id);
     let withdrawals = format!("/admin/users/{}/withdrawals", ann.id);
     let pay = |path: &str, amount: &str| venue.operator.post(path, &json!({"amount": amount}));
-    let told =
+    let expected =
         |available: &str| json!({"available": available, "reserved": "2.00", "currency": "USD"});
-    assert_eq!(pay(&deposits, "0.00000001").ok(&shapes::balance()), told("8.00000001"));
+    assert_eq!(pay(&deposits, "0.00000001").ok(&shapes::balance()), expected("8.00000001"));
     pay(&withdrawals, "8.00000002").refused(422, "INSUFFICIENT_FUNDS");
     pay(&withdrawals, "9.5").refused(422, "INSUFFICIENT_FUNDS");
     let answer = pay(&withdrawals, "8.00000001");
-    assert_eq!(answer.ok(&shapes::balance()), told("0.00"));
+    assert_eq!(answer.ok(&shapes::balance()), expected("0.00"));
     let read = ann.get("/trading/balance");
     assert_eq!((&read.json, read.sequence()), (&answer.json, answer.sequence()));
     pay(&withdrawals, "0.00000001").refused(422, "INSUFFICIENT_FUNDS");

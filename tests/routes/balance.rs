@@ -6,9 +6,9 @@ use super::shapes;
 use super::venue::Venue;
 
 #[test]
-fn money_is_told_in_decimals_of_the_currency() {
+fn money_is_shown_in_decimals_of_the_currency() {
     let venue = Venue::open();
-    for (amount, told) in [
+    for (amount, shown) in [
         ("5", "5.00"),
         ("5.0", "5.00"),
         ("0.0123", "0.0123"),
@@ -18,7 +18,7 @@ fn money_is_told_in_decimals_of_the_currency() {
     ] {
         let trader = venue.trader_with("ann", amount);
         let balance = trader.get("/trading/balance").ok(&shapes::balance());
-        assert_eq!(balance, json!({"available": told, "reserved": "0.00", "currency": "USD"}));
+        assert_eq!(balance, json!({"available": shown, "reserved": "0.00", "currency": "USD"}));
     }
     let nothing = venue.operator.get("/trading/balance").ok(&shapes::balance());
     assert_eq!(nothing["available"], "0.00");

@@ -19,8 +19,8 @@ fn results(answer: &Answer) -> Vec<Value> {
     answer.json["results"].as_array().unwrap().clone()
 }
 
-/// The code of a refused operation, or the status of its order.
-fn told(result: &Value) -> String {
+/// The error code of a refused operation, or the status of its order.
+fn outcome(result: &Value) -> String {
     let said = match result.get("error") {
         Some(error) => {
             check(&shapes::problem(error["code"].as_str().unwrap()), error, "a batch");
@@ -41,7 +41,7 @@ fn named(market: &str, price: &str, name: &str) -> Value {
 }
 
 #[test]
-fn each_operation_is_done_or_refused_on_its_own_in_order() {
+fn each_operation_is_executed_or_refused_on_its_own_in_order() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -65,9 +65,9 @@ fn each_operation_is_done_or_refused_on_its_own_in_order() {
         ],
     );
     let results = results(&answer);
-    let told: Vec<String> = results.iter().map(told).collect();
+    let outcome: Vec<String> = results.iter().map(outcome).collect();
     assert_eq!(
-        told,
+        outcome,
         [
             "OPEN",
             "INSUFFICIENT_FUNDS",
@@ -94,7 +94,7 @@ fn each_operation_is_done_or_refused_on_its_own_in_order() {
     let missing = ["marketId", "outcomeId", "side", "orderType", "quantity"];
     assert_eq!(fields, missing.map(|field| format!("place.{field}")));
     assert_eq!(results[5]["error"]["requestId"], answer.header("x-request-id"));
-    // Later operations have later places, and the answer reflects the last of them.
+    // Later operations have higher record numbers, and the answer reflects the last of them.
     let last = results[11]["order"]["sequence"].as_u64().unwrap();
     assert_eq!(answer.sequence(), last);
     assert!(results[0]["order"]["sequence"].as_u64() < results[6]["order"]["sequence"].as_u64());
@@ -121,13 +121,13 @@ fn a_batch_trades_with_itself_as_single_orders_would() {
 }
 
 #[test]
-fn a_hundred_operations_are_taken_and_one_more_is_not() {
+fn a_batch_takes_a_hundred_operations_and_no_more() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
     let many = vec![place(&market, "BUY", "0.01", "1"); 100];
     let all = results(&post(&ann, &many));
-    assert!(all.len() == 100 && all.iter().all(|result| told(result) == "OPEN"));
+    assert!(all.len() == 100 && all.iter().all(|result| outcome(result) == "OPEN"));
     let more = [many, vec![place(&market, "BUY", "0.01", "1")]].concat();
     post(&ann, &more).bad_as("operations", "OUT_OF_BOUNDS");
     post(&ann, &[]).bad_as("operations", "OUT_OF_BOUNDS");
@@ -154,7 +154,7 @@ fn a_bad_operation_names_its_fields() {
         (json!({"cancel": id, "amend": {}}), "amend"),
     ] {
         let results = results(&post(&ann, std::slice::from_ref(&operation)));
-        assert_eq!(told(&results[0]), "INVALID_REQUEST", "{operation}");
+        assert_eq!(outcome(&results[0]), "INVALID_REQUEST", "{operation}");
         assert_eq!(results[0]["error"]["errors"][0]["field"], field, "{operation}");
     }
     let market = venue.market();
@@ -162,7 +162,7 @@ fn a_bad_operation_names_its_fields() {
         "cancel": {"clientOrderId": "a"}});
     let both = results(&post(&ann, &[both])).remove(0);
     assert_eq!(
-        (told(&both).as_str(), &both["error"]["errors"][0]["code"]),
+        (outcome(&both).as_str(), &both["error"]["errors"][0]["code"]),
         ("INVALID_REQUEST", &json!("INVALID_VALUE"))
     );
     let ioc = with(
@@ -173,7 +173,7 @@ fn a_bad_operation_names_its_fields() {
     assert_eq!(results[0]["error"]["errors"][0]["field"], "place.expiresAt");
 }
 
-/// Each operation is remembered on its own: what was done is not done again, what was refused is
+/// Each operation is remembered on its own: an executed one is not executed again, a refused one is
 /// tried again.
 #[test]
 fn a_batch_is_carried_out_once_under_its_key() {
@@ -191,18 +191,18 @@ fn a_batch_is_carried_out_once_under_its_key() {
         ann.client.send("POST", BATCH, &[("idempotency-key", "b")], Some(bytes.as_bytes()))
     };
     let first = results(&send(&body));
-    let codes: Vec<String> = first.iter().map(told).collect();
+    let codes: Vec<String> = first.iter().map(outcome).collect();
     assert_eq!(codes, ["OPEN", "INSUFFICIENT_FUNDS", "CANCELLED"]);
     bob.place(&market, "SELL", "yes", "0.20", "1").ok(&shapes::placed());
     venue.operator.post(&format!("/admin/users/{}/deposits", ann.id), &json!({"amount": "9"}));
     let replayed = |answer: &Answer| answer.header("idempotent-replay") == "true";
     let answer = send(&body);
-    // One of them is done only now.
+    // One operation was executed only now, so this is not a replay.
     assert!(!replayed(&answer));
     let again = results(&answer);
     let replay = json!({"idempotentReplay": true});
     assert_eq!(again[0], with(first[0].clone(), &replay));
-    assert_eq!(told(&again[1]), "OPEN");
+    assert_eq!(outcome(&again[1]), "OPEN");
     assert_eq!(again[2], with(first[2].clone(), &replay));
     assert_eq!(ann.get("/trading/orders").json["orders"].as_array().unwrap().len(), 3);
     assert!(replayed(&send(&body)));

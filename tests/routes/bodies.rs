@@ -1,10 +1,10 @@
-//! Bodies that are no JSON, and wrong types in every field of every body.
+//! Bodies that are not JSON, and wrong types in every field of every body.
 
 use serde_json::{Value, json};
 
 use super::venue::{PICTURE, Venue, event_body, market_body, order, texts, with};
 
-/// Every path that takes a body, with a body that it would take.
+/// Every path that takes a body, with a body that it accepts.
 fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
     let ann = venue.trader("ann");
     let (market, event) = (venue.market(), venue.event(&json!({})));
@@ -47,7 +47,7 @@ fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
 }
 
 #[test]
-fn what_is_no_json_is_malformed() {
+fn a_body_that_is_not_json_is_malformed() {
     let venue = Venue::open();
     let deep = ["[", "{\"a\":"].map(|open| open.repeat(60_000 / open.len()));
     let closed = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
@@ -101,7 +101,7 @@ fn what_is_no_json_is_malformed() {
     }
 }
 
-/// Every place in a body: how a problem names it, and how a pointer does.
+/// Every value in a body: its name in a problem, and its JSON pointer.
 fn places(json: &Value, name: &str, pointer: &str, found: &mut Vec<(String, String)>) {
     if !name.is_empty() {
         found.push((name.to_owned(), pointer.to_owned()));

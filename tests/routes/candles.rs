@@ -16,7 +16,7 @@ fn write(moment: DateTime<Utc>) -> String {
 }
 
 #[test]
-fn candles_tell_what_traded_and_that_nothing_did() {
+fn candles_cover_days_with_and_without_trades() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -27,7 +27,7 @@ fn candles_tell_what_traded_and_that_nothing_did() {
     let path = format!("/markets/{market}/candles?interval=1d&from={}", write(before));
     let json = ann.get(&path).ok(&shapes::candles());
     let candles = json["candles"].as_array().unwrap();
-    // Four days, or five when midnight came in between.
+    // Four days, or five if midnight passed in between.
     assert!((4..=5).contains(&candles.len()), "{json}");
     let volume = |candle: &&Value| candle["volume"] != "0";
     let traded: Vec<&Value> = candles.iter().filter(volume).collect();
@@ -46,7 +46,7 @@ fn candles_tell_what_traded_and_that_nothing_did() {
     }
     let last = moment(candles.last().unwrap()["start"].as_str().unwrap());
     assert_eq!(json["to"], write(last + Duration::days(1)));
-    // Days on which nothing traded yet have what was held at the end of the last that saw a trade.
+    // A day without trades repeats the closing price of the last day with one.
     let after = moment(&soon(3 * 24 * 60 * 60 * 1000));
     let json = ann.get(&format!("{path}&to={}", write(after))).ok(&shapes::candles());
     let empty = json["candles"].as_array().unwrap().last().unwrap();

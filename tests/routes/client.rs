@@ -1,5 +1,5 @@
-//! An HTTP/1.1 client that sends what it is told to, well formed or not, one request a connection,
-//! and checks of every answer what all answers have.
+//! An HTTP/1.1 client that sends requests exactly as given, well formed or not, one per connection,
+//! and checks in every answer what all answers must have.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -15,26 +15,26 @@ use super::described;
 use super::shape::{Shape, check};
 use super::shapes;
 
-/// A server that says nothing for this long hangs.
+/// A server silent for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The media type of figures, of which no program reads JSON.
+/// The media type of `/metrics`, whose body is not JSON.
 pub const FIGURES: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Who asks: an address and a key.
+/// A client: an address and a key.
 #[derive(Clone)]
 pub struct Client {
     pub address: SocketAddr,
     pub key: String,
 }
 
-/// What came back.
+/// An answer.
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub json: Value,
-    /// Bytes of the body as they were sent.
+    /// Bytes of the body as sent, before decoding.
     sent: usize,
     asked: String,
 }
@@ -97,19 +97,19 @@ pub fn bare(
     answer
 }
 
-/// What a client does when it has sent what it had to send.
+/// What a client does once it has sent its bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It waits.
+    /// Keeps its sending side open.
     Open,
-    /// It says that nothing more comes.
+    /// Closes its sending side.
     Shut,
 }
 
-/// Sends bytes and returns all that the server says before it closes.
+/// Sends bytes and returns everything that the server sends before it closes.
 ///
 /// # Errors
-/// The server hangs. That it resets the connection is no error: what came before it counts.
+/// If the server hangs. A reset is no error: the bytes received before it count.
 pub fn exchange(address: SocketAddr, bytes: &[u8], ending: Ending) -> Result<Vec<u8>, String> {
     let mut stream = TcpStream::connect(address).map_err(|e| format!("no connection: {e}"))?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -118,7 +118,7 @@ pub fn exchange(address: SocketAddr, bytes: &[u8], ending: Ending) -> Result<Vec
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             return Err(format!("the server does not read: {error}"));
         }
-        // An answer may have come before the request ended.
+        // The server may have answered before the request was complete.
         Ok(()) | Err(_) => {}
     }
     if ending == Ending::Shut {
@@ -134,8 +134,8 @@ pub fn exchange(address: SocketAddr, bytes: &[u8], ending: Ending) -> Result<Vec
 }
 
 impl Answer {
-    /// Reads one whole answer, and checks what all answers have; `None` for what is no answer of
-    /// the API's own, which always has a `Sequence`.
+    /// Reads one whole answer and checks what all answers must have; `None` if it is not an answer
+    /// of the API's own, which always has a `Sequence`.
     pub fn read(bytes: &[u8], asked: String, head_only: bool) -> Option<Answer> {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
         let head = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -202,7 +202,7 @@ impl Answer {
         Some(value)
     }
 
-    /// A header, or nothing.
+    /// A header's value; empty if missing.
     pub fn header(&self, name: &str) -> &str {
         self.header_of(name).unwrap_or_default()
     }
@@ -212,18 +212,18 @@ impl Answer {
         self.header("sequence").parse().unwrap()
     }
 
-    /// The body, to find out how a number is written.
+    /// The body as text, to check how numbers are written.
     pub fn written(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
-    /// The JSON of a success of this shape.
+    /// The JSON of a 200 of this shape.
     #[track_caller]
     pub fn ok(&self, shape: &Shape) -> Value {
         self.success(200, shape)
     }
 
-    /// The JSON of a creation of this shape.
+    /// The JSON of a 201 of this shape.
     #[track_caller]
     pub fn created(&self, shape: &Shape) -> Value {
         self.success(201, shape)
@@ -236,13 +236,13 @@ impl Answer {
         self.json.clone()
     }
 
-    /// A refusal with this status and code.
+    /// Asserts a refusal with this status and code.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) {
         assert_eq!((self.status, self.code()), (status, code), "{self:?}");
     }
 
-    /// A bad form of exactly these fields.
+    /// Asserts a 400 that names exactly these fields.
     #[track_caller]
     pub fn bad(&self, fields: &[&str]) {
         self.refused(400, "INVALID_REQUEST");
@@ -254,7 +254,7 @@ impl Answer {
         assert_eq!(named, fields, "{self:?}");
     }
 
-    /// A bad form of one field, with the code of what is wrong with it.
+    /// Asserts a 400 that names one field, with this code.
     #[track_caller]
     pub fn bad_as(&self, field: &str, code: &str) {
         self.bad(&[field]);

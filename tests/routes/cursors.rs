@@ -1,4 +1,4 @@
-//! What every list that is read by cursor does with `cursor` and `limit`.
+//! Checks of `cursor` and `limit` shared by every list read by cursor.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::client::Client;
 use super::shape::Shape;
 use super::shapes;
 
-/// A list read by cursor. It must hold at least three things.
+/// A list read by cursor, with at least three rows.
 pub struct CursorList<'a> {
     pub client: &'a Client,
-    /// Path, and a query that ends in `?` or `&`.
+    /// Path and query, ending in `?` or `&`.
     pub path: &'a str,
     pub name: &'static str,
     pub shape: Shape,
@@ -26,7 +26,7 @@ impl CursorList<'_> {
         (things, next)
     }
 
-    /// All things, page by page.
+    /// All rows, page by page.
     pub fn walk(&self, limit: usize, mut between: impl FnMut()) -> Vec<Value> {
         let (mut all, mut cursor) = (Vec::new(), String::new());
         loop {
@@ -41,7 +41,8 @@ impl CursorList<'_> {
         }
     }
 
-    /// Walks the list in pages of several sizes, while `grow` lengthens it, and asks amiss.
+    /// Reads the list in pages of several sizes while `grow` lengthens it, and sends wrong cursors
+    /// and limits.
     pub fn check(&self, mut grow: impl FnMut()) {
         let (whole, _) = self.page(&format!("cursor=&limit={}", self.max));
         assert!(whole.len() >= 3, "{whole:?}");
@@ -71,7 +72,7 @@ impl CursorList<'_> {
     }
 }
 
-/// The shape of a page of a list that has nothing beside its place.
+/// The shape of a page that has nothing but its rows and its cursor.
 pub fn page(name: &'static str, shape: Shape) -> Shape {
     shapes::cursor_page(name, shape)
 }

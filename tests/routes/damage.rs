@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::dice::Dice;
 
-/// A request that is right.
+/// A valid request.
 pub struct Request {
     pub key: String,
     pub method: &'static str,
@@ -13,7 +13,7 @@ pub struct Request {
     pub body: Value,
 }
 
-/// Texts that readers of text trip over.
+/// Texts that often break parsers.
 const TEXTS: [&str; 24] = [
     "",
     " ",
@@ -46,7 +46,7 @@ const METHODS: [&str; 12] = [
     "",
 ];
 
-/// Parts of heads that change how the rest is read.
+/// Headers that change how the rest of a request is read.
 const HEADERS: [&str; 22] = [
     "content-length: 0",
     "content-length: 5",
@@ -106,7 +106,7 @@ const QUERIES: [&str; 14] = [
     "\u{1f3b2}",
 ];
 
-/// The request with one or two things wrong with it, as bytes; seldom with none.
+/// The request with one or two faults in it, as bytes; seldom with none.
 pub fn damaged(request: &Request, dice: &mut Dice) -> Vec<u8> {
     let mut method = request.method.to_owned();
     let mut path = request.path.clone();
@@ -153,7 +153,7 @@ pub fn damaged(request: &Request, dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// Turns bits of a few bytes.
+/// Flips bits of a few bytes.
 fn flip(bytes: &mut [u8], dice: &mut Dice) {
     for _ in 0..=dice.below(3) {
         if !bytes.is_empty() {
@@ -163,7 +163,7 @@ fn flip(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// The first member of an object once more.
+/// Repeats the first member of an object.
 fn repeated(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body);
     let Some((first, rest)) = text.split_once(',') else { return body.to_vec() };
@@ -175,7 +175,7 @@ fn repeated(body: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// A path with another part in the place of one of its own.
+/// Replaces a part of a path.
 fn with_part(path: &str, dice: &mut Dice) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     let place = dice.below(parts.len());
@@ -183,7 +183,7 @@ fn with_part(path: &str, dice: &mut Dice) -> String {
     parts.join("/")
 }
 
-/// Puts something else in the place of some value of a body.
+/// Replaces a random value of a body.
 fn spoil(body: &mut Value, dice: &mut Dice) {
     let inside = match body {
         Value::Object(members) if dice.below(8) > 0 => {

@@ -27,7 +27,7 @@ fn best(depth: &Value) -> [&str; 3] {
 }
 
 #[test]
-fn an_empty_side_shows_the_bound() {
+fn an_empty_side_shows_the_price_bound() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -42,7 +42,7 @@ fn an_empty_side_shows_the_bound() {
 }
 
 #[test]
-fn each_outcome_has_the_mirror_of_the_others_book() {
+fn each_outcomes_book_mirrors_the_others() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -67,7 +67,7 @@ fn each_outcome_has_the_mirror_of_the_others_book() {
     assert_eq!(levels(&no["asks"]), ["0.45 3.5 2", "0.50 10 1", "0.99 4 1"]);
     assert_eq!(best(&no), ["0.40", "0.45", "0.05"]);
 
-    // What is traded and cancelled is gone from both.
+    // Traded and cancelled quantity disappears from both books.
     let eve = venue.trader("eve");
     eve.place(&market, "SELL", "yes", "0.55", "3");
     let no = book(&venue, &market, "no", "");
@@ -78,7 +78,7 @@ fn each_outcome_has_the_mirror_of_the_others_book() {
 }
 
 #[test]
-fn as_many_levels_are_shown_as_asked() {
+fn the_number_of_levels_is_bounded_by_the_request() {
     let venue = Venue::open();
     let ann = venue.trader_with("ann", "1000");
     let market = venue.market();
@@ -129,7 +129,7 @@ fn the_outcome_and_the_market_are_needed() {
 }
 
 #[test]
-fn a_book_that_is_suspended_stays_and_one_that_is_closed_is_empty() {
+fn a_suspended_book_stays_and_a_closed_one_is_empty() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();

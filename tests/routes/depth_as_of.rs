@@ -1,4 +1,5 @@
-//! `GET /trading/books/{marketId}/depth?asOf=` (semantics 4 and 8): what the book showed then.
+//! `GET /trading/books/{marketId}/depth?asOf=` (semantics 4 and 8): the book as it was shown at
+//! that moment.
 
 use std::collections::BTreeMap;
 
@@ -24,32 +25,32 @@ fn ask(client: &Client, market: &str, outcome: &str, as_of: &str) -> Answer {
     client.get(&if as_of.is_empty() { path } else { format!("{path}&asOf={as_of}") })
 }
 
-/// An answer but for when it was given: the record it reflects, and what it says.
-fn told(answer: &Answer) -> (u64, Value) {
+/// An answer without its timestamp: the record it reflects, and the book.
+fn book_of(answer: &Answer) -> (u64, Value) {
     (answer.sequence(), without(answer.ok(&shapes::depth()), "timestamp"))
 }
 
-/// Does one thing after the other, and writes down what the live book shows after each.
-struct Diary<'a> {
+/// Records the live book after each of several commands.
+struct BookRecorder<'a> {
     venue: &'a Venue,
     market: &'a str,
     seen: BTreeMap<u64, Vec<Value>>,
 }
 
-impl Diary<'_> {
+impl BookRecorder<'_> {
     fn note(&mut self, done: &Answer) {
         assert!(done.status < 300 || done.status == 422, "{done:?}");
-        let live = ["yes", "no"].map(|o| told(&ask(&self.venue.operator, self.market, o, "")));
+        let live = ["yes", "no"].map(|o| book_of(&ask(&self.venue.operator, self.market, o, "")));
         assert_eq!(live[0].0, live[1].0);
         let books = live.iter().map(|(_, book)| book.clone()).collect();
         self.seen.insert(live[0].0, books);
     }
 }
 
-/// Orders that rest, trade, are amended, cancelled and refused, and moves of the market.
+/// Orders that rest, trade, are amended, cancelled and refused, and status changes of the market.
 fn a_busy_day(venue: &Venue, market: &str) -> BTreeMap<u64, Vec<Value>> {
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
-    let mut diary = Diary { venue, market, seen: BTreeMap::new() };
+    let mut recorder = BookRecorder { venue, market, seen: BTreeMap::new() };
     let mut orders = Vec::new();
     for round in 0..4 {
         for (trader, side, outcome, tick, quantity) in [
@@ -63,7 +64,7 @@ fn a_busy_day(venue: &Venue, market: &str) -> BTreeMap<u64, Vec<Value>> {
         ] {
             let price = format!("0.{tick}");
             let placed = trader.place(market, side, outcome, &price, quantity);
-            diary.note(&placed);
+            recorder.note(&placed);
             if placed.json["status"] == "OPEN" {
                 orders.push((trader, placed.text("orderId")));
             }
@@ -72,19 +73,19 @@ fn a_busy_day(venue: &Venue, market: &str) -> BTreeMap<u64, Vec<Value>> {
         let path = format!("/trading/orders/{id}");
         let amended = trader.client.patch(&path, &json!({"quantity": "0.5"}));
         if amended.status == 200 {
-            diary.note(&amended);
+            recorder.note(&amended);
         }
-        diary.note(&venue.act(market, "suspend", &json!({})));
-        diary.note(&venue.act(market, "reopen", &json!({})));
+        recorder.note(&venue.act(market, "suspend", &json!({})));
+        recorder.note(&venue.act(market, "reopen", &json!({})));
     }
-    diary.note(&bob.client.delete("/trading/orders"));
-    diary.note(&venue.act(market, "close", &json!({})));
-    diary.note(&venue.act(market, "resolve", &json!({"winningOutcomeId": "yes"})));
-    diary.seen
+    recorder.note(&bob.client.delete("/trading/orders"));
+    recorder.note(&venue.act(market, "close", &json!({})));
+    recorder.note(&venue.act(market, "resolve", &json!({"winningOutcomeId": "yes"})));
+    recorder.seen
 }
 
 #[test]
-fn every_moment_shows_what_the_live_book_showed() {
+fn every_past_book_equals_the_live_book_of_that_moment() {
     let venue = Venue::open();
     let eve = venue.trader("eve");
     let market = venue.market();
@@ -94,7 +95,7 @@ fn every_moment_shows_what_the_live_book_showed() {
     assert!(bids.count() > 3);
     for (sequence, books) in seen.iter().chain(seen.iter().rev()) {
         for (outcome, book) in ["yes", "no"].into_iter().zip(books) {
-            let then = told(&ask(&eve.client, &market, outcome, &sequence.to_string()));
+            let then = book_of(&ask(&eve.client, &market, outcome, &sequence.to_string()));
             assert_eq!(then, (*sequence, book.clone()), "{outcome} at {sequence}");
         }
     }
@@ -114,11 +115,11 @@ fn a_time_shows_the_book_after_the_last_record_until_then() {
     for (sequence, time) in times.iter().filter(|(sequence, _)| seen.contains_key(sequence)) {
         let (last, _) = times.iter().rev().find(|(_, t)| t <= time).unwrap();
         let answer = ask(&venue.operator, &market, "yes", time);
-        // The moment of the book is that of its record.
+        // The book's timestamp is that of its record.
         assert_eq!(answer.text("timestamp"), *time, "{sequence}");
-        assert_eq!(told(&answer), (*last, seen[last][0].clone()), "{sequence}");
+        assert_eq!(book_of(&answer), (*last, seen[last][0].clone()), "{sequence}");
     }
-    // The same moment in the words of another place.
+    // The same moment in another time zone.
     let (_, time) = times[times.len() - 1];
     let there = chrono::DateTime::parse_from_rfc3339(time).unwrap();
     let there = there.with_timezone(&chrono::FixedOffset::east_opt(5 * 3600).unwrap()).to_rfc3339();
@@ -127,7 +128,7 @@ fn a_time_shows_the_book_after_the_last_record_until_then() {
 }
 
 #[test]
-fn a_market_that_nobody_could_see_then_is_not_found_then() {
+fn a_market_not_yet_public_then_is_not_found() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let draft = venue.draft(&json!({}));
@@ -138,7 +139,7 @@ fn a_market_that_nobody_could_see_then_is_not_found_then() {
             then.refused(404, "MARKET_NOT_FOUND");
             assert_eq!(then.sequence(), sequence, "{then:?}");
         }
-        assert_eq!(told(&ask(client, &draft, "yes", &published.to_string())).0, published);
+        assert_eq!(book_of(&ask(client, &draft, "yes", &published.to_string())).0, published);
         ask(client, &draft, "yes", "1970-01-01T00:00:00Z").refused(404, "MARKET_NOT_FOUND");
         ask(client, NOBODY, "yes", "1").refused(404, "MARKET_NOT_FOUND");
         let other = venue.draft(&json!({}));
@@ -147,12 +148,12 @@ fn a_market_that_nobody_could_see_then_is_not_found_then() {
 }
 
 #[test]
-fn what_is_no_past_moment_is_a_bad_field() {
+fn an_invalid_or_future_moment_is_a_bad_field() {
     let venue = Venue::open();
     let market = venue.market();
     let ask = |as_of: &str| ask(&venue.operator, &market, "yes", as_of);
     let head = venue.operator.get("/trading/balance").sequence();
-    assert_eq!(told(&ask(&head.to_string())).0, head);
+    assert_eq!(book_of(&ask(&head.to_string())).0, head);
     for beyond in [&(head + 1).to_string(), "99999999999999999999999999", FAR] {
         ask(beyond).bad_as("asOf", "OUT_OF_BOUNDS");
     }
@@ -169,40 +170,40 @@ fn what_is_no_past_moment_is_a_bad_field() {
 }
 
 #[test]
-fn more_questions_than_places_are_told_to_come_again() {
+fn questions_beyond_the_slots_get_retry_after() {
     let venue = Venue::open();
     let market = venue.market();
     let past = venue.past();
-    let places: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
-    assert_eq!(places.len(), 2);
+    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    assert_eq!(slots.len(), 2);
     let refused = ask(&venue.operator, &market, "yes", "1");
     refused.refused(503, "OVERLOADED");
     assert_eq!(refused.header("retry-after"), "1");
     for path in ["/admin/audit/head", "/admin/journal"] {
         venue.operator.get(path).refused(503, "OVERLOADED");
     }
-    // What is wrong with a question is said all the same, and the present needs no place.
+    // A bad field is still reported, and the live book needs no slot.
     ask(&venue.operator, &market, "yes", "x").bad(&["asOf"]);
-    told(&ask(&venue.operator, &market, "yes", ""));
-    drop(places);
+    book_of(&ask(&venue.operator, &market, "yes", ""));
+    drop(slots);
     let head = venue.operator.get("/trading/balance").sequence();
-    told(&ask(&venue.operator, &market, "yes", &head.to_string()));
+    book_of(&ask(&venue.operator, &market, "yes", &head.to_string()));
 }
 
 #[test]
-fn traders_who_ask_for_the_past_leave_a_place_for_the_audit() {
+fn traders_asking_for_the_past_leave_a_slot_for_the_audit() {
     let venue = Venue::open();
     let (ann, market) = (venue.trader("ann"), venue.market());
-    // What one trader's question holds while it is answered.
+    // The slot that one trader's question holds while it is answered.
     let asking = venue.past().for_the_public().enter().unwrap();
     ask(&ann.client, &market, "yes", "1").refused(503, "OVERLOADED");
     assert_eq!(venue.operator.get("/admin/audit/head").status, 200);
     drop(asking);
     let head = ann.get("/trading/balance").sequence();
-    told(&ask(&ann.client, &market, "yes", &head.to_string()));
+    book_of(&ask(&ann.client, &market, "yes", &head.to_string()));
 }
 
-/// An order for contracts of the market of [`one_block`].
+/// A bid in the market of [`one_block`].
 pub fn bids(user: u32, outcome: Outcome, tick: u8, quantity: u64) -> Command {
     Command::PlaceOrder(PlaceOrder::plain(
         UserNo(user),
@@ -213,8 +214,8 @@ pub fn bids(user: u32, outcome: Outcome, tick: u8, quantity: u64) -> Command {
     ))
 }
 
-/// A journal of one block, so that every moment but the last is within it; of 2023, and with a
-/// market, an operator and these commands.
+/// A journal of one block in 2023, with a market, an operator and these commands: every moment but
+/// the last lies within the block.
 pub fn one_block(key: &ApiKey, more: Vec<Command>) -> (MemoryJournal, MarketId) {
     let draft = MarketDraft { logo: PICTURE.to_owned(), ..MarketDraft::plain(TimeMs::MAX) };
     let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
@@ -239,7 +240,7 @@ pub fn one_block(key: &ApiKey, more: Vec<Command>) -> (MemoryJournal, MarketId) 
 }
 
 #[test]
-fn a_moment_within_a_block_is_a_moment() {
+fn a_moment_within_a_block_can_be_asked_for() {
     let key = ApiKey::draw().unwrap();
     let orders = [(40, 1), (41, 2), (41, 3)];
     let orders = orders.map(|(tick, quantity)| bids(0, Outcome::Yes, tick, quantity));
@@ -266,21 +267,21 @@ fn a_moment_within_a_block_is_a_moment() {
     ask(&venue.operator, &market, "yes", "5").refused(404, "MARKET_NOT_FOUND");
 }
 
-/// Traders see the past as they see the present.
+/// The past needs the same key as the present.
 #[test]
-fn no_key_no_past() {
+fn the_past_needs_a_key() {
     let venue = Venue::open();
     let Trader { client, .. } = venue.trader("ann");
     let market = venue.market();
     let head = client.get("/trading/balance").sequence().to_string();
-    told(&ask(&client, &market, "no", &head));
+    book_of(&ask(&client, &market, "no", &head));
     let stranger = venue.client("not a key");
     ask(&stranger, &market, "no", &head).refused(401, "INVALID_API_KEY");
 }
 
-/// A draft is told from none by nothing: neither by what is answered nor by what is journaled.
+/// A draft answers as a market that does not exist: neither the answer nor a record differs.
 #[test]
-fn a_draft_looks_like_no_market() {
+fn a_draft_looks_like_a_missing_market() {
     let venue = Venue::open();
     let (ann, draft) = (venue.trader("ann"), venue.draft(&json!({})));
     venue.trader("bob");

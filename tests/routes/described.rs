@@ -1,5 +1,5 @@
-//! The description of the interface against the interface: every request and every answer of these
-//! tests is held against it, and what it promises of parameters and fields is tried.
+//! The `OpenAPI` description against the server: every request and answer of these tests is checked
+//! against it, and its bounds on parameters and fields are tried.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use super::venue::{NOBODY, Venue};
 
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
 
-/// Headers that every answer may have, and that HTTP itself describes.
+/// Headers defined by HTTP itself, which any answer may have.
 const PLAIN: [&str; 8] = [
     "content-type",
     "content-length",
@@ -25,7 +25,7 @@ const PLAIN: [&str; 8] = [
     "allow",
 ];
 
-/// An operation, and where it is.
+/// An operation with its path and method.
 pub struct Operation {
     pub path: &'static str,
     pub method: String,
@@ -62,7 +62,7 @@ impl Operation {
         self.content.pointer("/requestBody/content/application~1json/schema")
     }
 
-    /// Whether its path is this one; `None` where it is not, else how many parts vary.
+    /// The number of variable parts if its path matches this one, else `None`.
     fn fits(&self, path: &str) -> Option<usize> {
         let (own, asked) = (self.path.split('/'), path.split('/'));
         if own.clone().count() != asked.clone().count() {
@@ -74,7 +74,7 @@ impl Operation {
     }
 }
 
-/// Holds a request and its answer against the document.
+/// Checks a request and its answer against the description.
 pub fn check(method: &str, target: &str, body: Option<&[u8]>, answer: &Answer) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let least = operations().filter_map(|operation| operation.fits(path)).min();
@@ -110,7 +110,7 @@ pub fn check(method: &str, target: &str, body: Option<&[u8]>, answer: &Answer) {
     }
 }
 
-/// What was accepted must be described.
+/// An accepted request must match the description.
 fn check_request(operation: &Operation, query: &str, body: Option<&[u8]>, answer: &Answer) {
     if operation.path.starts_with("/api/v1/openapi") || !operation.path.starts_with("/api/") {
         return;
@@ -121,7 +121,7 @@ fn check_request(operation: &Operation, query: &str, body: Option<&[u8]>, answer
     }
     if let (Some(schema), Some(body)) = (operation.body_schema(), body)
         && !body.is_empty()
-        // The operations of a batch are refused one by one, and the answer as a whole is a 200.
+        // The operations of a batch are refused one by one, while the answer as a whole is a 200.
         && operation.id() != "sendBatch"
     {
         let json = serde_json::from_slice(body).unwrap();
@@ -134,7 +134,7 @@ fn hold(what: &str, schema: &Value, json: &Value, answer: &Answer) {
     assert!(faults.is_empty(), "{what} is not as described: {}\n{answer:?}", faults.join("\n"));
 }
 
-/// An address with every varying part an id of nobody, and the required parameters in it.
+/// A path with unknown ids in its variable parts, and the required parameters.
 fn address(operation: &Operation) -> (String, Vec<(String, String)>) {
     let varying = |part: &'static str| if part.starts_with('{') { NOBODY } else { part };
     let path: Vec<&str> = operation.path.split('/').map(varying).collect();
@@ -194,13 +194,13 @@ fn excluded(schema: &Value, of_text: bool) -> Vec<Value> {
     if !of_text {
         wrong.extend([json!(null), json!(-0.5), json!([[]]), json!({"x": 1})]);
     }
-    // In a query everything is text: only of a text does the schema tell whether it fits.
-    let untold = of_text && schema["type"] != "string";
-    wrong.retain(|json| !faults(&DOCUMENT, schema, json, Members::Any).is_empty() || untold);
+    // In a query everything is text, so the schema can only judge string parameters.
+    let undecided = of_text && schema["type"] != "string";
+    wrong.retain(|json| !faults(&DOCUMENT, schema, json, Members::Any).is_empty() || undecided);
     wrong
 }
 
-/// The ends of what the schema allows.
+/// The extremes that the schema allows.
 fn ends(schema: &Value) -> Vec<Value> {
     let schema = resolved(&DOCUMENT, schema);
     let ends = [&schema["minimum"], &schema["maximum"], &schema["default"]];
@@ -251,7 +251,7 @@ fn parameters_are_bounded_as_described() {
 }
 
 #[test]
-fn fields_are_read_as_described() {
+fn body_fields_are_validated_as_described() {
     let venue = Venue::open();
     let mut tried = 0;
     for operation in operations() {

@@ -1,6 +1,6 @@
-//! Chance that is the same in every run.
+//! Pseudo-random numbers, the same in every run.
 
-/// A stream of numbers made of a seed (`SplitMix64`).
+/// A generator with a seed (`SplitMix64`).
 pub struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! `dryRun=true`: what would come of an order, an amend or a batch, and nothing comes of it.
+//! `dryRun=true`: the answer that an order, an amend or a batch would get, without executing it.
 
 use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn tried(trader: &Trader, body: &Value) -> Answer {
     trader.client.post(DRY, body)
 }
 
-/// What an answer says but for what is made up for an order that is not there.
+/// An answer without the ids and times that a dry run can only invent.
 fn lasting(answer: &Answer) -> Value {
     let mut said = answer.json.clone();
     for made_up in ["orderId", "dryRun", "balance"] {
@@ -25,7 +25,7 @@ fn lasting(answer: &Answer) -> Value {
     said
 }
 
-/// Tries an order, then places it, and holds the one to the other.
+/// Tries an order, then places it, and compares the answers.
 #[track_caller]
 fn same(trader: &Trader, body: &Value) -> Value {
     let before = trader.balance();
@@ -41,7 +41,7 @@ fn same(trader: &Trader, body: &Value) -> Value {
 }
 
 #[test]
-fn an_order_comes_to_what_its_trial_said() {
+fn a_trial_of_an_order_predicts_its_placement() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -55,7 +55,7 @@ fn an_order_comes_to_what_its_trial_said() {
         let body = order(&market, "SELL", "yes", "0.45", "8");
         same(&ann, &with(body, &json!({"timeInForce": force})));
     }
-    // Its own order is in the way.
+    // Its owner's own order is in the way.
     bob.place(&market, "BUY", "yes", "0.45", "1").ok(&shapes::placed());
     let crossing = order(&market, "SELL", "yes", "0.45", "1");
     assert_eq!(same(&bob, &crossing)["cancelReason"], "SELF_TRADE");
@@ -85,7 +85,7 @@ fn a_trial_is_refused_as_the_order_would_be() {
     tried(&ann, &one).refused(422, "MARKET_NOT_ACTIVE");
 }
 
-/// Tries an amend, then does it, and holds the one to the other.
+/// Tries an amend, then executes it, and compares the answers.
 #[track_caller]
 fn same_amended(trader: &Trader, id: &str, body: &Value) -> Value {
     let path = format!("/trading/orders/{id}");
@@ -106,7 +106,7 @@ fn same_amended(trader: &Trader, id: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn an_amend_comes_to_what_its_trial_said() {
+fn a_trial_of_an_amend_predicts_the_amend() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market_with(&json!({"takerFee": "0.07", "makerFee": "0.01"}));
@@ -115,7 +115,7 @@ fn an_amend_comes_to_what_its_trial_said() {
     };
     let id = resting(&ann, "0.40", "10");
     bob.place(&market, "SELL", "yes", "0.40", "1").ok(&shapes::placed());
-    // It keeps its place, goes to the back, trades in part, trades to the end.
+    // It keeps its time priority, loses it, trades in part, trades completely.
     assert_eq!(same_amended(&ann, &id, &json!({"quantity": "8"}))["remainingQuantity"], "7");
     assert_eq!(same_amended(&ann, &id, &json!({"price": "0.39"}))["status"], "PARTIALLY_FILLED");
     bob.place(&market, "SELL", "yes", "0.45", "2").ok(&shapes::placed());
@@ -155,7 +155,7 @@ fn an_amend_is_tried_only_by_its_owner_and_refused_as_it_would_be() {
 }
 
 #[test]
-fn nothing_is_recorded_and_no_name_is_used_up() {
+fn a_trial_makes_no_record_and_uses_up_no_name() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -177,7 +177,7 @@ fn nothing_is_recorded_and_no_name_is_used_up() {
     ann.get(&format!("{orders}/by-client-id/n")).refused(404, "ORDER_NOT_FOUND");
     let real = send(orders, &body);
     let placed = real.ok(&shapes::placed());
-    // Once it is placed, its trial says what it came to, and its names are taken for others.
+    // Once placed, a trial replays the answer, and its names are taken.
     for again in [send(DRY, &body), tried(&ann, &body)] {
         assert_eq!(again.header("idempotent-replay"), "true");
         assert_eq!(again.ok(&shapes::tried())["orderId"], placed["orderId"]);
@@ -188,7 +188,8 @@ fn nothing_is_recorded_and_no_name_is_used_up() {
     tried(&ann, &other).refused(409, "CLIENT_ORDER_ID_REUSED");
 }
 
-/// A trial uses nothing up, so it could be had again and again, and everybody waits for it.
+/// A trial costs the caller nothing, so it could be repeated without end, and it runs on the
+/// matcher, which everybody waits for: its work must be bounded.
 #[test]
 fn a_trial_meets_a_bounded_number_of_orders() {
     let venue = Venue::open();
@@ -218,7 +219,7 @@ fn a_trial_meets_a_bounded_number_of_orders() {
     assert_eq!(amend("", &up).json["status"], "FILLED");
 }
 
-/// Without what is made up for orders that are not there, and without times.
+/// Without the ids and times that a dry run can only invent.
 fn lasting_result(result: &Value) -> Value {
     let mut result = result.clone();
     if let Some(order) = result.get_mut("order") {
@@ -235,7 +236,7 @@ fn lasting_result(result: &Value) -> Value {
     result
 }
 
-/// Tries a batch, then does it, and holds the one to the other, result by result.
+/// Tries a batch, then executes it, and compares the results one by one.
 #[track_caller]
 fn same_batch(trader: &Trader, operations: &Value) -> Vec<Value> {
     let body = json!({"operations": operations});
@@ -257,7 +258,7 @@ fn same_batch(trader: &Trader, operations: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_batch_comes_to_what_its_trial_said() {
+fn a_trial_of_a_batch_predicts_the_batch() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market_with(&json!({"takerFee": "0.07"}));
@@ -272,11 +273,11 @@ fn a_batch_comes_to_what_its_trial_said() {
     let results = same_batch(
         &ann,
         &json!([
-            // The second finds what the first left, the third what the second did.
+            // The second takes what the first left, the third what the second left.
             place(&market, "BUY", "0.41", "3", &none),
             place(&market, "BUY", "0.45", "2", &none),
             place(&market, "SELL", "0.30", "1", &json!({"reduceOnly": true})),
-            // Too dear until an order is cancelled.
+            // Too expensive until an order is cancelled.
             place(&other, "BUY", "0.99", "97", &json!({"clientOrderId": "dear"})),
             {"cancel": {"orderId": own}},
             {"cancel": {"orderId": own}},
@@ -315,7 +316,7 @@ fn a_batch_comes_to_what_its_trial_said() {
 }
 
 #[test]
-fn a_batch_that_was_done_is_tried_as_done() {
+fn a_trial_of_an_executed_batch_replays_its_answers() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();

@@ -59,7 +59,7 @@ fn the_latest_published_comes_first_and_drafts_stay_out() {
     assert_eq!(ids(&alone["markets"]), [of_a.as_str()]);
     let whole = venue.operator.get(&format!("/events/{a}")).ok(&shapes::event_detail());
     assert_eq!(ids(&whole["markets"]), [of_a, draft]);
-    // What is over is listed still.
+    // Events that are over stay in the list.
     venue.settle(&of_c, "yes");
     let list = venue.operator.get(LIST).json;
     assert_eq!(list["events"][2]["markets"][0]["status"], "SETTLED");
@@ -67,7 +67,7 @@ fn the_latest_published_comes_first_and_drafts_stay_out() {
 }
 
 #[test]
-fn filters_keep_what_they_say() {
+fn filters_select_as_documented() {
     let venue = Venue::open();
     let [rain, snow, none] = ["rain", "snow", "none"].map(|slug| venue.category(slug));
     let plain = venue.event(&json!({}));
@@ -92,9 +92,9 @@ fn filters_keep_what_they_say() {
     expect(&format!("categoryIds={rain}"), std::slice::from_ref(&all_wet));
     expect(&format!("categoryIds={snow}"), std::slice::from_ref(&all_plain));
     expect(&format!("categoryIds={rain},{snow}"), &[all_wet, all_plain]);
-    // The event matches by a market that is then not shown.
+    // The event matches by a market that is not among those shown.
     expect(&format!("categoryIds={snow}&marketHighlighted=true"), &[pick(&plain, &[&m1])]);
-    // A draft's category is not known to the public.
+    // The categories of drafts are not known to the public.
     expect(&format!("categoryIds={none}"), &[]);
     expect(&format!("categoryIds={NOBODY}"), &[]);
     let ask = |query: &str| venue.operator.get(&format!("{LIST}?{query}"));
@@ -118,7 +118,7 @@ fn filters_keep_what_they_say() {
 }
 
 #[test]
-fn an_event_shows_what_it_was_made_of() {
+fn an_event_shows_the_fields_it_was_created_with() {
     let venue = Venue::open();
     let event = venue.event(&json!({"images": [PICTURE, "http://h/2.png"], "highlighted": true}));
     let market = venue.market_with(&json!({"eventId": event}));

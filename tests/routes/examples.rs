@@ -1,6 +1,6 @@
-//! The examples of the description: this scene makes them. Each request is sent to a venue and its
-//! answer written down, with ids, moments, keys and hashes put in a form that is the same each
-//! time. What is kept must be what comes; with `OPENOUTCRY_WRITE_EXAMPLES` set, it is written anew.
+//! The description's examples, made by this scene: each request is sent to a venue and its answer
+//! written down, with ids, times, keys and hashes replaced by stable ones. The kept examples must
+//! equal the actual ones; with `OPENOUTCRY_WRITE_EXAMPLES` set they are rewritten.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use super::venue::{Trader, Venue};
 
 const KEPT: &str = include_str!("../../src/api/openapi/examples.json");
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/openapi/examples.json");
-/// The moment at which every example happens.
+/// The time shown in every example.
 const NOW: &str = "2026-11-21T12:00:00.000Z";
 const DEADLINE: &str = "2030-12-25T00:00:00.000Z";
-/// Hours of which the candles are shown: they are written down as they are.
+/// Start of the hours whose candles are shown: written as they are.
 const FROM: &str = DEADLINE;
 const TO: &str = "2030-12-25T02:00:00.000Z";
-/// What is too long, or not JSON, to be shown.
+/// Answers too long to be shown, or not JSON.
 const UNSHOWN: [&str; 2] = ["getMetrics", "getDescription"];
 
 struct Scene {
@@ -37,7 +37,7 @@ impl Scene {
         self.venue.operator.clone()
     }
 
-    /// Asks, and writes down what was asked and what came. `parts` are the parts of the path.
+    /// Sends a request, and records it with its answer. `parts` are the variable parts of the path.
     fn show(&mut self, id: &str, by: &Client, parts: &[&str], query: &str, body: Value) -> Value {
         let operation = operation(id);
         let (mut path, mut named) = (operation.path.to_owned(), Map::new());
@@ -71,7 +71,7 @@ impl Scene {
         answer.json.clone()
     }
 
-    /// What was made, with everything that differs from run to run put in one form.
+    /// The examples, with everything that differs between runs replaced by a stable form.
     fn finish(mut self) -> Value {
         let made = Value::Object(std::mem::take(&mut self.made));
         let patterns = [
@@ -148,7 +148,7 @@ fn market(question: &Value, more: &Value) -> Value {
 }
 
 #[test]
-fn examples_are_what_happens() {
+fn examples_match_actual_answers() {
     let mut scene = Scene::new();
     let market = catalogue(&mut scene);
     let (ann, ben) = people(&mut scene);
@@ -171,7 +171,7 @@ fn examples_are_what_happens() {
     assert_eq!(kept, made);
 }
 
-/// Categories, an event and a published market, whose id it returns.
+/// Creates categories, an event and a published market; returns the market's id.
 fn catalogue(scene: &mut Scene) -> String {
     let op = scene.operator();
     let weather = json!({"name": "Weather", "slug": "weather"});
@@ -252,7 +252,7 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
 }
 
-/// What there is to read of the trade, by everyone and by who made it.
+/// Reads about the trade, by the public and by its parties.
 fn figures(scene: &mut Scene, market: &str, ann: &Client) {
     scene.show("searchMarkets", ann, &[], "q=rain&limit=20", Value::Null);
     scene.show("listTrades", ann, &[market], "limit=50", Value::Null);
@@ -266,7 +266,7 @@ fn figures(scene: &mut Scene, market: &str, ann: &Client) {
     scene.show("getLimits", ann, &[], "", Value::Null);
 }
 
-/// Each move of a market's life.
+/// Every transition of a market's life.
 fn lives(scene: &mut Scene) {
     let op = scene.operator();
     let one = scene.venue.market_with(&json!({"disputeWindowSeconds": 3600}));
@@ -278,7 +278,7 @@ fn lives(scene: &mut Scene) {
     scene.show("voidMarket", &op, &[&one], "", json!({"price": "0.50"}));
 }
 
-/// No contracts of two of three markets become cash and a yes contract of the third.
+/// Converts no contracts of two of three markets to cash and a yes contract of the third.
 fn conversion(scene: &mut Scene, ann: &Trader, ben: &Trader) {
     let event = scene.venue.event(&json!({"mutuallyExclusive": true}));
     let of_event = json!({"eventId": event});

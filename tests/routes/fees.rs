@@ -1,4 +1,4 @@
-//! Trading fees: on markets, in fills, ledger lines, profit and loss, and collected.
+//! Trading fees: of markets, in fills, ledger lines, and profit and loss; and their collection.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::venue::{Trader, Venue};
 
 const TAKE: &str = "/admin/fees/withdrawals";
 
-/// A market that costs its makers 2 % and its takers 7 % of price x (1 - price) x quantity.
+/// A market with a maker fee of 2 % and a taker fee of 7 % of price x (1 - price) x quantity.
 fn costly(venue: &Venue) -> String {
     venue.market_with(&json!({"makerFee": "0.02", "takerFee": "0.0700"}))
 }
@@ -40,7 +40,7 @@ fn each_side_pays_its_own_rate() {
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = costly(&venue);
     assert_eq!(collected(&venue), "0.00");
-    // Set aside: 6.00, and 0.07 x 0.50 x 0.50 x 10 with 0.0001 for rounding.
+    // Reserved: 6.00, and 0.07 x 0.50 x 0.50 x 10 with 0.0001 for rounding.
     ann.place(&market, "BUY", "yes", "0.60", "10");
     assert_eq!(ann.balance(), ("93.8249".to_owned(), "6.1751".to_owned()));
     bob.place(&market, "SELL", "yes", "0.60", "10");
@@ -48,10 +48,10 @@ fn each_side_pays_its_own_rate() {
     assert_eq!(ann.balance(), ("93.952".to_owned(), "0.00".to_owned()));
     assert_eq!(bob.balance(), ("95.832".to_owned(), "0.00".to_owned()));
     assert_eq!(collected(&venue), "0.216");
-    let told = |line: &Value| ["cause", "available", "reserved"].map(|name| line[name].clone());
-    let told: Vec<_> = lines(&ann).iter().map(told).collect();
-    assert_eq!(json!(told[0]), json!(["FEE", "-0.048", "0.00"]));
-    assert_eq!(json!(told[1]), json!(["TRADE", "0.1751", "-6.1751"]));
+    let shown = |line: &Value| ["cause", "available", "reserved"].map(|name| line[name].clone());
+    let shown: Vec<_> = lines(&ann).iter().map(shown).collect();
+    assert_eq!(json!(shown[0]), json!(["FEE", "-0.048", "0.00"]));
+    assert_eq!(json!(shown[1]), json!(["TRADE", "0.1751", "-6.1751"]));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_rates_are_shown_and_fixed_by_publication() {
 }
 
 #[test]
-fn a_fee_that_is_not_there_is_a_refusal() {
+fn an_order_that_cannot_pay_its_fee_is_refused() {
     let venue = Venue::open();
     let ann = venue.trader_with("ann", "5");
     let market = costly(&venue);
@@ -82,14 +82,14 @@ fn a_fee_that_is_not_there_is_a_refusal() {
 }
 
 #[test]
-fn with_fees_the_figures_tie_out_to_the_unit() {
+fn with_fees_all_figures_reconcile_to_the_unit() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = costly(&venue);
     for (price, quantity) in [("0.37", "3.141592"), ("0.73", "0.000001"), ("0.50", "7.7")] {
         venue.trade(&market, &ann, &bob, price, quantity);
     }
-    // Part of it by contracts held, part of it by cash.
+    // Partly from contracts held, partly for cash.
     venue.trade(&market, &bob, &ann, "0.61", "12.5");
     ann.place(&market, "BUY", "yes", "0.33", "5");
     let mut held = units(&collected(&venue));
@@ -125,10 +125,10 @@ fn with_fees_the_figures_tie_out_to_the_unit() {
     assert_eq!(held + 165_840_700, 200 * 100_000_000);
 }
 
-/// What trading earned goes to the account of the operator who takes it, once and no further than
-/// it reaches, and from there out of the venue.
+/// An operator withdraws collected fees to an account, at most what was collected and only once,
+/// and from there out of the venue.
 #[test]
-fn fees_are_taken_once_and_to_the_last_unit() {
+fn collected_fees_are_withdrawn_once_and_to_the_last_unit() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = costly(&venue);
@@ -154,20 +154,20 @@ fn fees_are_taken_once_and_to_the_last_unit() {
     take("0.00000001").refused(422, "INSUFFICIENT_FEES");
 
     let ledger = op.get("/account/ledger").ok(&page("lines", shapes::ledger_line()));
-    let told = ["cause", "available", "availableAfter"].map(|name| &ledger["lines"][0][name]);
-    assert_eq!(told, ["FEES_TAKEN", "0.016", "0.216"]);
+    let shown = ["cause", "available", "availableAfter"].map(|name| &ledger["lines"][0][name]);
+    assert_eq!(shown, ["FEES_TAKEN", "0.016", "0.216"]);
     let me = op.get("/admin/users?limit=10").json["users"].as_array().unwrap().last().cloned();
     let out = format!("/admin/users/{}/withdrawals", me.unwrap()["id"].as_str().unwrap());
     assert_eq!(op.post(&out, &json!({"amount": "0.116"})).text("available"), "0.10");
     let pnl = op.get("/account/pnl").ok(&shapes::pnl());
-    let told = ["withdrawals", "feesTaken", "available"].map(|name| &pnl[name]);
-    assert_eq!(told, ["0.116", "0.216", "0.10"]);
+    let shown = ["withdrawals", "feesTaken", "available"].map(|name| &pnl[name]);
+    assert_eq!(shown, ["0.116", "0.216", "0.10"]);
     let of_ann = ann.get("/account/pnl").ok(&shapes::pnl());
     assert_eq!(of_ann["feesTaken"], "0.00");
 }
 
 #[test]
-fn only_the_operator_takes_fees() {
+fn only_the_operator_withdraws_fees() {
     let venue = Venue::open();
     let amount = json!({"amount": "1"});
     venue.trader("ann").client.post(TAKE, &amount).refused(403, "FORBIDDEN");
@@ -176,7 +176,7 @@ fn only_the_operator_takes_fees() {
 }
 
 #[test]
-fn only_the_operator_reads_what_was_collected() {
+fn only_the_operator_reads_the_collected_fees() {
     let venue = Venue::open();
     venue.trader("ann").get("/admin/fees").refused(403, "FORBIDDEN");
     venue.operator.get("/admin/fees?x=1").bad_as("x", "UNKNOWN_FIELD");

@@ -64,7 +64,7 @@ fn each_party_has_its_own_side_of_a_trade() {
 }
 
 #[test]
-fn filters_keep_what_they_say() {
+fn filters_select_as_documented() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let (first, second) = (venue.market(), venue.market());

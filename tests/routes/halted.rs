@@ -24,7 +24,7 @@ fn commands_are_refused_and_reads_go_on() {
         venue.act(&market, "close", &json!({})).refused(503, "JOURNAL_UNAVAILABLE");
         ann.client.delete("/trading/orders").refused(503, "JOURNAL_UNAVAILABLE");
     }
-    // What can be seen to be wrong is told as ever.
+    // A bad field is still reported as such.
     ann.place(&market, "BUY", "yes", "1", "1").bad(&["price"]);
     assert_eq!(ann.get("/trading/orders").ok(&shapes::orders()), before);
     assert_eq!(ann.get("/markets/public/list").json["total"], 1);

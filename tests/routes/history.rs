@@ -1,4 +1,4 @@
-//! History that cannot be read: what is asked of it says so, and the venue goes on.
+//! Unreadable history: reads that need it are refused with its error, and the venue goes on.
 
 use std::num::NonZeroU32;
 
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use super::shapes;
 use super::venue::{Trader, Venue};
 
-/// Short pages, so that a few orders reach back beyond memory.
+/// Rows per page: few, so that a few orders reach beyond what is in memory.
 const ROWS: NonZeroU32 = NonZeroU32::new(4).unwrap();
-/// Orders that are placed and cancelled: many pages of them, and of changes of money.
+/// Orders that are placed and cancelled: many pages of orders and of changes of money.
 const ENDED: usize = 40;
 
-/// A venue whose journal and history are in this folder; `key` is that of its operator, if it was
-/// there before.
+/// A venue with journal and history in this folder; `key` is that of its operator, if the venue
+/// existed before.
 fn venue(data: &std::path::Path, key: Option<&str>) -> (Venue, HistoryStore) {
     let (journal, _) = SledJournal::open(data).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
     (Venue::with_history(journal, history.clone(), key), history)
 }
 
-/// Everything that lists the past, and what is in it.
+/// Every list of the past, with its contents.
 fn past(trader: &Trader, first: &str) -> Vec<(String, Value)> {
     let paths = [
         "/trading/orders".to_owned(),
@@ -35,7 +35,7 @@ fn past(trader: &Trader, first: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_all_else_goes_on() {
+fn unreadable_history_is_named_and_everything_else_goes_on() {
     let data = tempfile::tempdir().unwrap();
     let (mut before, history) = venue(data.path(), None);
     let (ann, bob) = (before.trader("ann"), before.trader("bob"));
@@ -58,7 +58,7 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     for (path, _) in &was {
         ann.get(path).refused(500, "HISTORY_UNREADABLE");
     }
-    // Only what needs a page is refused: the newest rows are in memory, and so is what stands.
+    // Only what needs a page is refused: the newest rows and open orders are in memory.
     let newest = ann.get("/account/ledger?limit=1");
     assert_eq!(newest.json["lines"][0], was[4].1["lines"][0]);
     let id = ann.place(&market, "BUY", "yes", "0.30", "1").text("orderId");
@@ -67,17 +67,17 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     for path in ["/trading/positions", "/trading/balance", "/account/pnl", "/markets/public/list"] {
         assert_eq!(ann.get(path).status, 200, "{path}");
     }
-    // An order that filled nothing as it came has no fills to be looked for.
+    // An order without fills needs no page to be answered again.
     let again = ann.order(&body);
     assert_eq!((again.header("idempotent-replay"), &again.json), ("true", &placed.json));
-    // Old orders are cancelled, and what was done is told.
+    // Old orders can be cancelled, and the answer lists them.
     let all = ann.client.delete(&format!("/trading/orders?marketId={market}"));
     assert_eq!(all.json["cancelled"], json!([old[0], old[1], id]));
     let id = ann.place(&market, "BUY", "yes", "0.30", "1").text("orderId");
     before.trade(&market, &ann, &bob, "0.60", "1");
     let cancelled = ann.client.delete(&format!("/trading/orders/{id}"));
     assert_eq!(cancelled.ok(&shapes::order())["status"], "CANCELLED");
-    // The past is in the journal: it did not end with the pages, and a start makes them anew.
+    // The journal still has everything: a start rebuilds the pages.
     let (op, key) = (before.operator.key.clone(), ann.client.key.clone());
     assert!(!before.close(), "it did not halt");
     drop(before);
@@ -87,7 +87,7 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     assert_eq!(is[1..3], was[1..3]);
     let orders = |answer: &Value| answer["orders"].as_array().unwrap().clone();
     let (now, then) = (orders(&is[0].1), orders(&was[0].1));
-    // All but the two that were cancelled meanwhile, which are the oldest but one.
+    // All but the two orders that were cancelled meanwhile, the oldest but one.
     let oldest = then.len() - 1;
     assert_eq!(now[3..=oldest], then[..oldest - 2]);
     assert_eq!(now.last(), then.last());

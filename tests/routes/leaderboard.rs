@@ -11,16 +11,16 @@ fn places(client: &Client, query: &str) -> Vec<Value> {
     page["places"].as_array().unwrap().clone()
 }
 
-/// Name, profit and loss, volume of each place.
-fn told(client: &Client, query: &str) -> Vec<Value> {
-    let told = |place: &Value| {
+/// Name, profit and loss, volume of each row.
+fn rows(client: &Client, query: &str) -> Vec<Value> {
+    let row = |place: &Value| {
         json!([place["user"]["profileName"], place["realisedPnl"], place["volume"]])
     };
-    places(client, query).iter().map(told).collect()
+    places(client, query).iter().map(row).collect()
 }
 
 #[test]
-fn the_best_come_first_by_what_is_asked() {
+fn the_board_is_sorted_by_the_requested_figure() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     venue.trader("idle");
@@ -32,15 +32,15 @@ fn the_best_come_first_by_what_is_asked() {
         [json!(["bob", "6.00", "14"]), json!(["eve", "0.00", "4"]), json!(["ann", "-6.00", "10"])];
     let by_volume = [by_pnl[0].clone(), by_pnl[2].clone(), by_pnl[1].clone()];
     for period in ["day", "week", "month", "all"] {
-        // Nothing here is older than a day, unless midnight came in between.
+        // Nothing here is older than a day, unless midnight passed in between.
         if period != "day" {
-            assert_eq!(told(&eve.client, &format!("by=pnl&period={period}")), by_pnl);
-            assert_eq!(told(&eve.client, &format!("by=volume&period={period}")), by_volume);
+            assert_eq!(rows(&eve.client, &format!("by=pnl&period={period}")), by_pnl);
+            assert_eq!(rows(&eve.client, &format!("by=volume&period={period}")), by_volume);
         }
         let page = ann.get(&format!("/leaderboard?period={period}")).ok(&shapes::leaderboard());
         assert_eq!((&page["by"], &page["period"]), (&json!("pnl"), &json!(period)));
     }
-    assert_eq!(told(&eve.client, ""), by_pnl);
+    assert_eq!(rows(&eve.client, ""), by_pnl);
     let second = &places(&eve.client, "limit=1&offset=1")[0];
     let user = json!({"id": eve.id, "profileName": "eve", "profilePic": PICTURE});
     assert_eq!((&second["rank"], &second["user"]), (&json!(2), &user));
@@ -48,13 +48,13 @@ fn the_best_come_first_by_what_is_asked() {
     assert_eq!(json!([page["total"], page["limit"], page["offset"]]), json!([3, 1, 1]));
 }
 
-/// A board is kept until somebody trades or gains.
+/// A board is cached until a trade or a gain changes it.
 #[test]
-fn a_board_that_was_read_before_shows_what_came_since() {
+fn a_cached_board_shows_later_changes() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     let market = venue.market();
-    let volumes = || told(&eve.client, "by=volume");
+    let volumes = || rows(&eve.client, "by=volume");
     assert_eq!(volumes(), Vec::<Value>::new());
     venue.trade(&market, &ann, &bob, "0.60", "1");
     let both = [json!(["ann", "0.00", "1"]), json!(["bob", "0.00", "1"])];
@@ -63,18 +63,18 @@ fn a_board_that_was_read_before_shows_what_came_since() {
     let three =
         [json!(["bob", "0.00", "3"]), json!(["eve", "0.00", "2"]), json!(["ann", "0.00", "1"])];
     assert_eq!(volumes(), three);
-    assert_eq!(told(&eve.client, "by=volume&limit=1"), three[..1]);
-    assert_eq!(told(&eve.client, "by=volume&limit=1&offset=1"), three[1..2]);
-    assert_eq!(told(&eve.client, "by=pnl&limit=1"), [json!(["ann", "0.00", "1"])]);
+    assert_eq!(rows(&eve.client, "by=volume&limit=1"), three[..1]);
+    assert_eq!(rows(&eve.client, "by=volume&limit=1&offset=1"), three[1..2]);
+    assert_eq!(rows(&eve.client, "by=pnl&limit=1"), [json!(["ann", "0.00", "1"])]);
     venue.settle(&market, "no");
     let gains = |query: &str| -> Vec<Value> {
-        told(&eve.client, query).iter().map(|place| place[1].clone()).collect()
+        rows(&eve.client, query).iter().map(|place| place[1].clone()).collect()
     };
     assert_eq!(gains("by=volume"), ["1.80", "-1.20", "-0.60"]);
 }
 
 #[test]
-fn what_is_no_board_is_named() {
+fn an_invalid_board_is_a_bad_field() {
     let venue = Venue::open();
     let ask = |query: &str| venue.operator.get(&format!("/leaderboard?{query}"));
     assert_eq!(ask("").ok(&shapes::leaderboard())["places"], json!([]));

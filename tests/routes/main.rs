@@ -1,5 +1,5 @@
-//! Every endpoint over a real socket: what it answers to what it may be sent, laid out as the
-//! addresses are. Each answer that any of these tests gets is checked for what all answers have.
+//! Every endpoint over a real socket, laid out by address. Each answer in these tests is also
+//! checked for what all answers must have.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]

@@ -18,8 +18,8 @@ fn listed(venue: &Venue, query: &str) -> Vec<String> {
     found
 }
 
-/// What the list, the market alone and its event say of yes and no: odd, probability, odd,
-/// probability.
+/// The odds and probabilities of yes and no, as shown by the list, by the market alone and by its
+/// event.
 fn figures(venue: &Venue, market: &str) -> Vec<f64> {
     let alone = venue.operator.get(&format!("/markets/{market}")).ok(&shapes::market_detail());
     let list = venue.operator.get(LIST).json;
@@ -52,7 +52,7 @@ fn the_list_is_paged() {
 }
 
 #[test]
-fn a_long_list_comes_packed_to_those_who_ask_for_it() {
+fn a_long_list_is_compressed_on_request() {
     let venue = Venue::open();
     (0..20).for_each(|_| drop(venue.market()));
     let ask = |headers: &[(&str, &str)]| venue.operator.send("GET", LIST, headers, None);
@@ -62,15 +62,15 @@ fn a_long_list_comes_packed_to_those_who_ask_for_it() {
     let length = |answer: &Answer| answer.header("content-length").parse::<usize>().unwrap();
     assert!(length(&packed) * 4 < length(&plain), "{} {}", length(&packed), length(&plain));
     assert_eq!(ask(&[("Accept-Encoding", "gzip;q=0")]).header("content-encoding"), "");
-    // What is short stays as it is.
+    // A short answer is not compressed.
     let short =
         venue.operator.send("GET", "/categories/public/list", &[("Accept-Encoding", "gzip")], None);
     assert_eq!(short.header("content-encoding"), "");
 }
 
-/// Lists are kept in print: whatever a market shows must still be what it shows now.
+/// Lists are cached: what they show of a market must still be current.
 #[test]
-fn a_list_shows_what_has_changed_since_it_was_read_last() {
+fn a_cached_list_shows_later_changes() {
     let venue = Venue::open();
     let market = venue.market();
     let first = || venue.operator.get(LIST).json["markets"][0].clone();
@@ -87,14 +87,14 @@ fn a_list_shows_what_has_changed_since_it_was_read_last() {
 }
 
 #[test]
-fn the_latest_published_comes_first_whatever_was_made_first() {
+fn the_latest_published_market_comes_first() {
     let venue = Venue::open();
     let [a, b, c] = [(); 3].map(|()| venue.draft(&json!({})));
     for market in [&c, &a, &b] {
         assert_eq!(venue.act(market, "publish", &json!({})).status, 200);
     }
     assert_eq!(listed(&venue, ""), [b.as_str(), &a, &c]);
-    // Later moves do not change the order.
+    // Later status changes do not affect the order.
     venue.act(&c, "suspend", &json!({}));
     venue.act(&c, "reopen", &json!({}));
     venue.settle(&a, "no");
@@ -102,7 +102,7 @@ fn the_latest_published_comes_first_whatever_was_made_first() {
 }
 
 #[test]
-fn filters_keep_what_they_say() {
+fn filters_select_as_documented() {
     let venue = Venue::open();
     let [rain, snow, none] = ["rain", "snow", "none"].map(|slug| venue.category(slug));
     let plain = venue.market();
@@ -158,7 +158,7 @@ fn bad_filters_are_named() {
 }
 
 #[test]
-fn a_market_shows_what_it_was_made_of() {
+fn a_market_shows_the_fields_it_was_created_with() {
     let venue = Venue::open();
     let category = venue.category("rain");
     let market = venue.market_with(&json!({"categoryIds": [category], "logo": "http://h/l.png"}));
@@ -211,13 +211,13 @@ fn the_probability_shown_follows_the_book_and_then_the_last_trade() {
     let market = venue.market();
     let expect = |expected: [f64; 4]| assert_eq!(figures(&venue, &market), expected);
     expect([2.0, 0.5, 2.0, 0.5]);
-    // A side alone says nothing.
+    // One side alone gives no probability.
     ann.place(&market, "BUY", "yes", "0.20", "1");
     expect([2.0, 0.5, 2.0, 0.5]);
-    // 0.20 and 0.31: too wide.
+    // 0.20 and 0.31: too wide a spread.
     let wide = bob.place(&market, "SELL", "yes", "0.31", "1").text("orderId");
     expect([2.0, 0.5, 2.0, 0.5]);
-    // 0.20 and 0.30: just close enough, written on the book of no.
+    // 0.20 and 0.30: just close enough; the ask is a bid in the book of no.
     bob.place(&market, "BUY", "no", "0.70", "1");
     expect([4.0, 0.25, 1.3333, 0.75]);
     // 0.25 and 0.30: an odd number of ticks.
@@ -226,7 +226,7 @@ fn the_probability_shown_follows_the_book_and_then_the_last_trade() {
     // A trade at 0.30 leaves 0.25 and 0.31.
     ann.place(&market, "BUY", "yes", "0.30", "1");
     expect([3.5714, 0.28, 1.3889, 0.72]);
-    // Without the ask, the last trade.
+    // Without the ask, the last trade counts.
     bob.client.delete(&format!("/trading/orders/{wide}"));
     expect([3.3333, 0.3, 1.4286, 0.7]);
     venue.act(&market, "suspend", &json!({}));
@@ -251,7 +251,7 @@ fn a_market_that_is_over_shows_what_was_paid() {
         venue.act(&market, action, &body).ok(&shapes::market_detail());
         assert_eq!(figures(&venue, &market), expected, "{action} {body}");
     }
-    // Announced is not yet paid.
+    // An announced result is not paid yet.
     let market = venue.market_with(&json!({"disputeWindowSeconds": 3600}));
     venue.act(&market, "resolve", &json!({"winningOutcomeId": "yes"}));
     assert_eq!(figures(&venue, &market), [2.0, 0.5, 2.0, 0.5]);

@@ -1,5 +1,5 @@
 //! Every operation of the description against every answer that it lists: a request that succeeds,
-//! and one for each code. What is listed and not provoked here fails, and is named.
+//! and one for each error code. A listed code that nothing here provokes fails the test by name.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use super::faults::{Fault, Faulty};
 use super::scene::{Request, Scene, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 
-/// What no request can be made to meet, and why.
+/// Codes that no request here can provoke, and why.
 const UNREACHABLE: [(&str, &str); 5] = [
     ("TRIAL_TOO_LARGE", "needs a thousand orders in a book: routes/dry_run.rs"),
     ("INTERNAL_ERROR", "a fault of the software"),
@@ -27,7 +27,7 @@ const UNREACHABLE: [(&str, &str); 5] = [
     ("OUT_OF_REACH", "needs a million records between two snapshots"),
 ];
 
-/// What of the answers listed was given, and what was not although it was asked for.
+/// The codes that were provoked, and the answers that had another code than intended.
 #[derive(Default)]
 struct Given {
     codes: BTreeSet<(&'static str, String)>,
@@ -35,7 +35,7 @@ struct Given {
 }
 
 impl Given {
-    /// Notes what came of an operation; it should be this code.
+    /// Records an answer of an operation, which should have this code.
     fn note(&mut self, operation: &Operation, code: &str, answer: &Answer) {
         if answer.code() == code {
             self.codes.insert((operation.id(), code.to_owned()));
@@ -75,7 +75,7 @@ fn every_operation_succeeds() {
 }
 
 #[test]
-fn every_code_listed_is_given() {
+fn every_listed_code_is_provoked() {
     let mut given = Given::default();
     door(&mut given);
     strained(&mut given);
@@ -99,7 +99,7 @@ fn every_code_listed_is_given() {
     assert!(missing.is_empty(), "nothing here provokes\n{}", missing.join("\n"));
 }
 
-/// What the door says before anybody looks at what is asked.
+/// Errors found before the operation itself runs.
 fn door(given: &mut Given) {
     let scene = Scene::new();
     let reader = json!({"scope": "read", "label": "screen"});
@@ -139,13 +139,13 @@ fn door(given: &mut Given) {
     }
 }
 
-/// A server with too little of everything.
+/// A server with limits so low that they are exceeded.
 fn strained(given: &mut Given) {
     let few = || "1:1".parse().unwrap();
     let venue = Venue::with_rates(Rates { reads: few(), writes: few(), cancels: few() });
     let ann = venue.trader("ann").client;
     for operation in listing("RATE_LIMITED") {
-        // However slow the machine is, some come faster than one a second.
+        // However slow the machine is, some requests come faster than one a second.
         let ask = |_| request(&operation, &ann, &|_| NOBODY.to_owned(), None).send();
         let refused = (0..1000).map(ask).find(|answer| answer.status == 429).unwrap();
         given.note(&operation, "RATE_LIMITED", &refused);
@@ -166,20 +166,20 @@ fn strained(given: &mut Given) {
         given.note(&operation, "REQUEST_TIMEOUT", &answer);
     }
     let venue = Venue::limited(Limits { connections_max: 1, ..Limits::STANDARD });
-    let mut place = TcpStream::connect(venue.operator.address).unwrap();
-    // Only a connection that showed a good key keeps its slot.
+    let mut held = TcpStream::connect(venue.operator.address).unwrap();
+    // Only a connection that has shown a valid key keeps its slot.
     let key = &venue.operator.key;
     let head = format!("GET /api/v1/account/keys HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\r\n");
-    place.write_all(head.as_bytes()).unwrap();
-    place.read_exact(&mut [0; 15]).unwrap();
+    held.write_all(head.as_bytes()).unwrap();
+    held.read_exact(&mut [0; 15]).unwrap();
     for operation in listing("OVERLOADED") {
         let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);
         given.note(&operation, "OVERLOADED", &asked.send());
     }
-    drop(place);
+    drop(held);
 }
 
-/// A server that replays its journal.
+/// A server that still replays its journal.
 fn starting(given: &mut Given) {
     let opening = Opening::serve();
     let client = Client { address: opening.address, key: NOBODY.to_owned() };
@@ -220,7 +220,7 @@ fn broken(given: &mut Given) {
     drop(serving);
 }
 
-/// Ids of nobody, in the path, in the query and in the body.
+/// Unknown ids, in the path, in the query and in the body.
 fn unknown_ids(given: &mut Given) {
     const PARTS: [(&str, &str); 7] = [
         ("marketId", "MARKET_NOT_FOUND"),
@@ -263,7 +263,7 @@ fn unknown_ids(given: &mut Given) {
     }
 }
 
-/// The state of the venue, of a user, of a market or of an order is against it.
+/// Refusals by the state of the venue, of a user, of a market or of an order.
 fn states(given: &mut Given) {
     for (mode, code) in [("read-only", "TRADING_READ_ONLY"), ("cancel-only", "TRADING_CANCEL_ONLY")]
     {
@@ -330,7 +330,7 @@ fn repeats(given: &mut Given) {
         let asked = scene.request(&operation).and_member("clientOrderId", json!("own"));
         given.note(&operation, "CLIENT_ORDER_ID_REUSED", &asked.send());
     }
-    // One name is all that anybody may have remembered.
+    // At most one name is remembered per user.
     let scene = Scene::over(Venue::with_rules(Rules { user_names_max: 1, ..Rules::current() }));
     named(&scene.venue.operator, "/admin/categories", &json!({"name": "n", "slug": "n"}));
     for operation in listing("TOO_MANY_NAMES") {
@@ -339,7 +339,7 @@ fn repeats(given: &mut Given) {
     }
 }
 
-/// What markets that exclude each other are refused, and what those that do not are.
+/// Refusals of mutually exclusive markets, and of a conversion of others.
 fn excluded(given: &mut Given) {
     let scene = Scene::new();
     let mut note = |id: &str, code: &str, change: &dyn Fn(Request) -> Request| {
@@ -361,7 +361,7 @@ fn excluded(given: &mut Given) {
     }
 }
 
-/// What an operation alone is refused for.
+/// Refusals that only one operation has.
 fn refusals(given: &mut Given) {
     let rules = Rules { user_open_orders_max: 6, ..Rules::current() };
     let scene = Scene::over(Venue::with_rules(rules));

@@ -1,4 +1,4 @@
-//! HTTP itself: sizes, types and messages that are none (semantics 7).
+//! HTTP itself: sizes, types and malformed messages (semantics 7).
 
 use super::client::{Answer, Ending, exchange};
 use super::shapes;
@@ -6,7 +6,7 @@ use super::venue::{Venue, order};
 
 const ORDERS: &str = "/trading/orders";
 
-/// The order that these tests send, made this many bytes long by white space.
+/// The order of these tests, padded with white space to this many bytes.
 fn padded(market: &str, bytes: usize) -> Vec<u8> {
     let mut body = order(market, "BUY", "yes", "0.10", "1").to_string().into_bytes();
     body.resize(bytes, b' ');
@@ -14,7 +14,7 @@ fn padded(market: &str, bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_may_have_64_kib() {
+fn a_body_may_have_at_most_64_kib() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -27,7 +27,7 @@ fn a_body_may_have_64_kib() {
     assert_eq!(ann.get(ORDERS).json["orders"].as_array().unwrap().len(), 1);
 }
 
-/// A body that nobody reads must not cost the client the answer.
+/// A refused body that is not read must not cost the client the answer.
 #[test]
 fn a_large_body_does_not_hide_why_it_was_refused() {
     let venue = Venue::open();
@@ -49,7 +49,7 @@ fn a_large_body_does_not_hide_why_it_was_refused() {
 }
 
 #[test]
-fn heads_have_a_size() {
+fn heads_are_bounded_in_size() {
     let venue = Venue::open();
     let ask =
         |path: &str, headers: &[(&str, &str)]| venue.operator.send("GET", path, headers, None);
@@ -59,7 +59,7 @@ fn heads_have_a_size() {
     ask(&long(60_000), &[]).refused(414, "URI_TOO_LONG");
     let value = "v".repeat(17_000);
     ask(ORDERS, &[("x-long", &value)]).refused(431, "HEADERS_TOO_LARGE");
-    // `host`, `connection` and the key come with them.
+    // `host`, `connection` and the key are sent besides these.
     assert_eq!(ask(ORDERS, &[("x-many", "v"); 61]).status, 200);
     ask(ORDERS, &[("x-many", "v"); 62]).refused(431, "HEADERS_TOO_LARGE");
 }
@@ -92,7 +92,7 @@ fn answers_and_bodies_are_json() {
     ann.client.send("POST", ORDERS, &[], Some(b"")).bad_as("body", "MALFORMED");
 }
 
-/// The status of what came, if anything came.
+/// The status of the answer; `None` if there was none.
 fn status(bytes: &[u8]) -> Option<u16> {
     let text = String::from_utf8_lossy(bytes);
     let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse().ok());
@@ -101,7 +101,7 @@ fn status(bytes: &[u8]) -> Option<u16> {
 }
 
 #[test]
-fn what_is_no_request_is_refused_or_cut_off() {
+fn malformed_requests_are_refused_or_cut_off() {
     let venue = Venue::open();
     let key = &venue.operator.key;
     let head = |line: &str, more: &str| {
@@ -190,7 +190,7 @@ fn two_lengths_do_not_smuggle_a_request() {
         hidden.len() + 5
     );
     exchange(ann.client.address, request.as_bytes(), Ending::Shut).unwrap();
-    // What stands in the body of a request that needs none is not a request.
+    // The body of a request that needs none must not be taken for a request.
     let request = format!(
         "GET /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\
          content-length: {}\r\n\r\n{hidden}",
@@ -205,7 +205,7 @@ fn two_lengths_do_not_smuggle_a_request() {
 
 /// A body that was refused unread must not be taken for the next request.
 #[test]
-fn what_stands_in_an_unread_body_is_not_done() {
+fn an_unread_body_is_not_executed_as_a_request() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -232,7 +232,7 @@ fn what_stands_in_an_unread_body_is_not_done() {
                 body.len()
             );
             let came = exchange(ann.client.address, request.as_bytes(), Ending::Open).unwrap();
-            // Where there must be no body it is read to see whether it says anything.
+            // Where no body is allowed it is read, to see whether it is empty.
             let too_large = line.starts_with("DELETE") && body.len() > large.len();
             let expected = if too_large { 413 } else { expected };
             assert_eq!(status(&came), Some(expected), "{line} {more}");
@@ -244,7 +244,7 @@ fn what_stands_in_an_unread_body_is_not_done() {
 }
 
 #[test]
-fn a_client_that_asks_before_it_sends_is_told_at_once() {
+fn expect_100_continue_is_answered_at_once() {
     let venue = Venue::open();
     let key = &venue.operator.key;
     for (line, more, expected) in [

@@ -1,4 +1,4 @@
-//! Which methods each path has, and who may use them (semantics 7 and 8).
+//! The methods of each path, and who may use them (semantics 7 and 8).
 
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn refused(answer: &Answer, method: &str, status: u16, code: &str) {
 }
 
 #[test]
-fn every_other_method_is_refused_with_those_there_are() {
+fn every_other_method_is_refused_with_an_allow_header() {
     let venue = Venue::open();
     for (path, methods) in PATHS {
         let path = path.replace("{id}", NOBODY);
@@ -98,7 +98,7 @@ fn every_other_method_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn nobody_passes_without_a_key_and_no_trader_as_an_operator() {
+fn paths_need_a_key_and_admin_paths_an_operators() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let key = json!({"scope": "read", "label": "screen"});
@@ -137,7 +137,7 @@ fn a_head_is_a_get_without_the_body() {
         let head = venue.operator.send("HEAD", &path, &[], None);
         assert_eq!(head.status, get.status, "{path}");
         for name in ["content-type", "content-length", "sequence", "cache-control"] {
-            // The id of a request is in its problem, and may be a digit longer.
+            // The request id is part of a problem, and may be a digit longer.
             if name != "content-length" || get.status == 200 {
                 assert_eq!(head.header(name), get.header(name), "{name} of {path}");
             }
@@ -146,7 +146,7 @@ fn a_head_is_a_get_without_the_body() {
 }
 
 #[test]
-fn what_is_no_path_is_not_found() {
+fn an_unknown_path_is_not_found() {
     let venue = Venue::open();
     for path in [
         "",

@@ -1,4 +1,4 @@
-//! `/metrics`: what the server tells those who watch over it.
+//! `/metrics`: the server's figures for monitoring.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn scrape(venue: &Venue) -> String {
     answer.written()
 }
 
-/// The value of a figure, by its name and labels as they are printed.
+/// The value of a figure, by its name and labels as printed.
 fn figure(page: &str, name: &str) -> Option<i64> {
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.map(|value| value.parse().unwrap())
@@ -30,7 +30,7 @@ fn ask(venue: &Venue, key: &str) -> Answer {
 }
 
 #[test]
-fn only_operators_are_told() {
+fn metrics_are_for_operators_only() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     bare(venue.operator.address, "GET", "/metrics", &[], None).refused(401, "MISSING_API_KEY");
@@ -42,7 +42,7 @@ fn only_operators_are_told() {
 }
 
 #[test]
-fn what_happened_is_counted_and_nobody_is_named() {
+fn events_are_counted_and_no_user_is_named() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader_with("bob", "1"));
     let market = venue.market();
@@ -56,9 +56,9 @@ fn what_happened_is_counted_and_nobody_is_named() {
     place(&ann, "0.30").ok(&shapes::placed());
     venue.operator.get("/nowhere").refused(404, "NOT_FOUND");
     let head = i64::try_from(venue.operator.get("/trading/balance").sequence()).unwrap();
-    // A block is told of just after its answers.
-    let told = |page: &String| figure(page, "openoutcry_apply_seconds_count") == Some(head);
-    let page = (0..10_000).map(|_| scrape(&venue)).find(told).unwrap();
+    // A block is counted just after its answers are sent.
+    let counted = |page: &String| figure(page, "openoutcry_apply_seconds_count") == Some(head);
+    let page = (0..10_000).map(|_| scrape(&venue)).find(counted).unwrap();
     assert!(figure(&page, "openoutcry_connections").is_some_and(|open| open >= 1));
     let placed = |result| format!("commands_total{{kind=\"place_order\",result=\"{result}\"}}");
     shows(&page, &placed("accepted"), 3);
@@ -88,7 +88,7 @@ fn what_happened_is_counted_and_nobody_is_named() {
     shows(&page, &orders("DELETE", 200), 1);
     shows(&page, "http_answers_total{method=\"\",route=\"none\",status=\"404\"}", 1);
     shows(&page, "http_request_seconds_count{class=\"cancels\"}", 1);
-    // Nobody else asks: every record had a block of its own.
+    // Nobody else sends commands, so every record is in a block of its own.
     for histogram in ["journal_append_seconds", "apply_seconds", "block_records"] {
         shows(&page, &format!("{histogram}_count"), head);
         shows(&page, &format!("{histogram}_bucket{{le=\"+Inf\"}}"), head);
@@ -101,7 +101,7 @@ fn what_happened_is_counted_and_nobody_is_named() {
 }
 
 #[test]
-fn figures_of_others_are_shown_and_a_second_scrape_sees_the_first() {
+fn registered_gauges_are_shown_and_scrapes_are_counted() {
     let venue = Venue::open();
     venue.gauges(|gauges| gauges.add("archive_lag_records", "Records not archived yet", || 7));
     let page = scrape(&venue);

@@ -1,4 +1,4 @@
-//! What those who run the process ask: `/healthz`, `/readyz`.
+//! Health checks of the process: `/healthz`, `/readyz`.
 
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::memory::MemoryStore;
@@ -24,7 +24,7 @@ fn health_and_readiness_need_no_key_and_say_one_word() {
             (head.status, head.header("content-length")),
             (200, answer.header("content-length"))
         );
-        // Whatever else is asked there is nobody's without a key.
+        // Other methods on these paths need a key.
         bare(venue.operator.address, "POST", path, &[], None).refused(401, "MISSING_API_KEY");
         let key = [("x-api-key", venue.operator.key.as_str())];
         let post = bare(venue.operator.address, "POST", path, &key, None);
@@ -32,13 +32,13 @@ fn health_and_readiness_need_no_key_and_say_one_word() {
         assert_eq!(post.header("allow"), "GET, HEAD");
         venue.operator.get(path).refused(404, "NOT_FOUND");
     }
-    // A wrong key opens no less than none.
+    // A wrong key is ignored.
     let wrong = [("x-api-key", "nobody's")];
     assert_eq!(bare(venue.operator.address, "GET", "/healthz", &wrong, None).status, 200);
 }
 
 #[test]
-fn a_venue_that_is_opening_is_alive_not_ready_and_takes_nothing() {
+fn an_opening_venue_is_alive_and_not_ready() {
     let opening = Opening::serve();
     let ask = |method: &str, path: &str| bare(opening.address, method, path, &[], None);
     assert_eq!(ask("GET", "/healthz").status, 200);
@@ -52,7 +52,7 @@ fn a_venue_that_is_opening_is_alive_not_ready_and_takes_nothing() {
     assert_eq!(readiness.json["replay"], json!({"applied": 4, "head": 9}));
     assert_eq!((readiness.sequence(), readiness.header("retry-after")), (4, "1"));
     assert_eq!((ask("GET", "/healthz").status, ask("GET", "/healthz").sequence()), (200, 4));
-    // Nobody is told who is known and what is where.
+    // While starting, answers reveal neither keys nor paths.
     for (method, path) in [
         ("GET", "/api/v1/markets/public/list"),
         ("POST", "/api/v1/trading/orders"),

@@ -51,7 +51,8 @@ fn a_cancel_answers_the_order_and_gives_back_what_backed_it() {
     ann.client.delete(&format!("{}?force=true", path(&id))).bad_as("force", "UNKNOWN_FIELD");
 }
 
-/// What is sent where nobody reads it must not be taken for heard: this would cancel everything.
+/// A filter in a DELETE's body would be ignored and every order cancelled, so such a body is
+/// refused.
 #[test]
 fn a_cancel_with_a_body_is_refused() {
     let venue = Venue::open();
@@ -81,7 +82,7 @@ fn a_suspended_market_lets_orders_be_cancelled() {
 }
 
 #[test]
-fn all_orders_are_cancelled_at_once_or_those_of_one_market() {
+fn a_mass_cancel_covers_all_orders_or_one_market() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let (first, second) = (venue.market(), venue.market());
@@ -108,7 +109,7 @@ fn all_orders_are_cancelled_at_once_or_those_of_one_market() {
 }
 
 #[test]
-fn an_amend_keeps_its_place_only_when_it_asks_for_no_more() {
+fn an_amend_keeps_time_priority_unless_it_asks_for_more() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     for (change, first_served) in [

@@ -1,11 +1,12 @@
-//! `GET /trading/orders?active=true` is kept in print: it shows every change at once, to its owner.
+//! `GET /trading/orders?active=true` is cached: it must show every change at once, and only to its
+//! owner.
 
 use serde_json::{Value, json};
 
 use super::venue::{Trader, Venue, order, with};
 
-/// What a trader's open orders are, asked twice as it is mostly asked, so that the second answer
-/// may be one that was kept, and once in a way of which nothing is kept.
+/// A trader's open orders: asked twice in the cached form, so that the second answer may come from
+/// the cache, and once in a form that is never cached; all must agree.
 fn shown(trader: &Trader, market: &str) -> Value {
     let ask = |query: &str| trader.get(&format!("/trading/orders?active=true{query}")).json;
     let fresh = ask(&format!("&marketId={market}"));
@@ -17,7 +18,7 @@ fn shown(trader: &Trader, market: &str) -> Value {
 }
 
 #[test]
-fn every_change_is_shown_at_once_and_only_to_its_owner() {
+fn cached_open_orders_show_every_change_only_to_their_owner() {
     let venue = Venue::open();
     let market = venue.market();
     let traders = [venue.trader("ann"), venue.trader("bob")];
@@ -42,7 +43,7 @@ fn every_change_is_shown_at_once_and_only_to_its_owner() {
     look([false, true]);
     ann.client.patch(&format!("/trading/orders/{bid}"), &json!({"quantity": "6"}));
     look([true, false]);
-    // Killed at once: nothing of it stands.
+    // Cancelled at once: nothing of it rests.
     bob.order(&with(order(&market, "BUY", "no", "0.01", "5"), &json!({"timeInForce": "IOC"})));
     look([false, false]);
     ann.client.delete(&format!("/trading/orders/{bid}"));

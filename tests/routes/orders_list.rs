@@ -16,7 +16,7 @@ fn place(trader: &Trader, body: &Value) -> String {
 }
 
 #[test]
-fn the_newest_order_comes_first_and_filters_keep_what_they_say() {
+fn orders_are_listed_newest_first_and_filtered_as_documented() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let (first, second) = (venue.market(), venue.market());
@@ -94,7 +94,7 @@ fn one_order_is_found_by_its_id_only() {
     for other in [NOBODY, &market, &ann.id] {
         ann.get(&format!("/trading/orders/{other}")).refused(404, "ORDER_NOT_FOUND");
     }
-    // The last digit decides too.
+    // The last digit matters too.
     let last = if id.ends_with('0') { '1' } else { '0' };
     let close = format!("{}{last}", &id[..35]);
     ann.get(&format!("/trading/orders/{close}")).refused(404, "ORDER_NOT_FOUND");
@@ -105,7 +105,7 @@ fn one_order_is_found_by_its_id_only() {
 }
 
 #[test]
-fn the_list_is_paged_for_those_who_ask_with_a_cursor() {
+fn the_list_is_paged_by_cursor() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let (market, other) = (venue.market(), venue.market());
@@ -123,7 +123,7 @@ fn the_list_is_paged_for_those_who_ask_with_a_cursor() {
     let ask = |query: &str| ann.get(&format!("/trading/orders?{query}"));
     ask("cursor=&limit=1001").bad_as("limit", "OUT_OF_BOUNDS");
     ask("cursor=&offset=0").bad_as("offset", "UNKNOWN_FIELD");
-    // An order that is filled or cancelled between two pages takes no other's place.
+    // If an order is filled or cancelled between two pages, no other order is skipped.
     let first = ask("cursor=&limit=2&active=true").json;
     let [newest, second] = ids(&first["orders"])[..] else { panic!("two orders") };
     let next = first["nextCursor"].as_str().unwrap();

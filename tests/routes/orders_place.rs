@@ -1,4 +1,4 @@
-//! `POST /trading/orders`: what is taken and what comes of it (interface 4.5, semantics 4 and 5).
+//! `POST /trading/orders`: accepted orders and their outcome (interface 4.5, semantics 4 and 5).
 
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::shapes;
 use super::venue::{Trader, Venue, order, soon, with};
 
 /// Status, filled, remaining, average price, cancelled, reason, cost.
-fn told(placed: &Value) -> [String; 7] {
+fn shown(placed: &Value) -> [String; 7] {
     [
         "status",
         "filledQuantity",
@@ -20,14 +20,14 @@ fn told(placed: &Value) -> [String; 7] {
     .map(|member| placed[member].as_str().unwrap_or("null").to_owned())
 }
 
-/// Places an order and checks that every read tells the same of it.
+/// Places an order and checks that every read shows the same of it.
 fn place(trader: &Trader, body: &Value) -> Value {
     let answer = trader.order(body);
     let placed = answer.ok(&shapes::placed());
     assert_eq!(placed["sequence"], answer.sequence());
     let path = format!("/trading/orders/{}", placed["orderId"].as_str().unwrap());
     let read = trader.get(&path).ok(&shapes::order());
-    assert_eq!(told(&read), told(&placed));
+    assert_eq!(shown(&read), shown(&placed));
     assert_eq!((&read["id"], &read["sequence"]), (&placed["orderId"], &placed["sequence"]));
     for member in ["marketId", "outcomeId", "side", "orderType"] {
         assert_eq!(read[member], body[member], "{member}");
@@ -65,19 +65,19 @@ fn prices_and_quantities_are_written_back_in_one_form() {
 }
 
 #[test]
-fn every_status_is_told_as_it_comes() {
+fn every_order_status_is_answered() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
     let buy =
         |quantity: &str, more: Value| with(order(&market, "BUY", "yes", "0.70", quantity), &more);
     let rests = place(&ann, &order(&market, "SELL", "yes", "0.60", "1"));
-    assert_eq!(told(&rests), ["OPEN", "0", "1", "0.00", "0", "null", "0.00"]);
+    assert_eq!(shown(&rests), ["OPEN", "0", "1", "0.00", "0", "null", "0.00"]);
     assert_eq!(rests["trades"], json!([]));
     place(&ann, &order(&market, "SELL", "yes", "0.61", "2"));
 
     let filled = place(&bob, &buy("3", json!({})));
-    assert_eq!(told(&filled), ["FILLED", "3", "0", "0.606667", "0", "null", "1.82"]);
+    assert_eq!(shown(&filled), ["FILLED", "3", "0", "0.606667", "0", "null", "1.82"]);
     let trades = filled["trades"].as_array().unwrap();
     let terms: Vec<_> = trades.iter().map(|trade| (&trade["price"], &trade["quantity"])).collect();
     assert_eq!(terms, [(&json!("0.60"), &json!("1")), (&json!("0.61"), &json!("2"))]);
@@ -86,30 +86,30 @@ fn every_status_is_told_as_it_comes() {
     place(&ann, &order(&market, "BUY", "no", "0.35", "2.5"));
     let part = place(&bob, &buy("4", json!({})));
     let expected = ["PARTIALLY_FILLED", "2.5", "1.5", "0.65", "0", "null", "1.625"];
-    assert_eq!(told(&part), expected);
+    assert_eq!(shown(&part), expected);
     let killed = place(
         &ann,
         &with(order(&market, "SELL", "yes", "0.70", "2"), &json!({"timeInForce": "FOK"})),
     );
-    assert_eq!(told(&killed), ["CANCELLED", "0", "0", "0.00", "2", "FOK_NOT_FILLABLE", "0.00"]);
+    assert_eq!(shown(&killed), ["CANCELLED", "0", "0", "0.00", "2", "FOK_NOT_FILLABLE", "0.00"]);
     let rest = place(
         &ann,
         &with(order(&market, "SELL", "yes", "0.70", "2"), &json!({"timeInForce": "IOC"})),
     );
-    assert_eq!(told(&rest), ["CANCELLED", "1.5", "0", "0.70", "0.5", "IOC_REMAINDER", "1.05"]);
+    assert_eq!(shown(&rest), ["CANCELLED", "1.5", "0", "0.70", "0.5", "IOC_REMAINDER", "1.05"]);
     for (force, reason) in [("IOC", "IOC_REMAINDER"), ("FOK", "FOK_NOT_FILLABLE")] {
         let nothing = place(&bob, &buy("1", json!({"timeInForce": force})));
-        assert_eq!(told(&nothing), ["CANCELLED", "0", "0", "0.00", "1", reason, "0.00"]);
+        assert_eq!(shown(&nothing), ["CANCELLED", "0", "0", "0.00", "1", reason, "0.00"]);
     }
     let gtc = place(&bob, &buy("1", json!({"timeInForce": "GTC"})));
     assert_eq!(gtc["status"], "OPEN");
     let fok = with(order(&market, "SELL", "yes", "0.70", "1"), &json!({"timeInForce": "FOK"}));
-    assert_eq!(told(&place(&ann, &fok)), ["FILLED", "1", "0", "0.70", "0", "null", "0.70"]);
+    assert_eq!(shown(&place(&ann, &fok)), ["FILLED", "1", "0", "0.70", "0", "null", "0.70"]);
 }
 
-/// The price that a seller is told is the price of the outcome that was named.
+/// A seller sees the price of the outcome that the order named.
 #[test]
-fn each_party_is_told_the_price_in_its_own_words() {
+fn each_party_sees_the_price_of_its_own_outcome() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -167,7 +167,7 @@ fn own_orders_never_meet() {
 }
 
 #[test]
-fn what_backs_an_order_is_reserved_and_given_back() {
+fn an_orders_collateral_is_reserved_and_released() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader_with("ann", "5"), venue.trader("bob"));
     let market = venue.market();
@@ -180,21 +180,21 @@ fn what_backs_an_order_is_reserved_and_given_back() {
     assert_eq!(ann.balance(), texts("3.39999995", "1.60000005"));
     place(&bob, &order(&market, "SELL", "yes", "0.60", "2.5"));
     assert_eq!(ann.balance(), texts("3.39999995", "0.10000005"));
-    // Better than the limit: the difference comes back.
+    // Better than the limit: the difference is released.
     place(&bob, &order(&market, "BUY", "no", "0.20", "1"));
     let better = place(&ann, &order(&market, "BUY", "yes", "0.85", "1"));
     assert_eq!((&bid["status"], &better["status"]), (&json!("OPEN"), &json!("FILLED")));
     assert_eq!(ann.balance(), texts("2.59999995", "0.10000005"));
     ann.client.delete("/trading/orders");
     assert_eq!(ann.balance(), texts("2.70", "0.00"));
-    // A sale of what is held needs no money.
+    // Selling what is held needs no money.
     let all = place(&ann, &order(&market, "SELL", "yes", "0.99", "3.5"));
     assert_eq!(all["status"], "OPEN");
     assert_eq!(ann.balance(), texts("2.70", "0.00"));
 }
 
 #[test]
-fn optional_fields_are_taken() {
+fn optional_fields_are_accepted() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -236,7 +236,7 @@ fn an_order_that_expired_does_not_trade() {
     });
     assert!(expired);
     let read = ann.get(&path).ok(&shapes::order());
-    assert_eq!(told(&read), ["CANCELLED", "0", "0", "0.00", "1", "EXPIRED", "0.00"]);
+    assert_eq!(shown(&read), ["CANCELLED", "0", "0", "0.00", "1", "EXPIRED", "0.00"]);
     assert_eq!(moment(&read), moment(&expires));
     assert_eq!(ann.balance(), ("100.00".to_owned(), "0.00".to_owned()));
     assert_eq!(place(&bob, &order(&market, "SELL", "yes", "0.50", "1"))["status"], "OPEN");

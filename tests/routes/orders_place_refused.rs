@@ -1,4 +1,4 @@
-//! `POST /trading/orders`: what is refused, and that nothing comes of it (semantics 7).
+//! `POST /trading/orders`: refusals, and that they change nothing (semantics 7).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::venue::{NOBODY, Trader, Venue, ids, order, with, without};
 
 const PATH: &str = "/trading/orders";
 
-/// Everything that a refused order must leave as it was.
+/// Everything that a refused order must leave unchanged.
 fn state(venue: &Venue, trader: &Trader, market: &str) -> [Value; 4] {
     [
         "/trading/orders".to_owned(),
@@ -24,7 +24,7 @@ fn state(venue: &Venue, trader: &Trader, market: &str) -> [Value; 4] {
 }
 
 #[test]
-fn each_required_field_is_missed_and_each_must_be_a_string() {
+fn every_required_field_must_be_present_and_a_string() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let whole = order(&venue.market(), "BUY", "yes", "0.50", "1");
@@ -55,7 +55,7 @@ fn each_required_field_is_missed_and_each_must_be_a_string() {
 }
 
 #[test]
-fn only_the_interfaces_forms_of_a_price_are_taken() {
+fn only_documented_forms_of_a_price_are_accepted() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -123,7 +123,7 @@ fn only_the_interfaces_forms_of_a_price_are_taken() {
 }
 
 #[test]
-fn only_the_interfaces_words_are_taken() {
+fn only_documented_enum_values_are_accepted() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -147,7 +147,7 @@ fn only_the_interfaces_words_are_taken() {
 }
 
 #[test]
-fn typos_and_repetitions_do_not_become_defaults() {
+fn misspelt_and_repeated_fields_are_refused() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let whole = order(&venue.market(), "BUY", "yes", "0.50", "1");
@@ -202,7 +202,7 @@ fn refusals_by_state_or_risk_change_nothing() {
         answer.refused(status, code);
         assert_eq!(state(&venue, &ann, &market), before, "{body}");
     }
-    // One lot less of each is taken.
+    // One lot less of each is accepted.
     ann.order(&bid("0.59", "0.1", json!({"postOnly": true}))).ok(&shapes::placed());
     let reduce = with(order(&other, "SELL", "yes", "0.90", "2"), &json!({"reduceOnly": true}));
     ann.order(&reduce).ok(&shapes::placed());
@@ -246,7 +246,7 @@ fn a_user_may_have_ten_thousand_open_orders() {
         "POST /api/v1{PATH} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
-    // Many at once on each connection; a few connections, to spare time.
+    // Many requests at once per connection, and few connections, to save time.
     let threads: Vec<_> = (0..4)
         .map(|_| {
             let (address, request) = (ann.client.address, request.clone());
@@ -266,7 +266,7 @@ fn a_user_may_have_ten_thousand_open_orders() {
     let first = open["orders"][0]["id"].as_str().unwrap();
     ann.client.delete(&format!("/trading/orders/{first}")).ok(&shapes::order());
     ann.place(&market, "BUY", "yes", "0.01", "1").ok(&shapes::placed());
-    // One order takes half of them, and one cancel the others; all are told.
+    // One order matches half of them, a mass cancel removes the rest; the answers list all.
     let bob = venue.trader("bob");
     let sweep = bob.place(&market, "SELL", "yes", "0.01", "0.005").ok(&shapes::placed());
     assert_eq!((&sweep["status"], &sweep["averageFillPrice"]), (&json!("FILLED"), &json!("0.01")));

@@ -1,4 +1,4 @@
-//! What every paged list does with `limit` and `offset`.
+//! Checks of `limit` and `offset` shared by every paged list.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::client::Client;
 use super::shape::Shape;
 use super::shapes;
 
-/// A paged list. It must hold at least three things.
+/// A paged list, with at least three rows.
 pub struct List<'a> {
     pub client: &'a Client,
     pub path: &'a str,
@@ -14,18 +14,18 @@ pub struct List<'a> {
     pub shape: Shape,
     pub standard: u64,
     pub max: u64,
-    /// Whether more than `max` is applied as `max`; else it is refused.
+    /// Whether a larger limit is applied as `max`; otherwise it is refused.
     pub capped: bool,
 }
 
 impl List<'_> {
-    /// A page, of the right shape.
+    /// A page, checked against its shape.
     fn page(&self, query: &str) -> Value {
         let page = self.client.get(&format!("{}?{query}", self.path));
         page.ok(&shapes::page(self.name, self.shape.clone()))
     }
 
-    /// Asks for pages of every size.
+    /// Reads pages of every size.
     pub fn check(&self) {
         let whole = self.page("");
         let all = whole[self.name].as_array().unwrap().clone();
@@ -86,7 +86,7 @@ impl List<'_> {
         ask("limit").bad_as("limit", "INVALID_VALUE");
         ask("limit=0").bad_as("limit", "OUT_OF_BOUNDS");
         ask("limit=00").bad_as("limit", "OUT_OF_BOUNDS");
-        // Beyond what every JSON reader holds exactly.
+        // Beyond the integers that every JSON reader holds exactly.
         for beyond in ["9007199254740992", &huge] {
             let echo = &ask(&format!("offset={beyond}")).json["offset"];
             assert_eq!(*echo, 9_007_199_254_740_991_u64, "{beyond}");

@@ -12,7 +12,7 @@ fn listed(trader: &Trader) -> Vec<Value> {
     page["positions"].as_array().unwrap().clone()
 }
 
-/// The only position.
+/// The trader's only position.
 fn only(trader: &Trader) -> Value {
     let mut positions = listed(trader);
     assert_eq!(positions.len(), 1, "{positions:?}");
@@ -59,7 +59,7 @@ fn the_list_is_paged() {
 }
 
 #[test]
-fn both_parties_hold_what_they_betted_on() {
+fn both_parties_hold_the_outcome_they_bet_on() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     let market = venue.market();
@@ -87,7 +87,7 @@ fn both_parties_hold_what_they_betted_on() {
 }
 
 #[test]
-fn selling_and_merging_shrink_a_position_and_realise_its_result() {
+fn selling_and_merging_reduce_a_position_and_realise_its_result() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -95,7 +95,7 @@ fn selling_and_merging_shrink_a_position_and_realise_its_result() {
     venue.trade(&market, &bob, &ann, "0.70", "1");
     expect(&only(&ann), &json!(["yes", 1.2, 2.0, 1.6667, "2", "0.60", "0.10", null]));
     expect(&only(&bob), &json!(["no", 0.8, 2.0, 2.5, "2", "0.40", "-0.10", null]));
-    // Locked contracts are held still.
+    // Locked contracts are still held.
     ann.place(&market, "BUY", "no", "0.01", "1.5");
     expect(&only(&ann), &json!(["yes", 1.2, 2.0, 1.6667, "2", "0.60", "0.10", null]));
     ann.client.delete("/trading/orders");
@@ -125,7 +125,7 @@ fn the_latest_change_comes_first() {
 }
 
 #[test]
-fn a_settled_position_shows_its_end_and_the_figures_from_before() {
+fn a_settled_position_keeps_its_figures_and_shows_its_result() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -178,7 +178,7 @@ fn a_voided_position_is_paid_at_the_stated_price() {
 }
 
 #[test]
-fn a_copied_position_names_the_trader() {
+fn a_copied_position_names_the_copied_trader() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     let market = venue.market();

@@ -1,5 +1,5 @@
-//! What is one user's stays hidden from the others: whatever the description lets a trader ask,
-//! asked by somebody else, with the owner's own ids in hand.
+//! A user's data stays hidden from others: every operation that the description offers a trader,
+//! called by another trader with the owner's own ids.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::scene::Scene;
 use super::shapes;
 use super::venue::{Trader, order};
 
-/// Reads of what is the caller's alone, in which nobody else's answer can be the same here.
+/// Reads of the caller's own data, whose answers must differ between the users of this scene.
 const OWN: [&str; 12] = [
     "listOrders",
     "getOrder",
@@ -24,7 +24,7 @@ const OWN: [&str; 12] = [
     "getLimits",
 ];
 
-/// Where everybody is told who traded.
+/// Public reads that name the parties of trades.
 const NAMING: [&str; 2] = ["listActivity", "getLeaderboard"];
 
 /// A scene in which Ann has something of everything.
@@ -49,12 +49,12 @@ fn asked(scene: &Scene, operation: &Operation, by: &Trader) -> Value {
 }
 
 #[test]
-fn nobody_reads_what_is_anothers() {
+fn no_user_reads_anothers_data() {
     let scene = scene();
     let carol = scene.venue.trader_with("carol", "77");
     let secrets = [&scene.order, &scene.post_only, &scene.reduce_only, &scene.key];
     let reads = operations().filter(|o| o.method == "GET" && is_for_traders(o));
-    let (mut told, mut own) = (String::new(), 0);
+    let (mut shown, mut own) = (String::new(), 0);
     for operation in reads {
         let anns = asked(&scene, &operation, &scene.ann);
         let carols = asked(&scene, &operation, &carol);
@@ -66,21 +66,21 @@ fn nobody_reads_what_is_anothers() {
         assert!(!named || NAMING.contains(&operation.id()), "{} {carols}", operation.id());
         if OWN.contains(&operation.id()) {
             own += 1;
-            // The buckets of all keys are as full; they are told by their own test.
+            // Fresh buckets look alike for all keys; their own test covers them.
             assert!(anns != carols || operation.id() == "getLimits", "{} {anns}", operation.id());
         }
-        told += &anns.to_string();
+        shown += &anns.to_string();
     }
     assert_eq!(own, OWN.len());
     for secret in secrets {
-        assert!(told.contains(secret.as_str()), "Ann herself is not told {secret}");
+        assert!(shown.contains(secret.as_str()), "Ann herself is not shown {secret}");
     }
     let fills = format!("/trading/fills?orderId={}", scene.order);
     carol.get(&fills).refused(404, "ORDER_NOT_FOUND");
 }
 
 #[test]
-fn nobody_changes_what_is_anothers() {
+fn no_user_changes_anothers_data() {
     let scene = scene();
     let carol = scene.venue.trader("carol");
     let state = || {
@@ -91,7 +91,7 @@ fn nobody_changes_what_is_anothers() {
     for operation in operations().filter(|o| o.method != "GET" && is_for_traders(o)) {
         let answer = scene.request(&operation).by(&carol.client).send();
         if operation.id() == "convert" {
-            // The event and its markets are everybody's; the contracts are Ann's.
+            // The event and its markets are public; only the contracts are Ann's.
             answer.refused(422, "INSUFFICIENT_CONTRACTS");
         } else if operation.path.contains('{') {
             assert_eq!(answer.status, 404, "{answer:?}");
@@ -112,9 +112,9 @@ fn nobody_changes_what_is_anothers() {
     assert_eq!(asked(&scene, &operation("getOrder"), &scene.ann)["status"], "PARTIALLY_FILLED");
 }
 
-/// What would trade with Ann's order says no more of her than the trade would.
+/// A trial that would trade with Ann's order must reveal no more of her than the trade would.
 #[test]
-fn a_trial_tells_nothing_of_others() {
+fn a_trial_reveals_nothing_of_other_users() {
     let scene = scene();
     let carol = scene.venue.trader("carol");
     let meeting = order(&scene.market, "SELL", "yes", "0.05", "7");

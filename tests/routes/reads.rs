@@ -1,4 +1,5 @@
-//! Whoever has an answer finds it in every read, over whatever connection (semantics 6).
+//! Read your writes: an answered command is visible in every later read, over any connection
+//! (semantics 6).
 
 use std::thread;
 
@@ -41,7 +42,7 @@ fn every_write_has_its_own_sequence_and_reads_never_fall_behind() {
     let first = ann.get("/trading/balance").sequence();
     let placed = ann.place(&market, "BUY", "yes", "0.50", "1");
     assert_eq!(placed.sequence(), first + 1);
-    // A refusal by the exchange is a record too; a bad form and a missing thing are none.
+    // A refusal by the exchange is a record too; a bad field and an unknown id are not.
     let refused = ann.place(&market, "BUY", "yes", "0.99", "1000");
     refused.refused(422, "INSUFFICIENT_FUNDS");
     assert_eq!(refused.sequence(), first + 2);

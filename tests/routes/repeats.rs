@@ -1,4 +1,5 @@
-//! What is asked again: under an order's own name, or under an `Idempotency-Key` (semantics 8).
+//! Repeated requests: under an order's client order id, or under an `Idempotency-Key` (semantics
+//! 8).
 
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ fn replayed(answer: &Answer) -> bool {
     }
 }
 
-/// Asserts that an answer is an earlier one given once more, word for word.
+/// Asserts that an answer is a replay of an earlier one, word for word.
 #[track_caller]
 fn same(again: &Answer, first: &Answer) {
     assert!(replayed(again) && !replayed(first), "{again:?}");
@@ -39,13 +40,13 @@ fn open_count(trader: &Trader) -> usize {
 }
 
 #[test]
-fn an_order_placed_again_under_its_name_is_answered_as_the_first_time() {
+fn an_order_repeated_under_its_name_gets_the_first_answer() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
     ann.place(&market, "SELL", "yes", "0.40", "2").ok(&shapes::placed());
     ann.place(&market, "SELL", "yes", "0.41", "1").ok(&shapes::placed());
-    // Filled in part at once, at two prices; the rest stands.
+    // Filled in part at once, at two prices; the rest remains open.
     let body = named(&market, "BUY", "0.45", "10", "mm 1".replace(' ', "-").as_str());
     let first = bob.order(&body);
     let placed = first.ok(&shapes::placed());
@@ -55,7 +56,7 @@ fn an_order_placed_again_under_its_name_is_answered_as_the_first_time() {
     );
     assert_eq!(placed["trades"].as_array().unwrap().len(), 2);
     same(&bob.order(&body), &first);
-    // Traded on, amended, cancelled: the answer stays what it was.
+    // Traded on, amended, cancelled: the replayed answer stays the same.
     ann.place(&market, "SELL", "yes", "0.45", "1").ok(&shapes::placed());
     same(&bob.order(&body), &first);
     let path = format!("{ORDERS}/{}", placed["orderId"].as_str().unwrap());
@@ -67,7 +68,7 @@ fn an_order_placed_again_under_its_name_is_answered_as_the_first_time() {
     let all = bob.get(ORDERS).ok(&shapes::orders());
     assert_eq!(all["orders"].as_array().unwrap().len(), 1);
     assert_eq!(all["orders"][0]["clientOrderId"], "mm-1");
-    // The layout of the JSON and the ways to write a number do not matter.
+    // The layout of the JSON and the spelling of numbers do not matter.
     let price = with(body.clone(), &json!({"price": "0.450", "quantity": "10.0"}));
     bob.order(&price).bad(&["price"]);
     same(&bob.order(&with(body.clone(), &json!({"quantity": "10.0", "postOnly": false}))), &first);
@@ -87,12 +88,12 @@ fn an_order_placed_again_under_its_name_is_answered_as_the_first_time() {
     ] {
         bob.order(&with(body.clone(), &other)).refused(409, "CLIENT_ORDER_ID_REUSED");
     }
-    // Another user's names are another's.
+    // Names are per user.
     assert!(!replayed(&ann.order(&named(&market, "BUY", "0.10", "1", "mm-1"))));
 }
 
 #[test]
-fn every_end_of_an_order_is_answered_again() {
+fn every_outcome_of_an_order_is_replayed() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -110,7 +111,7 @@ fn every_end_of_an_order_is_answered_again() {
         assert_eq!(first.ok(&shapes::placed())["status"], status, "{name}");
         same(&bob.order(&body), &first);
     }
-    // A name is taken by an order that was accepted, not by one that was refused.
+    // Only an accepted order takes its name; a refused one does not.
     let poor = named(&market, "BUY", "0.10", "100000", "poor");
     bob.order(&poor).refused(422, "INSUFFICIENT_FUNDS");
     assert!(!replayed(&bob.order(&with(poor, &json!({"quantity": "1"})))));
@@ -118,9 +119,9 @@ fn every_end_of_an_order_is_answered_again() {
     bob.order(&late).refused(422, "ORDER_TOO_LATE");
 }
 
-/// Only the fills that an order made as it came are in its answer, however many follow.
+/// The replayed answer has only the fills that the order made as a taker, however many follow.
 #[test]
-fn an_order_with_many_later_fills_is_answered_as_at_first() {
+fn a_replay_leaves_out_fills_after_placement() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -174,7 +175,7 @@ fn orders_are_found_and_cancelled_by_their_names() {
     }
 }
 
-/// Asks twice under one key, and once more for something else.
+/// Sends twice under one key, and once more with another body.
 #[track_caller]
 fn once(client: &Client, key: &str, path: &str, body: &Value) -> Answer {
     let first = under(client, key, path, body);
@@ -188,7 +189,7 @@ fn once(client: &Client, key: &str, path: &str, body: &Value) -> Answer {
 }
 
 #[test]
-fn every_post_is_carried_out_once_under_its_key() {
+fn every_post_is_executed_once_under_its_key() {
     let venue = Venue::open();
     let (ann, op) = (venue.trader("ann"), &venue.operator);
     let category = json!({"name": "Rain", "slug": "rain"});
@@ -201,7 +202,7 @@ fn every_post_is_carried_out_once_under_its_key() {
     let path = format!("/admin/markets/{market}");
     let act = |action: &str| format!("{path}/{action}");
     let publish = once(op, "4", &act("publish"), &json!({}));
-    // What it has become since makes no difference.
+    // Later changes do not affect the replayed answer.
     op.patch(&path, &json!({"highlighted": true})).ok(&shapes::market_detail());
     op.patch(&format!("/admin/events/{event_id}"), &json!({"highlighted": true}))
         .ok(&shapes::event_detail());
@@ -228,7 +229,8 @@ fn every_post_is_carried_out_once_under_its_key() {
     assert_eq!(op.get(&user).text("available"), "4.00");
     let profile = json!({"profileName": "n", "profilePic": PICTURE});
     assert_eq!(under(op, "11", "/admin/users", &profile).text("available"), "0.00");
-    // Used for something else, each key is refused; another caller's is another key.
+    // Each key is refused for another request; another caller's key with the same text is a
+    // different key.
     for key in (1..=13).map(|number| number.to_string()) {
         let other = json!({"name": "Snow", "slug": "snow"});
         under(op, &key, "/admin/categories", &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
@@ -245,7 +247,7 @@ fn once_order(ann: &Trader, market: &str) -> String {
 }
 
 #[test]
-fn a_keys_secret_is_not_told_twice() {
+fn a_keys_secret_is_shown_only_once() {
     let venue = Venue::open();
     let path = format!("/admin/users/{}/keys", venue.trader("ann").id);
     let body = json!({"role": "trader", "label": "laptop"});
@@ -261,7 +263,7 @@ fn a_keys_secret_is_not_told_twice() {
 }
 
 #[test]
-fn a_refused_request_takes_no_key() {
+fn a_refused_request_does_not_use_up_its_key() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
@@ -272,7 +274,7 @@ fn a_refused_request_takes_no_key() {
     }
     let taken = under(&venue.operator, "k", &deposits, &json!({"amount": "1"}));
     assert!(taken.status == 200 && !replayed(&taken));
-    // Two ways to say the same: the key is asked first.
+    // With both names given, the idempotency key is looked up first.
     let body = named(&market, "BUY", "0.10", "1", "n");
     let first = under(&ann.client, "a", ORDERS, &body);
     same(&under(&ann.client, "a", ORDERS, &body), &first);
@@ -281,7 +283,7 @@ fn a_refused_request_takes_no_key() {
 }
 
 #[test]
-fn the_header_has_a_form() {
+fn the_idempotency_key_header_has_a_fixed_form() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let body = order(&venue.market(), "BUY", "yes", "0.10", "1").to_string();
@@ -301,7 +303,7 @@ fn the_header_has_a_form() {
         ann.client.send("PATCH", &path, headers, Some(br#"{"price": "0.11"}"#))
     };
     amend(&[("idempotency-key", "a")]).bad_as("Idempotency-Key", "UNKNOWN_FIELD");
-    // Clients that send it with everything can read and cancel.
+    // Clients that send the header with every request can still read and cancel.
     for (method, header) in [("GET", "a"), ("GET", "a b"), ("DELETE", "a")] {
         let answer = ann.client.send(method, &path, &[("idempotency-key", header)], None);
         assert_eq!((answer.status, answer.header("idempotent-replay")), (200, ""), "{method}");

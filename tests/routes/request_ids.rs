@@ -1,4 +1,4 @@
-//! `X-Request-Id`: every answer has one, the client's own where it is fit to stand in a log.
+//! `X-Request-Id`: every answer has one; the client's own is kept if it is safe to log.
 
 use super::client::bare;
 use super::venue::Venue;
@@ -19,7 +19,7 @@ fn a_clients_id_comes_back_and_any_other_gets_a_new_one() {
         let given = ask(id).header("x-request-id").to_owned();
         assert!(!given.is_empty() && !id.starts_with(&given), "{given} for {id}");
     }
-    // A problem carries the same one; `bare` compares it with the header.
+    // A problem carries the same id; `bare` compares it with the header.
     let headers = [("x-request-id", "mine")];
     let refused = bare(venue.operator.address, "GET", "/api/v1/x", &headers, None);
     refused.refused(401, "MISSING_API_KEY");

@@ -1,5 +1,4 @@
-//! A venue in which every operation of the description has something to be asked for, and the
-//! requests that succeed there.
+//! A venue in which every operation of the description can succeed, and the requests that do.
 
 use serde_json::{Value, json};
 
@@ -8,25 +7,25 @@ use super::described::Operation;
 use super::shapes;
 use super::venue::{FAR, Trader, Venue, order, with};
 
-/// What there is to ask for.
+/// The ids that requests can use.
 pub struct Scene {
     pub venue: Venue,
     pub ann: Trader,
     /// A market with orders and a trade.
     pub market: String,
-    /// Ann's order, partly filled, called `own` by her.
+    /// Ann's order, partly filled, with the client order id `own`.
     pub order: String,
-    /// Ann's order that must not trade at once.
+    /// Ann's post-only order.
     pub post_only: String,
-    /// Ann's order that only her contracts back.
+    /// Ann's reduce-only order, backed by her contracts.
     pub reduce_only: String,
-    /// A key of Ann's that nobody uses.
+    /// An unused key of Ann's.
     pub key: String,
-    /// An event whose markets exclude each other.
+    /// An event with mutually exclusive markets.
     pub exclusive: String,
     /// Its markets: Ann holds no contracts of the first two.
     pub field: [String; 3],
-    /// An event of markets that may all resolve yes, `market` among them.
+    /// An event whose markets may all resolve yes; `market` is one of them.
     pub event: String,
     category: String,
     draft: String,
@@ -94,11 +93,11 @@ impl Scene {
         let operators = operation.content["security"][0].get("operatorKey").is_some();
         let by = if operators { &self.venue.operator } else { &self.ann.client };
         let body = operation.content.pointer("/requestBody/content/application~1json/example");
-        let body = body.map(|example| self.told(example.clone()));
+        let body = body.map(|example| self.with_ids(example.clone()));
         request(operation, by, &|part| self.part(operation.id(), part), body)
     }
 
-    /// What stands in the path for what varies.
+    /// The value of a variable part of the path.
     fn part(&self, id: &str, part: &str) -> String {
         let market = match id {
             "publishMarket" => &self.draft,
@@ -121,24 +120,24 @@ impl Scene {
         found.to_owned()
     }
 
-    /// An example that tells of what is here.
-    fn told(&self, json: Value) -> Value {
+    /// A described example with the ids of this scene put in.
+    fn with_ids(&self, json: Value) -> Value {
         match json {
             Value::Object(members) => {
-                let told = |(name, value): (String, Value)| {
+                let with_ids = |(name, value): (String, Value)| {
                     let value = match name.as_str() {
                         "marketId" | "eventId" | "orderId" => json!(self.part("", &name)),
                         "categoryIds" => json!([self.category]),
                         "marketIds" => json!(self.field[..2]),
                         "deadline" => json!(FAR),
-                        _ => self.told(value),
+                        _ => self.with_ids(value),
                     };
                     (name, value)
                 };
-                members.into_iter().map(told).collect()
+                members.into_iter().map(with_ids).collect()
             }
             Value::Array(elements) => {
-                elements.into_iter().map(|element| self.told(element)).collect()
+                elements.into_iter().map(|element| self.with_ids(element)).collect()
             }
             other => other,
         }
@@ -156,7 +155,7 @@ pub struct Request {
     body: Option<String>,
 }
 
-/// A request by this client with these parts in its path and all that its query must have.
+/// A request by this client with these values in its path and all required query parameters.
 pub fn request(
     operation: &Operation,
     by: &Client,
@@ -203,7 +202,7 @@ impl Request {
         self
     }
 
-    /// With nothing where the path varies.
+    /// With the path's variable parts left empty.
     pub fn without_parts(mut self) -> Request {
         self.parts.iter_mut().for_each(|(_, part)| part.clear());
         self
@@ -224,7 +223,7 @@ impl Request {
         self
     }
 
-    /// With this member in its body; null takes it away.
+    /// With this member in its body; null removes it.
     pub fn and_member(mut self, name: &str, value: Value) -> Request {
         let mut body: Value = serde_json::from_str(&self.body.unwrap()).unwrap();
         body[name] = value;

@@ -1,5 +1,5 @@
-//! As much of JSON Schema as the description of the interface uses. A keyword that is not known
-//! here stops the test: it would be a promise that nothing checks.
+//! As much of JSON Schema as the description uses. An unknown keyword stops the test, since nothing
+//! would check it.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -7,26 +7,27 @@ use std::sync::{LazyLock, Mutex};
 use regex::Regex;
 use serde_json::Value;
 
-/// Keywords that say nothing of what is valid.
-const TOLD: [&str; 6] = ["description", "default", "discriminator", "example", "title", "$ref"];
+/// Keywords without effect on validity.
+const ANNOTATIONS: [&str; 6] =
+    ["description", "default", "discriminator", "example", "title", "$ref"];
 
 static PATTERNS: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
 
-/// Whether members that an object's schema does not list are faults, although it allows them.
+/// Whether members that a schema allows but does not list count as faults.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Members {
     Listed,
     Any,
 }
 
-/// Everything that is wrong with `json`.
+/// Everything in `json` that violates the schema.
 pub fn faults(document: &Value, schema: &Value, json: &Value, members: Members) -> Vec<String> {
     let mut checker = Checker { document, members, faults: Vec::new() };
     checker.check(schema, json, "");
     checker.faults
 }
 
-/// What a schema leads to.
+/// The schema that a reference leads to.
 pub fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(reference) => {
@@ -89,12 +90,12 @@ impl Checker<'_> {
                 "required" => {
                     let mut names = rule.as_array().unwrap().iter();
                     let there = |name: &Value| json.get(name.as_str().unwrap()).is_some();
-                    let told = keywords.contains_key("properties") || !json.is_object();
-                    told || names.all(there)
+                    let listed = keywords.contains_key("properties") || !json.is_object();
+                    listed || names.all(there)
                 }
                 "then" | "additionalProperties" => true,
-                told => {
-                    assert!(TOLD.contains(&told), "{told} is not known");
+                keyword => {
+                    assert!(ANNOTATIONS.contains(&keyword), "{keyword} is not known");
                     true
                 }
             };
@@ -156,7 +157,7 @@ fn has_format(name: &str, json: &Value) -> bool {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn every_schema_violation_is_named() {
     use serde_json::json;
     let schema = json!({"type": "object", "properties": {
         "a": {"type": "string", "pattern": "^[a-z]$"}, "b": {"anyOf": [

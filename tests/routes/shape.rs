@@ -1,14 +1,14 @@
-//! Shapes of JSON: every member that must be there, with its form; a member too many is as wrong
-//! as one that is missing.
+//! Shapes of JSON: every required member with its form; an extra member is as wrong as a missing
+//! one.
 
 use serde_json::Value;
 
 /// What a JSON value must look like.
 #[derive(Clone)]
 pub enum Shape {
-    /// 36 characters of a UUID in small letters.
+    /// A UUID of 36 characters in lower case.
     Uuid,
-    /// 32 bytes in small hexadecimal letters.
+    /// 32 bytes in lower-case hexadecimal.
     Hash,
     /// Any string.
     Text,
@@ -16,14 +16,13 @@ pub enum Shape {
     Url,
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     Moment,
-    /// `true` or `false`.
     Bool,
-    /// A number without decimals, zero or more.
+    /// A non-negative integer.
     Integer,
-    /// A number, not negative, of at most this many decimals.
+    /// A non-negative number with at most this many decimals.
     Number(usize),
-    /// A decimal as a string, perhaps negative, of at least and at most these decimals, without
-    /// padding beyond the least.
+    /// A decimal as a string, possibly negative, with at least and at most these decimals, and no
+    /// trailing zeros beyond the minimum.
     Decimal(usize, usize),
     /// One of these strings.
     OneOf(&'static [&'static str]),
@@ -33,7 +32,7 @@ pub enum Shape {
     List(Box<Shape>),
     /// Exactly these members.
     Object(Vec<(&'static str, Shape)>),
-    /// These members and others.
+    /// These members, and possibly others.
     WithMore(Vec<(&'static str, Shape)>),
 }
 
@@ -42,7 +41,7 @@ pub fn object<const N: usize>(members: [(&'static str, Shape); N]) -> Shape {
     Shape::Object(members.into())
 }
 
-/// An object of these members, and others.
+/// An object with these members, and possibly others.
 pub fn with_more<const N: usize>(members: [(&'static str, Shape); N]) -> Shape {
     Shape::WithMore(members.into())
 }
@@ -62,7 +61,7 @@ pub fn nullable(shape: Shape) -> Shape {
     Shape::Nullable(Box::new(shape))
 }
 
-/// Fails with everything that is wrong with `json`.
+/// Fails with everything in `json` that does not match.
 #[track_caller]
 pub fn check(shape: &Shape, json: &Value, asked: &str) {
     let mut faults = Vec::new();
@@ -123,7 +122,7 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether `text` has this form: `9` stands for a digit, `f` for a small hexadecimal one.
+/// Whether `text` has this form: `9` stands for a digit, `f` for a lower-case hexadecimal one.
 fn is_like(text: &str, form: &str) -> bool {
     text.len() == form.len()
         && text.bytes().zip(form.bytes()).all(|(byte, form)| match form {

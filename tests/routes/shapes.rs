@@ -1,4 +1,4 @@
-//! The shapes of the interface's answers (interface 2 and 4, semantics 4, 6, 7 and 8).
+//! The shapes of the answers (interface 2 and 4, semantics 4, 6, 7 and 8).
 
 use super::shape::Shape::{
     self, Bool, Decimal, Hash, Integer, Moment, Number, OneOf, Text, Url, Uuid,
@@ -71,7 +71,7 @@ pub fn market() -> Shape {
     ])
 }
 
-/// A market on its own: the list's members, what the operator sent, and what came of it.
+/// A market on its own: the members of the list, those set by the operator, and its result.
 pub fn market_detail() -> Shape {
     let shape = wider(
         market(),
@@ -180,7 +180,7 @@ pub fn depth() -> Shape {
     ])
 }
 
-/// What semantics 4 adds to an order.
+/// The members that semantics 4 adds to an order.
 fn beside() -> [(&'static str, Shape); 5] {
     let reasons = &[
         "USER",
@@ -220,7 +220,7 @@ pub fn tried() -> Shape {
     tried_as(placed())
 }
 
-/// What a trial says of what would be answered so.
+/// The shape of a dry run that predicts this answer.
 pub fn tried_as(answer: Shape) -> Shape {
     wider(answer, [("dryRun", Bool), ("balance", balance())])
 }
@@ -301,12 +301,12 @@ pub fn balance() -> Shape {
     object([("available", MONEY), ("reserved", MONEY), ("currency", Text)])
 }
 
-/// A page, read by cursor, of things called `name`.
+/// A page, read by cursor, of rows called `name`.
 pub fn cursor_page(name: &'static str, shape: Shape) -> Shape {
     object([(name, list(shape)), ("hasMore", Bool), ("nextCursor", nullable(Text))])
 }
 
-/// A page by cursor of a list that has pages by offset too.
+/// A page by cursor of a list that is also paged by offset.
 pub fn either_page(name: &'static str, shape: Shape) -> Shape {
     wider(page(name, shape), [("hasMore", Bool), ("nextCursor", nullable(Text))])
 }
@@ -472,7 +472,7 @@ pub fn new_own_key() -> Shape {
     wider(own_key(), [("key", Text)])
 }
 
-/// What may be done.
+/// The trading modes.
 pub const MODES: &[&str] = &["normal", "cancel-only", "read-only"];
 
 pub fn limits() -> Shape {
@@ -502,7 +502,7 @@ pub fn audit_head() -> Shape {
     ])
 }
 
-/// A page of records; what each has beside its place depends on its kind.
+/// A page of records; the other members of each depend on its kind.
 pub fn journal() -> Shape {
     object([
         ("from", Integer),

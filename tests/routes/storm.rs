@@ -1,5 +1,5 @@
-//! A storm: requests that were right before they were damaged. Nothing may be answered 5xx, take
-//! for ever, or end the server; and no money may come or go.
+//! Valid requests, damaged at random. Nothing may be answered 5xx, hang, or end the server; and no
+//! money may appear or vanish.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,15 +15,15 @@ use super::dice::Dice;
 use super::shapes;
 use super::venue::{FAR, NOBODY, Trader, Venue, event_body, market_body, order, with};
 
-/// A server that says nothing for this long hangs.
+/// A server silent for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After this long a request may be one whose rest the server still waits for.
+/// After this long the server may be waiting for the rest of the request.
 const DOUBT: Duration = Duration::from_millis(100);
 const THREADS: u64 = 4;
 const REQUESTS: u64 = 1500;
 
-/// Sends bytes and reads until the server closes. A server that waits for more is told that there
-/// is no more.
+/// Sends bytes and reads until the server closes. If the server waits for more, the sending side is
+/// closed.
 fn send(client: &Client, bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut stream = TcpStream::connect(client.address).map_err(|e| format!("dead: {e}"))?;
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -36,26 +36,26 @@ fn send(client: &Client, bytes: &[u8]) -> Result<Vec<u8>, String> {
     }
     let mut came = Vec::new();
     let mut chunk = [0_u8; 4096];
-    let mut told = false;
+    let mut shut = false;
     stream.set_read_timeout(Some(DOUBT)).unwrap();
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => return Ok(came),
             Ok(count) => came.extend_from_slice(&chunk[..count]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if told {
+                if shut {
                     return Err(format!("hangs: {error}"));
                 }
                 drop(stream.shutdown(Shutdown::Write));
                 stream.set_read_timeout(Some(PATIENCE)).unwrap();
-                told = true;
+                shut = true;
             }
             Err(_) => return Ok(came),
         }
     }
 }
 
-/// Requests of every kind that are right as they are.
+/// Valid requests of every kind.
 fn requests(venue: &Venue, market: &str, traders: [&Trader; 3]) -> Vec<Request> {
     let [ann, bob, sink] = traders;
     let (event, category) = (venue.event(&json!({})), venue.category("rain"));
@@ -121,14 +121,14 @@ fn requests(venue: &Venue, market: &str, traders: [&Trader; 3]) -> Vec<Request> 
     all
 }
 
-/// A decimal in units of a hundred-millionth.
+/// A decimal in units of 10^-8.
 fn units(json: &Value) -> i128 {
     let text = json.as_str().unwrap();
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     format!("{whole}{rest:0<8}").parse().unwrap()
 }
 
-/// What these traders have, with the pairs of contracts that they made of it.
+/// The traders' money, including the worth of their pairs of contracts.
 fn worth(traders: [&Trader; 2]) -> i128 {
     let (mut money, mut yes, mut no) = (0, 0, 0);
     for trader in traders {
@@ -175,7 +175,8 @@ fn nothing_that_is_sent_makes_the_server_fail() {
             });
         }
     });
-    // A storm that only meets the front door, or an open house, is none.
+    // Some requests must be accepted and some refused; otherwise the damage is too strong or too
+    // weak.
     let (taken, refused) = (taken.into_inner(), refused.into_inner());
     assert!(taken > 200 && refused > 2000, "{taken} taken, {refused} refused");
     assert_eq!(worth([&ann, &bob]), before);

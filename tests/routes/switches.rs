@@ -1,4 +1,4 @@
-//! Heartbeats, modes and exposure limits.
+//! Heartbeats, trading modes and exposure limits.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn a_timeout_has_bounds() {
 }
 
 #[test]
-fn the_operator_stops_one_user_or_all() {
+fn the_operator_restricts_one_user_or_all() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -74,7 +74,7 @@ fn the_operator_stops_one_user_or_all() {
     let (order, users) = (format!("/trading/orders/{order}"), format!("/admin/users/{}", ann.id));
     let set = |path: &str, name: &str| op.post(path, &json!({"mode": name}));
     let ann_mode = format!("{users}/mode");
-    // As whoever trades is told.
+    // As shown to the trader.
     let modes = |trader: &Trader| {
         let limits = trader.client.get("/account/limits").ok(&shapes::limits());
         [&limits["mode"], &limits["venueMode"]].map(|mode| mode.as_str().unwrap().to_owned())
@@ -127,7 +127,7 @@ fn a_users_exposure_has_a_limit() {
     ann.place(&market, "BUY", "yes", "0.41", "1").refused(422, "EXPOSURE_LIMIT");
     ann.place(&market, "BUY", "yes", "0.40", "1").ok(&shapes::placed());
     bob.place(&market, "BUY", "yes", "0.41", "10").ok(&shapes::placed());
-    // What closes contracts is always taken.
+    // Orders that close contracts are always accepted.
     limit(json!("0")).ok(&shapes::user());
     ann.place(&market, "SELL", "yes", "0.41", "1").ok(&shapes::placed());
     assert_eq!(op.delete(&path).ok(&shapes::user())["exposureLimit"], Value::Null);

@@ -19,18 +19,18 @@ fn trades_are_public_and_their_parties_are_not() {
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
     let market = venue.market();
     ann.place(&market, "BUY", "yes", "0.60", "10");
-    // Both bet on no: in the words of yes they sell at 0.60.
+    // Both bet on no, which is selling yes at 0.60.
     let sold = bob.place(&market, "SELL", "yes", "0.55", "4");
     let bought = bob.place(&market, "BUY", "no", "0.45", "1");
-    // And this one bets on yes, in the words of no.
+    // And this one bets on yes, by an order on no.
     bob.place(&market, "BUY", "no", "0.10", "1");
     let lifted = eve.place(&market, "SELL", "no", "0.05", "1");
     let answer = eve.get(&format!("/markets/{market}/trades"));
     let json = answer.ok(&page("trades", shapes::public_trade()));
-    let told = |row: &Value| {
+    let shown = |row: &Value| {
         ["id", "price", "quantity", "takerSide", "takerOutcomeId"].map(|name| row[name].clone())
     };
-    let rows: Vec<_> = json["trades"].as_array().unwrap().iter().map(told).collect();
+    let rows: Vec<_> = json["trades"].as_array().unwrap().iter().map(shown).collect();
     let id = |placed: &super::client::Answer| placed.json["trades"][0]["id"].clone();
     let of = |placed, price, quantity, side, outcome| {
         json!([id(placed), price, quantity, side, outcome])
@@ -60,7 +60,7 @@ fn trades_are_paged_by_cursor() {
 }
 
 #[test]
-fn what_is_not_public_has_no_trades() {
+fn a_market_that_is_not_public_has_no_trades() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let draft = venue.draft(&json!({}));
@@ -75,7 +75,7 @@ fn what_is_not_public_has_no_trades() {
 }
 
 #[test]
-fn figures_follow_the_market() {
+fn statistics_follow_the_trades() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
@@ -90,7 +90,7 @@ fn figures_follow_the_market() {
     assert_eq!(quotes(stats()), json!(["0.00", "1.00"]));
     venue.trade(&market, &ann, &bob, "0.60", "10");
     assert_eq!(figures(), json!(["10", "10", 1, "10", "0.60"]));
-    // Both give back: contracts go, volume stays.
+    // Both close: open interest falls, volume stays.
     venue.trade(&market, &bob, &ann, "0.70", "2.5");
     assert_eq!(figures(), json!(["12.5", "12.5", 2, "7.5", "0.70"]));
     ann.place(&market, "BUY", "yes", "0.30", "1");
@@ -101,9 +101,9 @@ fn figures_follow_the_market() {
     assert_eq!(figures(), json!(["12.5", "12.5", 2, "0", "0.70"]));
 }
 
-/// A day is counted back from now, and not from the last that happened.
+/// The day's figures are counted back from now, not from the last trade.
 #[test]
-fn what_was_traded_long_ago_is_not_of_today() {
+fn old_trades_do_not_count_for_today() {
     let key = ApiKey::draw().unwrap();
     let (profile_name, profile_pic) = ("bob".to_owned(), PICTURE.to_owned());
     let more = vec![

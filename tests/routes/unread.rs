@@ -1,4 +1,4 @@
-//! Bodies that come when the answer is ready already: whoever sends them may go on.
+//! Bodies that arrive when the answer is already decided: the client must be able to continue.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::venue::{Venue, order};
 
-/// Long enough for the server to have read what was sent, and to be ready with its answer.
+/// Long enough for the server to read what was sent and prepare its answer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Sends the parts of a request one after the other, then asks for a balance on the same connection
-/// and ends; all that came.
+/// Sends the parts of a request one after the other, then a balance request on the same connection,
+/// and closes; returns everything received.
 fn asked_in_parts(address: SocketAddr, key: &str, parts: &[&[u8]]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
@@ -21,7 +21,7 @@ fn asked_in_parts(address: SocketAddr, key: &str, parts: &[&[u8]]) -> String {
     );
     for part in parts.iter().copied().chain([next.as_bytes()]) {
         sleep(PAUSE);
-        // A server that has closed may have said why.
+        // A server that has closed may have sent the reason.
         if stream.write_all(part).is_err() {
             break;
         }
@@ -31,7 +31,7 @@ fn asked_in_parts(address: SocketAddr, key: &str, parts: &[&[u8]]) -> String {
     String::from_utf8(came).unwrap()
 }
 
-/// The statuses of the answers that came, and which of them close.
+/// The statuses of the answers received, and which of them close the connection.
 fn statuses(came: &str) -> Vec<(u16, bool)> {
     let answers = came.split("HTTP/1.1 ").skip(1);
     answers
@@ -47,7 +47,7 @@ fn head(line: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_refusal_that_comes_before_the_body_does_not_cost_the_connection() {
+fn a_refusal_before_the_body_keeps_the_connection() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let (address, key) = (ann.client.address, ann.client.key.as_str());
@@ -77,7 +77,7 @@ fn a_refusal_that_comes_before_the_body_does_not_cost_the_connection() {
 }
 
 #[test]
-fn what_cannot_be_read_on_is_said_to_close() {
+fn a_connection_that_cannot_continue_is_announced_to_close() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let (address, key) = (ann.client.address, ann.client.key.as_str());
@@ -85,17 +85,17 @@ fn what_cannot_be_read_on_is_said_to_close() {
     let long = "x".repeat(70_000);
     let chunk = format!("{:x}\r\n{long}\r\n0\r\n\r\n", long.len());
     for (line, more, body, expected) in [
-        // Larger than any that is taken.
+        // Larger than any accepted body.
         (path, "content-length: 70000\r\n", long.as_str(), 404),
         (path, "transfer-encoding: chunked\r\n", &chunk, 404),
         ("POST /api/v1/trading/orders", "content-length: 70000\r\n", &long, 413),
         ("POST /api/v1/trading/orders", "transfer-encoding: chunked\r\n", &chunk, 413),
-        // A client that waits to be told to send it.
+        // A client that waits for 100 Continue before it sends the body.
         (path, "content-length: 2\r\nexpect: 100-continue\r\n", "", 404),
-        // One that never does.
+        // A client that never sends the body.
         (path, "content-length: 2000\r\n", "", 404),
         (path, "transfer-encoding: chunked\r\n", "2\r\n", 404),
-        // Bodies that break off: nothing behind them is read, let alone taken for a request.
+        // Broken bodies: nothing after them is read, let alone taken for a request.
         (path, "transfer-encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n", 404),
         ("POST /api/v1/trading/orders", "transfer-encoding: chunked\r\n", "zz\r\n", 400),
     ] {
@@ -105,7 +105,7 @@ fn what_cannot_be_read_on_is_said_to_close() {
     }
 }
 
-/// Whoever asks first and sends his body when he is told to has sent all of it.
+/// A client that waited for 100 Continue and then sent its body has sent all of it.
 #[test]
 fn a_body_that_was_read_to_its_end_leaves_the_connection_open() {
     let venue = Venue::open();
@@ -119,8 +119,8 @@ fn a_body_that_was_read_to_its_end_leaves_the_connection_open() {
             let own = format!("x-api-key: {key}\r\n{more}{expect}");
             let head = head("POST /api/v1/trading/orders", &own);
             let came = asked_in_parts(address, key, &[head.as_bytes(), body.as_bytes()]);
-            let told = (!expect.is_empty()).then_some((100, false));
-            let expected = told.into_iter().chain([(200, false), (200, true)]);
+            let interim = (!expect.is_empty()).then_some((100, false));
+            let expected = interim.into_iter().chain([(200, false), (200, true)]);
             assert!(statuses(&came).into_iter().eq(expected), "{head}{came}");
         }
     }

@@ -1,4 +1,4 @@
-//! A venue behind a real socket, with an operator who can set a scene.
+//! A venue behind a real socket, with an operator and helpers to set up scenes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ use openoutcry::journal::memory::MemoryJournal;
 use super::client::{Answer, Client};
 use super::shapes;
 
-/// An id that names nothing.
+/// A well-formed id that names nothing.
 pub const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
-/// A moment that these tests do not live to see.
+/// A time far in the future.
 pub const FAR: &str = "2999-01-01T00:00:00.000Z";
 pub const PICTURE: &str = "https://assets.example.org/p.png";
 
-/// A venue, served until it is dropped.
+/// A venue, served until dropped.
 pub struct Venue {
     pub operator: Client,
     runtime: Runtime,
     served: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>, Running)>,
 }
 
-/// A server whose venue is not open yet, until it is dropped.
+/// A server whose venue is not open yet, until dropped.
 pub struct Opening {
     pub address: SocketAddr,
     pub meter: Arc<Meter>,
@@ -79,12 +79,12 @@ impl Venue {
         Venue::over(MemoryJournal::new())
     }
 
-    /// A new venue over this journal, which is empty.
+    /// A new venue on this empty journal.
     pub fn over(journal: impl Journal + 'static) -> Venue {
         Venue::within(journal, Limits::STANDARD)
     }
 
-    /// A venue whose traders may ask no more than this.
+    /// A venue with these rate limits for traders.
     pub fn with_rates(rates: Rates) -> Venue {
         Venue::limited(Limits { rates, ..Limits::STANDARD })
     }
@@ -103,8 +103,8 @@ impl Venue {
         Venue::ruled(journal, limits, Rules::current())
     }
 
-    /// A venue that puts its history there; the journal is empty, or tells of a venue with an
-    /// operator who has this key.
+    /// A venue with its history there; the journal is empty, or is that of a venue whose operator
+    /// has this key.
     pub fn with_history(
         journal: impl Journal + 'static,
         history: HistoryStore,
@@ -141,7 +141,7 @@ impl Venue {
         Venue::serving(running, runtime, key.reveal(), limits)
     }
 
-    /// A venue that this journal tells of, with the operator whose key this is.
+    /// The venue of this journal, with the operator who has this key.
     pub fn resumed(journal: impl Journal + 'static, key: &str) -> Venue {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         Venue::serving(start(journal).unwrap(), runtime, key, Limits::STANDARD)
@@ -164,7 +164,7 @@ impl Venue {
         running.engine().past().clone()
     }
 
-    /// Ends the venue in good order, and says whether it had halted before.
+    /// Stops the venue in order; returns whether it had halted before.
     pub fn close(&mut self) -> bool {
         let (stop, ended, running) = self.served.take().unwrap();
         stop.send(()).unwrap();
@@ -172,14 +172,14 @@ impl Venue {
         running.stop().unwrap().halted.is_some()
     }
 
-    /// Ends the engine and leaves the server as it is, for as long as what this returns is kept.
+    /// Stops the engine while the server goes on, for as long as the returned value is kept.
     pub fn stop_engine(&mut self) -> impl Sized + use<> {
         let (stop, ended, running) = self.served.take().unwrap();
         running.stop().unwrap();
         (stop, ended)
     }
 
-    /// Shows the figures that others add to the engine's.
+    /// Gives access to the gauges that the process adds to the engine's.
     pub fn gauges(&self, look: impl FnOnce(&Gauges)) {
         let (_, _, running) = self.served.as_ref().unwrap();
         look(&running.engine().meter().gauges);
@@ -210,12 +210,12 @@ impl Venue {
         self.operator.post("/admin/categories", &body).text("id")
     }
 
-    /// An event with these members beside those that it must have.
+    /// An event with these members besides the required ones.
     pub fn event(&self, more: &Value) -> String {
         self.operator.post("/admin/events", &with(event_body(), more)).text("id")
     }
 
-    /// A draft with these members beside those that it must have.
+    /// A draft with these members besides the required ones.
     pub fn draft(&self, more: &Value) -> String {
         self.operator.post("/admin/markets", &with(market_body(), more)).text("id")
     }
@@ -231,7 +231,7 @@ impl Venue {
         self.market_with(&json!({}))
     }
 
-    /// Moves a market.
+    /// Applies an action to a market.
     pub fn act(&self, market: &str, action: &str, body: &Value) -> Answer {
         self.operator.post(&format!("/admin/markets/{market}/{action}"), body)
     }
@@ -290,7 +290,7 @@ pub fn order(market: &str, side: &str, outcome: &str, price: &str, quantity: &st
         "price": price, "quantity": quantity})
 }
 
-/// A JSON object with the members of another set in it.
+/// A JSON object with the members of another merged in.
 pub fn with(mut json: Value, more: &Value) -> Value {
     for (name, value) in more.as_object().unwrap() {
         json[name] = value.clone();
@@ -328,7 +328,7 @@ pub fn event_body() -> Value {
         "images": [PICTURE]})
 }
 
-/// The ids of the things in a list.
+/// The ids of the rows in a list.
 pub fn ids(things: &Value) -> Vec<&str> {
     things.as_array().unwrap().iter().map(|thing| thing["id"].as_str().unwrap()).collect()
 }

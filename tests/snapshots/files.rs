@@ -1,4 +1,5 @@
-//! A snapshot's file: every damage is found and named, and what is not whole is not there.
+//! A snapshot's file: every damage is detected and named, and an incomplete file is never read as a
+//! snapshot.
 
 use std::fs;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -29,14 +30,14 @@ fn written(kind: Kind, point: Point, body: &[u8]) -> Vec<u8> {
     out.into_inner()
 }
 
-/// Reads all of a file's body, verifying.
+/// Reads all of a file's body, verifying it.
 fn read(bytes: &[u8]) -> Result<Vec<u8>, SnapshotDamage> {
     let mut reader = SnapshotReader::open(bytes, PathBuf::from("a.state"))?;
     let mut body = Vec::new();
     if let Err(error) = reader.read_to_end(&mut body) {
         let damage = reader.damage().unwrap().clone();
         assert_eq!(error.to_string(), damage.to_string());
-        // Damage ends the reading for good.
+        // After damage every further read fails.
         assert!(reader.read(&mut [0; 8]).is_err());
         assert_eq!(reader.drain(), Err(damage.clone()));
         return Err(damage);
@@ -45,7 +46,7 @@ fn read(bytes: &[u8]) -> Result<Vec<u8>, SnapshotDamage> {
     Ok(body)
 }
 
-/// A body of some chunks that repeats nothing at chunk size.
+/// A body of several chunks, no two of them equal.
 fn long_body(bytes: usize) -> Vec<u8> {
     (0..=250).cycle().take(bytes).collect()
 }
@@ -101,9 +102,9 @@ fn every_truncation_and_every_lengthening_is_found_and_named() {
     assert_eq!((damage.offset, damage.fault), (bytes.len() as u64, SnapshotFault::Length));
 }
 
-/// Damage in a later chunk is named by that chunk, and chunks are bound to their place and file.
+/// Damage in a later chunk names that chunk, and a chunk is bound to its position and its file.
 #[test]
-fn chunks_that_change_places_or_files_are_found() {
+fn chunks_moved_within_or_between_files_are_detected() {
     let body = long_body(3 * CHUNK_BYTES);
     let bytes = written(Kind::State, point(7), &body);
     let chunk = CHUNK_BYTES + 4;
@@ -147,12 +148,13 @@ fn fields_outside_their_range_are_named_even_with_a_right_checksum() {
     assert_eq!(field(resealed(10, &3_u16.to_le_bytes())), (10, "kind"));
     assert_eq!(field(resealed(16, &0_u64.to_le_bytes())), (16, "sequence"));
     assert_eq!(field(resealed(24, &(-1_i64).to_le_bytes())), (24, "time"));
-    // A body that is said to be as long as can be is missed when it ends, not made room for.
+    // The declared length must not be allocated up front; the missing bytes are detected at the
+    // end.
     let damage = resealed(128, &u64::MAX.to_le_bytes());
     assert_eq!(damage.fault, SnapshotFault::Truncated { expected: CHUNK_BYTES + 4 });
 }
 
-/// CRC-32 as the page says, bit by bit: not the code that is tested.
+/// CRC-32 as the page describes it, bit by bit, independent of the crate under test.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
@@ -164,7 +166,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// A disk with so many bytes left.
+/// A disk with this many bytes left.
 struct Disk {
     left: usize,
     held: Cursor<Vec<u8>>,
@@ -192,9 +194,9 @@ impl Seek for Disk {
 }
 
 #[test]
-fn a_disk_that_fills_up_at_any_byte_leaves_nothing_that_reads_as_a_snapshot() {
+fn a_disk_full_at_any_byte_leaves_no_readable_snapshot() {
     let whole = written(Kind::State, point(7), BODY);
-    // The header is written twice: zeros first, the truth last.
+    // The header is written twice: zeros first, the real one last.
     let needed = whole.len() + SNAPSHOT_HEADER_BYTES;
     for left in 0..needed {
         let mut disk = Disk { left, held: Cursor::new(Vec::new()) };
@@ -203,7 +205,8 @@ fn a_disk_that_fills_up_at_any_byte_leaves_nothing_that_reads_as_a_snapshot() {
             out.finish().map(drop)
         });
         assert_eq!(wrote.unwrap_err().kind(), io::ErrorKind::StorageFull, "{left}");
-        // The header's last bytes are the zeros that were there before.
+        // If the disk fills during the second header write, the file may be complete already, as
+        // the header ends in zeros.
         assert!(read(disk.held.get_ref()).is_err() || *disk.held.get_ref() == whole, "{left}");
     }
     let mut disk = Disk { left: needed, held: Cursor::new(Vec::new()) };
@@ -226,7 +229,7 @@ fn names(data: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_snapshot_is_there_whole_or_not_at_all() {
+fn a_snapshot_appears_whole_or_not_at_all() {
     let data = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(data.path()).unwrap();
     let failed = folder.write(Kind::State, &point(9), |out| {
@@ -243,13 +246,13 @@ fn a_snapshot_is_there_whole_or_not_at_all() {
     let mut body = Vec::new();
     reader.read_to_end(&mut body).unwrap();
     assert_eq!(body, BODY);
-    // A failure later does not harm the one that is there.
+    // A later failed write does not harm the existing snapshot.
     folder.write(Kind::State, &point(9), |_| Err(io::Error::other("injected"))).unwrap_err();
     assert!(folder.read(Kind::State, Sequence::new(9)).unwrap().drain().is_ok());
 }
 
 #[test]
-fn what_a_crash_left_is_passed_over_and_removed_at_the_next_start() {
+fn leftovers_of_a_crash_are_ignored_and_removed_at_the_next_start() {
     let data = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(data.path()).unwrap();
     put(&folder, Kind::State, 9);
@@ -261,7 +264,7 @@ fn what_a_crash_left_is_passed_over_and_removed_at_the_next_start() {
 }
 
 #[test]
-fn the_newest_come_first_and_names_of_others_count_for_nothing() {
+fn snapshots_are_listed_newest_first_and_other_files_ignored() {
     let data = tempfile::tempdir().unwrap();
     assert_eq!(SnapshotFolder::of(data.path()).list(Kind::State).unwrap(), []);
     let folder = SnapshotFolder::open(data.path()).unwrap();
@@ -284,7 +287,7 @@ fn all_states_are_kept_and_the_newest_views() {
         put(&folder, Kind::State, sequence);
         put(&folder, Kind::Views, sequence);
     }
-    // The fifth is of a journal that was longer once.
+    // A snapshot beyond the journal's end belongs to a longer journal.
     assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 2);
     assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 0);
     assert_eq!(folder.list(Kind::Views).unwrap(), [5, 4, 3].map(Sequence::new));

@@ -1,5 +1,5 @@
-//! Snapshots: their files as bytes, how they are taken behind a running venue, and what a start
-//! makes of them, sound and damaged.
+//! Snapshots: their files as bytes, how they are taken behind a running venue, and how a start uses
+//! sound and damaged ones.
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]

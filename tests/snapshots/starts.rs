@@ -1,5 +1,5 @@
-//! Starts: from a snapshot as from the first record, and from the next older one, or none, when
-//! one cannot be vouched for.
+//! Starts: a start from a snapshot equals one from the first record; a snapshot that cannot be
+//! trusted is replaced by the next older one, or by a full replay.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -26,12 +26,13 @@ use super::venue::{
     Seen, beside, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
 };
 
-/// Commands of the venue whose snapshot is damaged everywhere: accounts, markets and some trade.
+/// Commands of the small venue whose snapshot is damaged at every byte: accounts, markets and some
+/// trades.
 const COMMANDS_OF_SMALL: usize = 160;
-/// A start at one in so many bytes of it.
+/// One damage in this many is also tried by a start.
 const STARTS_ONE_IN: usize = 61;
 
-/// A venue with two snapshots and more journal behind them.
+/// A venue with two snapshots and more journal after them.
 struct Kept {
     data: tempfile::TempDir,
     older: Sequence,
@@ -68,14 +69,14 @@ impl Kept {
         self.folder().path(kind, sequence)
     }
 
-    /// What a start makes of it: where it began, all that can be seen, and what it logged.
+    /// Starts: the record that the start began from, the whole visible state, and the log.
     fn started(&self) -> (Sequence, Seen, String) {
         let (running, log) = logged(|| start(self.data.path(), 0));
         let began = running.engine().snapshots().sequence;
         (began, stop(running), log)
     }
 
-    /// Breaks something, starts, and puts the files back as they were.
+    /// Breaks something, starts, checks the result, and restores the files.
     fn broken(&self, expected: Sequence, codes: &[&str], break_it: impl FnOnce(&Kept)) {
         let copies: Vec<(PathBuf, Vec<u8>)> = files(self.data.path());
         break_it(self);
@@ -93,7 +94,7 @@ impl Kept {
         }
     }
 
-    /// Writes a snapshot anew with another point or body.
+    /// Rewrites a snapshot with another point or body.
     fn forge(&self, kind: Kind, of: Sequence, forge: impl FnOnce(&mut Point, &mut Vec<u8>)) {
         let folder = self.folder();
         let mut reader = folder.read(kind, of).unwrap();
@@ -111,7 +112,7 @@ fn files(data: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// What was logged.
+/// A buffer for the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -139,8 +140,8 @@ impl tracing_subscriber::fmt::MakeWriter<'_> for Log {
     }
 }
 
-/// Runs a start and gives what it logged. Whoever logs first without a subscriber has tracing
-/// believe that nobody listens there; so from the first of these on there always is one.
+/// Runs a start and returns its log. tracing caches that nobody listens if the first log line has
+/// no subscriber; therefore one is installed here for good.
 fn logged<T>(run: impl FnOnce() -> T) -> (T, String) {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| {
@@ -159,28 +160,29 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Without its pages a snapshot is of no use: all is made anew, by itself.
+/// A snapshot is useless without its pages of history: everything is rebuilt by replay, without an
+/// operator.
 #[test]
-fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
+fn missing_or_unreadable_history_is_rebuilt() {
     let kept = Kept::new();
     let folder = PageStore::folder(kept.data.path());
     kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| fs::remove_dir_all(&folder).unwrap());
-    // What was made anew is as good, but no snapshot was taken with it yet.
+    // The rebuilt history is complete, but no snapshot has been taken with it yet.
     kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| ());
     kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
         fs::write(folder.join("conf"), "no settings of sled's").unwrap();
     });
 }
 
-/// sled's settings of the pages, with segments of this many bytes.
+/// sled as used for pages of history, with segments of this many bytes.
 fn sled_of(folder: &Path, segment_bytes: usize) -> sled::Db {
     sled::Config::new().path(folder).segment_size(segment_bytes).open().unwrap()
 }
 
-/// Whatever form the folder has, and whatever it vouches for: what this version does not know is
-/// made anew.
+/// Whatever form the folder has, and whatever it claims to cover: what this version does not know
+/// is rebuilt.
 #[test]
-fn history_of_another_form_is_made_anew() {
+fn history_in_another_format_is_rebuilt() {
     let kept = Kept::new();
     let folder = PageStore::folder(kept.data.path());
     let mine: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&folder)
@@ -189,13 +191,13 @@ fn history_of_another_form_is_made_anew() {
         .filter(|entry| entry.file_type().unwrap().is_file())
         .map(|entry| (entry.path(), fs::read(entry.path()).unwrap()))
         .collect();
-    let began_anew = |change: &dyn Fn()| {
+    let rebuilds_from_the_start = |change: &dyn Fn()| {
         kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
             PageStore::remove(kept.data.path()).unwrap();
             fs::create_dir(&folder).unwrap();
             change();
         });
-        // And is one that the next start opens.
+        // The next start must open what was rebuilt.
         let (began, seen, log) = kept.started();
         assert_eq!((began, &seen), (Sequence::ZERO, &kept.truth));
         assert!(!log.contains("history cannot be opened"), "{log}");
@@ -212,28 +214,30 @@ fn history_of_another_form_is_made_anew() {
         tree.flush().unwrap();
     };
 
-    // Pages were in sled itself, with their checksums, beside what was vouched for.
-    began_anew(&|| {
+    // An older form: pages with their checksums in sled itself, beside the coverage.
+    rebuilds_from_the_start(&|| {
         let sled = sled_of(&folder, 4 << 20);
         let pages = sled.open_tree("pages").unwrap();
         let page = [&b"a page"[..], &[1, 2, 3, 4]].concat();
         pages.insert([1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1], page).unwrap();
         vouch(&pages, &[0]);
     });
-    // Of this shape, vouching and leading nowhere.
-    began_anew(&|| vouch(&sled_of(&folder, 512 << 10).open_tree("vouched").unwrap(), &[]));
-    // Of this form without its pages, and with pages as another version writes them.
-    began_anew(&|| {
+    // The current form, which claims coverage but has no pages.
+    rebuilds_from_the_start(&|| {
+        vouch(&sled_of(&folder, 512 << 10).open_tree("vouched").unwrap(), &[]);
+    });
+    // The current form without its page file, and with a page file of another version.
+    rebuilds_from_the_start(&|| {
         copy_mine();
         fs::remove_file(folder.join("pages")).unwrap();
     });
-    began_anew(&|| {
+    rebuilds_from_the_start(&|| {
         copy_mine();
         let mut pages = fs::read(folder.join("pages")).unwrap();
         pages[7] += 1;
         fs::write(folder.join("pages"), pages).unwrap();
     });
-    // The pages alone, which nothing leads to.
+    // Only the page file, without anything that refers to it.
     kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| {
         PageStore::remove(kept.data.path()).unwrap();
         fs::create_dir(&folder).unwrap();
@@ -242,7 +246,7 @@ fn history_of_another_form_is_made_anew() {
             fs::remove_file(path).unwrap();
         }
     });
-    // As it was, all of it is used.
+    // Restored unchanged, all of it is used.
     kept.broken(kept.newer, &[], |_| {
         PageStore::remove(kept.data.path()).unwrap();
         fs::create_dir(&folder).unwrap();
@@ -250,13 +254,13 @@ fn history_of_another_form_is_made_anew() {
     });
 }
 
-/// Who reads a page that the disk has lost is told so, and the next start has it again.
+/// A read of a page that the disk lost fails, and the next start rebuilds the page.
 #[test]
-fn history_that_is_found_damaged_is_made_anew_by_the_next_start() {
+fn damaged_history_is_rebuilt_by_the_next_start() {
     let kept = Kept::new();
     let sled = sled_of(&PageStore::folder(kept.data.path()), 512 << 10);
     let places = sled.open_tree("places").unwrap();
-    // Of a user's orders.
+    // A page of a user's orders.
     let (lost, _) = places.range([1]..[2]).next().unwrap().unwrap();
     places.remove(lost).unwrap().unwrap();
     places.flush().unwrap();
@@ -282,20 +286,20 @@ fn middle(path: &Path) -> usize {
 }
 
 #[test]
-fn a_start_from_a_snapshot_sees_what_a_start_from_the_first_record_sees() {
+fn a_start_from_a_snapshot_equals_a_start_from_the_first_record() {
     let kept = Kept::new();
     let (began, seen, log) = kept.started();
     assert_eq!(began, kept.newer);
     assert_eq!(seen, kept.truth);
     assert!(log.contains("a snapshot was restored") && !log.contains("WARN"), "{log}");
 
-    // And goes on as it does.
+    // And both continue alike.
     let running = start(kept.data.path(), 0);
     play(&running.engine(), &commands()[1..2_000]);
-    let went_on = stop(running);
-    assert_ne!(went_on, kept.truth);
-    assert_eq!(went_on, stop(start_from_the_first_record(kept.data.path())));
-    assert_eq!(went_on, kept.started().1);
+    let continued = stop(running);
+    assert_ne!(continued, kept.truth);
+    assert_eq!(continued, stop(start_from_the_first_record(kept.data.path())));
+    assert_eq!(continued, kept.started().1);
 }
 
 #[test]
@@ -314,7 +318,7 @@ fn a_snapshot_of_the_journals_very_end_needs_no_replay() {
 }
 
 #[test]
-fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
+fn an_untrusted_snapshot_is_named_and_the_next_older_one_used() {
     let kept = Kept::new();
     let (newer, older) = (kept.newer, kept.older);
     let name = format!("{newer:0>20}.state", newer = newer.get());
@@ -349,7 +353,7 @@ fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
     kept.broken(older, &["SNAPSHOT_READ"], |kept| {
         fs::remove_file(kept.path(Kind::Views, newer)).unwrap();
     });
-    // Without its state there is nothing to be named.
+    // Without its state file the snapshot is not even listed, so nothing is logged.
     kept.broken(older, &[], |kept| fs::remove_file(kept.path(Kind::State, newer)).unwrap());
     kept.broken(older, &["SNAPSHOT_DIGEST"], |kept| {
         for kind in Kind::ALL {
@@ -358,8 +362,8 @@ fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
     });
 }
 
-/// A small snapshot is cut at every byte, and one bit of every byte is flipped: whoever reads it is
-/// told so with its name, and a start says so and comes to the same state without it.
+/// A small snapshot is cut at every byte, and one bit of every byte is flipped: each read fails
+/// with the snapshot's name, and a start logs it and reaches the same state without it.
 #[test]
 fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
     let (data, disk) = (tempfile::tempdir().unwrap(), Disk::new());
@@ -395,7 +399,7 @@ fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
                 };
                 let named = named.unwrap_err();
                 assert!(named.contains(path.to_str().unwrap()), "{named}");
-                // A start at some of them: it reads through the same door.
+                // Starts are slow, and use the same read: only some damages are tried with one.
                 if at % STARTS_ONE_IN != 0 {
                     continue;
                 }
@@ -423,7 +427,7 @@ fn a_snapshot_of_another_journal_or_of_a_later_one_is_not_used() {
             kept.forge(kind, newer, |point, _| point.chain = ChainHash([1; 32]));
         }
     });
-    // Where no block of this journal ends.
+    // The point is not at the end of any block of this journal.
     kept.broken(newer, &["SNAPSHOT_ELSEWHERE"], |kept| {
         for kind in Kind::ALL {
             kept.forge(kind, newer, |point, _| point.sequence = newer.next());
@@ -437,7 +441,7 @@ fn a_snapshot_of_another_journal_or_of_a_later_one_is_not_used() {
 }
 
 #[test]
-fn without_a_snapshot_to_be_vouched_for_everything_is_replayed() {
+fn without_a_trusted_snapshot_everything_is_replayed() {
     let kept = Kept::new();
     kept.broken(Sequence::ZERO, &["SNAPSHOT_HEADER", "SNAPSHOT_CHECKSUM"], |kept| {
         flip(&kept.path(Kind::State, kept.newer), 40);
@@ -449,7 +453,7 @@ fn without_a_snapshot_to_be_vouched_for_everything_is_replayed() {
     });
 }
 
-/// The results that blocks record are compared after a snapshot as they are from the first record.
+/// Recorded results are compared after a snapshot just as from the first record.
 #[test]
 fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     let kept = Kept::new();
@@ -479,11 +483,11 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     assert!(kept.path(Kind::State, end).exists(), "nothing has proved it wrong");
 }
 
-/// A snapshot that is sound in itself, and from which the journal comes to other results.
+/// A snapshot that is valid in itself, but from which the journal's records produce other results.
 #[test]
 fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
     let mut kept = Kept::new();
-    // One more block, which records what all before it came to.
+    // One more block, which records the results of everything before it.
     let running = start(kept.data.path(), 0);
     play(&running.engine(), &commands()[1..2]);
     kept.truth = stop(running);
@@ -494,7 +498,7 @@ fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
             kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));
         }
     });
-    // The state that other commands would have led to, with its own digest.
+    // The state that other commands would have produced, with its matching digest.
     let mut state = Vec::new();
     let other = forked(&kept, newer, &mut state);
     let forge = |kept: &Kept| {
@@ -505,7 +509,7 @@ fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
         kept.forge(Kind::Views, newer, |point, _| point.state = other);
     };
     kept.broken(Sequence::ZERO, &[&name, "everything is replayed"], forge);
-    // The next start takes the older one again, and does not even see the wrong one.
+    // The next start uses the older snapshot, and no longer sees the wrong one.
     forge(&kept);
     assert_eq!(kept.started().0, Sequence::ZERO);
     for kind in Kind::ALL {
@@ -518,7 +522,7 @@ fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
     assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
 }
 
-/// The image and digest of a state as of that record that another venue came to.
+/// Image and digest of a different state at the same record.
 fn forked(kept: &Kept, sequence: Sequence, image: &mut Vec<u8>) -> StateDigest {
     let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
     let (mut exchange, mut effects) = (Exchange::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Taking snapshots behind a venue: under load, with results that differ, on a disk that fails.
+//! Taking snapshots behind a running venue: under load, with differing results, on a disk that
+//! fails.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -26,7 +27,8 @@ use super::venue::{
     ROWS, commands, play, start, start_from_the_first_record, stop, wait_for_taken,
 };
 
-/// Every state on disk is that of the venue at that record.
+/// Checks that every state on disk equals that of a replay up to its record; returns how many there
+/// are.
 fn check_states(data: &Path) -> usize {
     let (journal, _) = SledJournal::open(data).unwrap();
     let folder = SnapshotFolder::of(data);
@@ -50,7 +52,7 @@ fn check_states(data: &Path) -> usize {
 }
 
 #[test]
-fn snapshots_taken_under_load_are_those_of_the_venue() {
+fn snapshots_taken_under_load_equal_the_venues_states() {
     let data = tempfile::tempdir().unwrap();
     let running = start(data.path(), 300);
     let engine = running.engine();
@@ -72,12 +74,12 @@ fn snapshots_taken_under_load_are_those_of_the_venue() {
 }
 
 #[test]
-fn a_venue_that_ends_does_not_wait_for_its_snapshots() {
+fn a_stop_while_a_snapshot_is_written_leaves_no_partial_file() {
     let data = tempfile::tempdir().unwrap();
     for part in commands().chunks(1_000) {
         let running = start(data.path(), 1);
         play(&running.engine(), part);
-        // While it is likely to be at work.
+        // The snapshotter is likely to be writing at this moment.
         stop(running);
     }
     let entries = fs::read_dir(data.path().join("snapshots")).unwrap();
@@ -89,7 +91,7 @@ fn a_venue_that_ends_does_not_wait_for_its_snapshots() {
 }
 
 #[test]
-fn a_venue_without_a_folder_to_write_to_goes_on_and_says_so() {
+fn a_venue_goes_on_when_snapshots_cannot_be_written() {
     let data = tempfile::tempdir().unwrap();
     let running = start(data.path(), 1);
     let engine = running.engine();
@@ -101,7 +103,7 @@ fn a_venue_without_a_folder_to_write_to_goes_on_and_says_so() {
     assert_eq!(engine.snapshots().taken, 0);
     play(&engine, &commands()[1_000..1_500]);
     assert_eq!(engine.halted(), None);
-    // Once it can again, it does.
+    // Snapshots resume once the folder is writable again.
     fs::create_dir(data.path().join("snapshots")).unwrap();
     while engine.snapshots().taken == 0 {
         std::thread::sleep(Duration::from_millis(5));
@@ -111,7 +113,8 @@ fn a_venue_without_a_folder_to_write_to_goes_on_and_says_so() {
     assert!(check_states(data.path()) > 0);
 }
 
-/// A snapshotter behind a journal at rest, told by the test what the matcher came to.
+/// Runs a snapshotter behind a journal at rest, with the matcher's results replaced by `post` of
+/// the true ones.
 fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
     let (journal, _) = SledJournal::open(data).unwrap();
     let mut replayer = Replayer::new();
@@ -145,7 +148,7 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
 }
 
 #[test]
-fn results_that_differ_from_the_venues_are_counted_and_not_kept() {
+fn a_snapshot_with_differing_results_is_counted_as_failed_and_not_kept() {
     let data = tempfile::tempdir().unwrap();
     let running = start(data.path(), 0);
     play(&running.engine(), &commands()[..1_000]);
@@ -158,7 +161,7 @@ fn results_that_differ_from_the_venues_are_counted_and_not_kept() {
     });
     assert_eq!((status.taken, status.failures), (0, 1));
     assert!(folder.list(Kind::State).unwrap().is_empty());
-    // A record in the middle of a block, and one that is not there yet.
+    // A record in the middle of a block, and one that does not exist yet.
     for through in [Sequence::new(999), Sequence::new(5_000)] {
         let status = behind(data.path(), |live| Results { through, ..live });
         assert_eq!((status.taken, status.failures), (0, 1), "{through}");

@@ -1,4 +1,4 @@
-//! A venue on disk that real flow is played on, and all that can be seen of it.
+//! A venue on disk that replays recorded flow, and everything that can be observed of it.
 
 use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -21,12 +21,14 @@ use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::history::HistoryError;
 
-/// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
+/// Lines of the sample that are played: enough for fills, cancels and resting orders of many
+/// accounts.
 const LINES: u32 = 4_000;
-/// Rows of a page: few, so that most of history is on pages.
+/// Rows per page: few, so that most of history is on pages.
 pub const ROWS: NonZeroU32 = NonZeroU32::new(4).unwrap();
 
-/// The commands of the sample, in order: played on an empty venue, they get the records' numbers.
+/// The sample's commands in order. They must be applied to an empty venue, since they name each
+/// other by record number.
 pub fn commands() -> &'static [Command] {
     static COMMANDS: OnceLock<Vec<Command>> = OnceLock::new();
     COMMANDS.get_or_init(|| {
@@ -50,13 +52,13 @@ pub fn start_from_the_first_record(data: &Path) -> Running {
     start_with(journal, Some(Storage { history, snapshots: None })).unwrap()
 }
 
-/// What an engine in these tests keeps beside its journal.
+/// The storage of an engine in these tests, beside its journal.
 pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) -> Storage {
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
     Storage { history, snapshots: Some(Snapshots { folder, every }) }
 }
 
-/// Has commands applied, one after the other.
+/// Applies commands, one after the other.
 pub fn play(engine: &Engine, commands: &[Command]) {
     let mut answers = Vec::new();
     for command in commands {
@@ -74,7 +76,7 @@ pub fn play(engine: &Engine, commands: &[Command]) {
     }
 }
 
-/// Waits until so many snapshots were taken since the start.
+/// Waits until this many snapshots were taken since the start.
 pub fn wait_for_taken(engine: &Engine, count: u64) {
     while engine.snapshots().taken < count {
         assert_eq!(engine.snapshots().failures, 0);
@@ -90,7 +92,7 @@ pub fn wait_for_snapshot_of(engine: &Engine, sequence: Sequence) {
     }
 }
 
-/// All that can be seen of a venue: where it ends, its state, its results, every row of every
+/// Everything that can be observed of a venue: its end, its state, its results, every row of every
 /// view.
 #[derive(PartialEq, Eq)]
 pub struct Seen {
@@ -98,7 +100,7 @@ pub struct Seen {
     pub digest: Option<StateDigest>,
     pub results: Option<ResultsHash>,
     pub views: Vec<u8>,
-    /// What was put away, read again.
+    /// The rows on pages, read back.
     pub history: Vec<String>,
 }
 
@@ -110,7 +112,7 @@ impl Debug for Seen {
     }
 }
 
-/// Ends a venue and says what it was like.
+/// Stops a venue and returns what was observed of it.
 pub fn stop(running: Running) -> Seen {
     let mut views = Vec::new();
     running.engine().read().write_image(&mut views).unwrap();
@@ -122,7 +124,7 @@ pub fn stop(running: Running) -> Seen {
     Seen { sequence, digest, results, views, history }
 }
 
-/// Every list that goes back to the beginning.
+/// Every list that reaches back to the venue's beginning.
 fn history(view: &ReadModel) -> Vec<String> {
     let mut lists = Vec::new();
     for user in view.accounts.users_newest_first().map(|row| row.no) {

@@ -1,4 +1,5 @@
-//! What is true of an order while it lives: how much of it is left, what backs it, who is ahead.
+//! The state of an order while it lives: how much is left, what backs it, and which orders are
+//! ahead.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
@@ -10,54 +11,54 @@ use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick, TimeMs};
 
-/// Orders, and the contracts in them.
+/// A number of orders and their total quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Crowd {
-    /// How many orders.
+pub struct QueueSize {
+    /// Number of orders.
     pub orders: u64,
-    /// How many contracts.
+    /// Total quantity in lots.
     pub lots: Lots,
 }
 
-impl Crowd {
+impl QueueSize {
     /// With one more order.
-    pub fn and(self, lots: Lots) -> Result<Crowd, Broken> {
-        Ok(Crowd { orders: self.orders.saturating_add(1), lots: self.lots.plus(lots)? })
+    pub fn and(self, lots: Lots) -> Result<QueueSize, Broken> {
+        Ok(QueueSize { orders: self.orders.saturating_add(1), lots: self.lots.plus(lots)? })
     }
 }
 
-/// An order that stands.
+/// An open order.
 #[derive(Debug, Clone, Copy)]
 pub struct Other {
     /// Its number.
     pub no: OrderNo,
     /// Owner.
     pub user: UserNo,
-    /// Yes-price.
+    /// Price of yes.
     pub price: Tick,
-    /// What of it stands.
+    /// Remaining quantity.
     pub remaining: Lots,
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub expired: bool,
 }
 
-/// A queue of orders, the first to be served first, followed through effects.
+/// A queue of orders in price-time priority, updated from effects.
 #[derive(Debug, Clone, Default)]
 pub struct Queue {
-    /// In the order of service.
+    /// First to be matched first.
     pub others: Vec<Other>,
-    /// How many left it filled.
+    /// How many left it by being filled.
     pub filled: u64,
-    /// How many left it cancelled.
+    /// How many left it by cancellation.
     pub cancelled: u64,
-    /// How many left it for another place.
+    /// How many lost their place by an amendment.
     pub moved: u64,
-    /// Those that left it cancelled in the record at hand.
-    left: Crowd,
+    /// Those cancelled by the current record.
+    left: QueueSize,
 }
 
 impl Queue {
-    /// The orders that an incoming order of this direction and limit meets, best price first.
+    /// The orders that an incoming order of this direction and limit can match, best price first.
     pub fn facing(
         exchange: &Exchange,
         market: MarketNo,
@@ -74,48 +75,48 @@ impl Queue {
         let prices = book.into_iter().flat_map(|book| book.levels(side).map(|(price, _)| price));
         let others = prices
             .take_while(within)
-            .flat_map(|price| standing(exchange, market, side, price, now))
+            .flat_map(|price| open_orders(exchange, market, side, price, now))
             .collect();
         Queue { others, ..Queue::default() }
     }
 
-    /// The orders ahead of one that stands, at its own price.
+    /// The orders ahead of an open order, at its own price.
     pub fn ahead(exchange: &Exchange, order: OrderNo, now: TimeMs) -> Queue {
         let Some(own) = exchange.order(order) else { return Queue::default() };
-        let others = standing(exchange, own.market, own.direction(), own.price, now)
+        let others = open_orders(exchange, own.market, own.direction(), own.price, now)
             .take_while(|other| other.no != order)
             .collect();
         Queue { others, ..Queue::default() }
     }
 
-    /// All of it.
-    pub fn crowd(&self) -> Result<Crowd, Broken> {
-        self.others.iter().try_fold(Crowd::default(), |crowd, other| crowd.and(other.remaining))
+    /// Number and quantity of all orders in it.
+    pub fn size(&self) -> Result<QueueSize, Broken> {
+        self.others.iter().try_fold(QueueSize::default(), |size, other| size.and(other.remaining))
     }
 
-    /// A record begins.
+    /// Starts a new record.
     pub fn begin_record(&mut self) {
-        self.left = Crowd::default();
+        self.left = QueueSize::default();
     }
 
-    /// All of it, with those that the record at hand has cancelled: one record may cancel orders
-    /// one after the other, and none of them was first for that.
-    pub fn crowd_before_cancels(&self) -> Result<Crowd, Broken> {
-        let Crowd { orders, lots } = self.crowd()?;
-        Ok(Crowd {
+    /// The whole queue, including orders that the current record has cancelled: if one record
+    /// cancels several orders, none of them had become first by that.
+    pub fn size_before_cancels(&self) -> Result<QueueSize, Broken> {
+        let QueueSize { orders, lots } = self.size()?;
+        Ok(QueueSize {
             orders: orders.saturating_add(self.left.orders),
             lots: lots.plus(self.left.lots)?,
         })
     }
 
-    /// What stands at one price of it.
-    pub fn crowd_at(&self, price: Tick) -> Result<Crowd, Broken> {
+    /// The orders at one price.
+    pub fn size_at(&self, price: Tick) -> Result<QueueSize, Broken> {
         let there = self.others.iter().filter(|other| other.price == price);
-        there.into_iter().try_fold(Crowd::default(), |crowd, other| crowd.and(other.remaining))
+        there.into_iter().try_fold(QueueSize::default(), |size, other| size.and(other.remaining))
     }
 
-    /// What of it an order could trade with: nothing expired, and of its owner's own orders what
-    /// its self-trade mode says; and the own order behind which it could not go.
+    /// How much of it an order can trade with, skipping expired orders and treating orders of the
+    /// same owner by its self-trade mode; also the own order that stopped it, if any.
     pub fn tradable(&self, terms: &PlaceOrder) -> Result<(Lots, Option<Other>), Broken> {
         let mut found = Lots::ZERO;
         for other in self.others.iter().filter(|other| !other.expired) {
@@ -130,7 +131,7 @@ impl Queue {
         Ok((found, None))
     }
 
-    /// Takes an effect in: orders of the queue shrink and leave.
+    /// Applies an effect: orders of the queue shrink and leave.
     pub fn follow(&mut self, effect: &Effect) -> Result<(), Broken> {
         let (order, left) = match effect {
             Effect::TradeMade(trade) => (trade.maker.order, trade.maker.remaining),
@@ -163,7 +164,8 @@ impl Queue {
     }
 }
 
-/// Whether a fill-or-kill order could not be filled: nothing is ever set aside for it.
+/// Whether a fill-or-kill order could not be filled; no money or contracts are reserved for such an
+/// order.
 pub fn killed(effects: &[Effect]) -> bool {
     let fok = |effect: &Effect| {
         matches!(effect, Effect::OrderCancelled { reason: CancelReason::FokNotFillable, .. })
@@ -171,7 +173,7 @@ pub fn killed(effects: &[Effect]) -> bool {
     effects.iter().any(fok)
 }
 
-fn standing(
+fn open_orders(
     exchange: &Exchange,
     market: MarketNo,
     side: Direction,
@@ -187,56 +189,56 @@ fn standing(
     })
 }
 
-/// An order from its acceptance on.
+/// An order since its acceptance.
 #[derive(Debug, Clone)]
 pub struct Life {
-    /// What was asked, as it was asked.
+    /// Its terms when placed.
     pub terms: PlaceOrder,
-    /// Limit, as a price of yes, as last amended.
+    /// Limit price of yes, as last amended.
     pub limit: Tick,
-    /// Contracts wanted, as last amended.
+    /// Quantity, as last amended.
     pub quantity: Lots,
-    /// Contracts traded.
+    /// Filled quantity.
     pub filled: Lots,
-    /// Fills so far.
+    /// Number of fills.
     pub fills: u64,
-    /// Price times quantity of the fills, in the owner's words.
+    /// Price x quantity of the fills, at prices of the stated outcome.
     pub cost: Money,
-    /// What will not be filled.
+    /// Quantity that will not be filled.
     pub cancelled: Lots,
-    /// What backs the rest.
+    /// Backing of the remaining quantity.
     pub backing: Backing,
-    /// What trading in its market costs.
+    /// Fees of its market.
     pub fees: Fees,
-    /// Who is to be served before it at its price.
+    /// The orders ahead of it at its price.
     pub ahead: Queue,
-    /// Who was when it came to rest.
-    pub ahead_at_rest: Crowd,
-    /// Since when it stands where it does.
+    /// The size of that queue when the order was put on the book.
+    pub ahead_at_rest: QueueSize,
+    /// Since when it has its place in the queue.
     pub rested_at: TimeMs,
-    /// Whether it was reached there before.
+    /// Whether it was matched in this place before.
     pub reached: bool,
     /// Whether it has ended.
     pub ended: bool,
 }
 
-/// What one fill moved.
+/// Money and contracts moved by one fill.
 #[derive(Debug, Clone, Copy)]
 pub struct Moved {
-    /// What backed the part that was filled.
+    /// Backing of the filled part.
     pub part: Backing,
-    /// Paid for the contracts that were backed by cash.
+    /// Paid for contracts that were backed by cash.
     pub paid: Money,
-    /// Received for the contracts handed over.
+    /// Received for contracts handed over.
     pub received: Money,
-    /// Of the cash set aside, what a better price gave back.
+    /// Reserved cash released by a price better than the limit.
     pub returned: Money,
-    /// Paid besides.
+    /// Fee.
     pub fee: Money,
 }
 
 impl Life {
-    /// A life that begins.
+    /// A new order.
     pub fn new(terms: PlaceOrder, backing: Backing, fees: Fees, now: TimeMs) -> Life {
         Life {
             limit: terms.wording.yes_price(terms.price),
@@ -249,49 +251,49 @@ impl Life {
             backing,
             fees,
             ahead: Queue::default(),
-            ahead_at_rest: Crowd::default(),
+            ahead_at_rest: QueueSize::default(),
             rested_at: now,
             reached: false,
             ended: false,
         }
     }
 
-    /// Which way it bets.
+    /// Direction of the bet.
     pub const fn direction(&self) -> Direction {
         self.terms.wording.direction()
     }
 
-    /// What a contract backed by cash costs at the limit.
+    /// The cost at the limit of a contract backed by cash.
     pub const fn own_limit(&self) -> Tick {
         self.direction().own_price(self.limit)
     }
 
-    /// The contracts that it hands over first.
+    /// The outcome whose contracts it sells first.
     pub const fn closes(&self) -> Outcome {
         self.direction().closes()
     }
 
-    /// Who was ahead when the order was cancelled.
+    /// The queue ahead of the order when it was cancelled.
     pub fn ahead_of_cancelled(
         &self,
         reason: CancelReason,
         command: &Command,
-    ) -> Result<Crowd, Broken> {
+    ) -> Result<QueueSize, Broken> {
         let together = match reason {
             CancelReason::User
             | CancelReason::MarketClosed
             | CancelReason::MarketVoided
             | CancelReason::HeartbeatExpired => true,
             CancelReason::Expired => matches!(command, Command::AdvanceClock),
-            // Met at the front of the queue, one after the other.
+            // These are cancelled one by one when they reach the front of the queue.
             CancelReason::SelfTrade | CancelReason::IocRemainder | CancelReason::FokNotFillable => {
                 false
             }
         };
-        if together { self.ahead.crowd_before_cancels() } else { self.ahead.crowd() }
+        if together { self.ahead.size_before_cancels() } else { self.ahead.size() }
     }
 
-    /// Takes a fill in.
+    /// Applies a fill.
     pub fn fill(&mut self, price: Tick, quantity: Lots, rate: FeeRate) -> Result<Moved, Broken> {
         let own = self.direction().own_price(price);
         let part = self.backing.take(quantity)?;

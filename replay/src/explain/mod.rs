@@ -1,4 +1,4 @@
-//! `explain`: the life of one order, told so that it reads right to somebody who was not there.
+//! `explain`: the life of one order as a story, for readers who did not follow it.
 
 mod life;
 mod pairs;
@@ -21,7 +21,7 @@ use life::Life;
 use story::Story;
 use words::{contracts, wrap};
 
-/// Tells the life of an order, up to a moment or to the journal's end.
+/// Explains an order, up to a moment or to the journal's end.
 pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut story = Story::of(order);
@@ -88,7 +88,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
         },
         "events": story.events.iter().map(event_fields).collect::<Vec<_>>(),
     });
-    Ok(Answer::Told { value, text, sound: true })
+    Ok(Answer::Text { value, text, sound: true })
 }
 
 fn event_fields(event: &story::Event) -> Value {
@@ -101,7 +101,7 @@ fn event_fields(event: &story::Event) -> Value {
     })
 }
 
-/// The interface's status of an order, and one for an order that was never taken.
+/// The interface's status of an order, or REFUSED for one that was never accepted.
 fn status(life: &Life, accepted: bool) -> &'static str {
     match (accepted, life.ended, life.filled.is_zero(), life.cancelled.is_zero()) {
         (false, ..) => "REFUSED",
@@ -112,7 +112,7 @@ fn status(life: &Life, accepted: bool) -> &'static str {
     }
 }
 
-/// The last paragraph: what it all came to.
+/// The last paragraph: the overall result.
 fn sum(story: &Story, life: &Life, end: &str) -> String {
     if !story.accepted {
         return "In all: the order was refused; it never stood on the book and nothing was set \

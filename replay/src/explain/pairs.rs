@@ -1,4 +1,4 @@
-//! Pairs of free yes and no contracts of the order's owner, which become money at once.
+//! Pairs of free yes and no contracts of the order's owner, which are merged into money at once.
 
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Direction, Record};
@@ -12,39 +12,40 @@ use super::story::Story;
 use super::words::contracts;
 use crate::answer::Failure;
 
-/// What the owner holds in the market, and what this order has moved of it in the record at hand.
+/// The owner's holdings in the market, and whether this order changed them in the current record.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Hands {
+pub struct OwnHoldings {
     yes: Lots,
     no: Lots,
-    /// Whether the order has filled, or freed contracts, since the owner's holdings were told.
-    stirred: bool,
+    /// Whether the order filled or released contracts since the last `PositionChanged` of its
+    /// owner.
+    changed_by_order: bool,
 }
 
-impl Hands {
-    /// Hands that hold a position.
-    pub const fn holding(position: &Position) -> Hands {
-        Hands { yes: position.yes.held, no: position.no.held, stirred: false }
+impl OwnHoldings {
+    /// The holdings of a position.
+    pub const fn holding(position: &Position) -> OwnHoldings {
+        OwnHoldings { yes: position.yes.held, no: position.no.held, changed_by_order: false }
     }
 
-    /// A record is over.
-    pub const fn rest(&mut self) {
-        self.stirred = false;
+    /// Ends a record.
+    pub const fn end_record(&mut self) {
+        self.changed_by_order = false;
     }
 
-    /// Whether the next that is told of the owner's holdings is this order's doing.
-    pub const fn stirred(&self) -> bool {
-        self.stirred
+    /// Whether the owner's next `PositionChanged` results from this order.
+    pub const fn changed_by_order(&self) -> bool {
+        self.changed_by_order
     }
 
-    /// The order gave contracts free, whose like may already be there.
+    /// The order released contracts, which may pair with opposite ones.
     pub const fn freed(&mut self) {
-        self.stirred = true;
+        self.changed_by_order = true;
     }
 
     /// The order filled.
     pub fn filled(&mut self, direction: Direction, moved: &Moved) -> Result<(), Overflow> {
-        self.stirred = true;
+        self.changed_by_order = true;
         let closes = self.side(direction.closes());
         *closes = closes.minus(moved.part.contracts)?;
         let gains = self.side(direction.gains());
@@ -52,11 +53,11 @@ impl Hands {
         Ok(())
     }
 
-    /// What is held now; how many pairs are gone that no fill has taken.
-    fn told(&mut self, yes: Lots, no: Lots) -> Lots {
+    /// Sets the holdings; returns the number of pairs that were merged beyond what fills explain.
+    fn update(&mut self, yes: Lots, no: Lots) -> Lots {
         let gone = self.yes.saturating_minus(yes).min(self.no.saturating_minus(no));
-        let pairs = if self.stirred { gone } else { Lots::ZERO };
-        *self = Hands { yes, no, stirred: false };
+        let pairs = if self.changed_by_order { gone } else { Lots::ZERO };
+        *self = OwnHoldings { yes, no, changed_by_order: false };
         pairs
     }
 
@@ -69,14 +70,14 @@ impl Hands {
 }
 
 impl Story {
-    /// The owner's holdings in the market as they stand now.
+    /// Handles the owner's `PositionChanged` in the market.
     pub fn holds(
         &mut self,
         life: &Life,
         record: &Record,
         (yes, no): (&Holding, &Holding),
     ) -> Result<(), Failure> {
-        let pairs = self.hands.told(yes.held, no.held);
+        let pairs = self.holdings.update(yes.held, no.held);
         if pairs.is_zero() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Follows one order through a journal and writes down what happened to it, and why.
+//! Follows one order through a journal and records what happened to it, and why.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use serde_json::{Value, json};
 
-use super::life::{Crowd, Life, Queue, better, killed};
-use super::pairs::Hands;
+use super::life::{Life, Queue, QueueSize, better, killed};
+use super::pairs::OwnHoldings;
 use super::words::{
-    a_side, backing, changed, conditions, contracts, could_have, ending, place_in_queue,
+    a_side, backing, changed, conditions, contracts, could_have, ending, queue_position,
     still_ahead, translation, wish,
 };
 use crate::answer::Failure;
@@ -26,17 +26,17 @@ use crate::pass::Listener;
 use crate::reference::Reference;
 use crate::register::Register;
 
-/// One thing that happened to the order.
+/// One event in the order's life.
 pub struct Event {
-    /// The record that did it.
+    /// The record that caused it.
     pub sequence: Sequence,
     /// When.
     pub time: TimeMs,
-    /// What, in a word.
+    /// Its kind in one word.
     pub kind: &'static str,
-    /// What, in sentences.
+    /// The text form.
     pub text: String,
-    /// The same figures for programs.
+    /// The same figures as JSON.
     pub figures: Value,
 }
 
@@ -47,28 +47,28 @@ pub struct Story {
     pub no: OrderNo,
     /// Its id; `None` for a refused order, which got none.
     pub id: Option<OrderId>,
-    /// Who is who.
+    /// Names of users and markets.
     pub register: Register,
     /// The venue's currency.
     pub currency: String,
-    /// The order, from the record that asked for it on.
+    /// The order, from the record that requested it on.
     pub life: Option<Life>,
     /// Whether it was accepted.
     pub accepted: bool,
-    /// The record that had done the same before, so that this one placed nothing.
+    /// The earlier record with the same request, if this one repeated it and placed nothing.
     pub done_before: Option<Sequence>,
-    /// What happened.
+    /// Its events.
     pub events: Vec<Event>,
-    /// Everyone named in the story.
+    /// All users named in the story.
     pub parties: BTreeSet<UserNo>,
-    /// The owner's money and contracts before the record at hand, if that places or amends.
+    /// The owner's money and contracts before the current record, if it places or amends the order.
     purse: Option<Purse>,
-    /// What trading in the order's market costs.
+    /// Fees of the order's market.
     fees: Fees,
-    /// What the order meets when it comes in.
+    /// The queue that the order can match when it comes in.
     pub facing: Queue,
-    /// The owner's contracts.
-    pub hands: Hands,
+    /// The owner's holdings in the market.
+    pub holdings: OwnHoldings,
 }
 
 impl Listener for Story {
@@ -82,16 +82,17 @@ impl Listener for Story {
                 let direction = terms.wording.direction();
                 self.purse = exchange.purse(terms.user, terms.market).ok();
                 self.fees = exchange.market(terms.market).map_or(Fees::NONE, |market| market.fees);
-                self.hands =
-                    self.purse.map_or_else(Hands::default, |p| Hands::holding(&p.position));
+                self.holdings = self
+                    .purse
+                    .map_or_else(OwnHoldings::default, |p| OwnHoldings::holding(&p.position));
                 self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
             }
             Command::AmendOrder { order, price, .. } if *order == self.no => {
-                let Some(standing) = exchange.order(*order) else { return Ok(()) };
-                let price = price.map(|price| standing.wording.yes_price(price));
-                let (market, limit) = (standing.market, price.unwrap_or(standing.price));
-                self.purse = exchange.purse(standing.user, market).ok();
-                let direction = standing.direction();
+                let Some(open_order) = exchange.order(*order) else { return Ok(()) };
+                let price = price.map(|price| open_order.wording.yes_price(price));
+                let (market, limit) = (open_order.market, price.unwrap_or(open_order.price));
+                self.purse = exchange.purse(open_order.user, market).ok();
+                let direction = open_order.direction();
                 self.facing = Queue::facing(exchange, market, direction, limit, record.time);
             }
             _ => {}
@@ -124,7 +125,7 @@ impl Listener for Story {
             self.hear(exchange, record, effect)?;
             self.register.follow(record, effect);
         }
-        self.hands.rest();
+        self.holdings.end_record();
         Ok(())
     }
 }
@@ -146,17 +147,17 @@ impl Story {
             purse: None,
             fees: Fees::NONE,
             facing: Queue::default(),
-            hands: Hands::default(),
+            holdings: OwnHoldings::default(),
         }
     }
 
-    /// Writes down what a record did.
+    /// Adds an event for a record.
     pub fn tell(&mut self, record: &Record, kind: &'static str, text: String, figures: Value) {
         let Record { sequence, time, .. } = *record;
         self.events.push(Event { sequence, time, kind, text, figures });
     }
 
-    /// A user's name, noting that it was named.
+    /// A user's name; remembers that the user was named.
     pub fn name(&mut self, user: UserNo) -> String {
         self.parties.insert(user);
         self.register.name(user)
@@ -215,7 +216,7 @@ impl Story {
         Ok(())
     }
 
-    /// A refused command, if it was about this order.
+    /// Handles a refused command, if it was about this order.
     fn refused(&mut self, reject: Reject, record: &Record) {
         let Some(life) = self.life.as_ref() else { return };
         let (owner, code) = (life.terms.user, reject.code());
@@ -251,7 +252,7 @@ impl Story {
         effect: &Effect,
     ) -> Result<(), Failure> {
         let no = self.no;
-        let over = |life: &Life| life.ended && !self.hands.stirred();
+        let over = |life: &Life| life.ended && !self.holdings.changed_by_order();
         if !self.accepted || self.life.as_ref().is_none_or(over) {
             return Ok(());
         }
@@ -296,10 +297,10 @@ impl Story {
         remaining: Lots,
     ) -> Result<(), Failure> {
         life.ahead = Queue::ahead(exchange, self.no, record.time);
-        life.ahead_at_rest = life.ahead.crowd()?;
+        life.ahead_at_rest = life.ahead.size()?;
         (life.rested_at, life.reached) = (record.time, false);
         let direction = life.direction();
-        let mut ahead = Crowd::default();
+        let mut ahead = QueueSize::default();
         let book = exchange.market(life.terms.market).map(|market| &market.book);
         for (price, level) in book.into_iter().flat_map(|book| book.levels(direction)) {
             if better(direction, price, life.limit) {
@@ -313,7 +314,7 @@ impl Story {
             contracts(remaining),
             a_side(direction),
             life.limit,
-            place_in_queue(life.ahead_at_rest, ahead, direction)
+            queue_position(life.ahead_at_rest, ahead, direction)
         );
         let figures = json!({
             "remaining": remaining.to_string(),
@@ -348,7 +349,7 @@ impl Story {
             let before = Terms { direction, limit: life.limit, copy_from: life.terms.copy_from };
             purse.release(before, life.backing)?;
             life.backing = purse.backing_for((direction, *price), *remaining, life.fees)?;
-            self.hands.freed();
+            self.holdings.freed();
         }
         (life.limit, life.quantity) = (*price, *quantity);
         let backed = backing(life, life.backing, &self.currency)?;
@@ -356,7 +357,7 @@ impl Story {
             " What had backed it was released and it was backed anew by {backed}."
         )]);
         if *kept_place {
-            let ahead = Queue::ahead(exchange, self.no, record.time).crowd()?;
+            let ahead = Queue::ahead(exchange, self.no, record.time).size()?;
             text.extend([format!(
                 " At the same price and for no more than before it kept its place in the queue. {}",
                 still_ahead(ahead)
@@ -392,7 +393,7 @@ impl Story {
             text.extend([format!(" It had stood for {stood} where it was. {ahead}")]);
         }
         if !life.backing.contracts.is_zero() {
-            self.hands.freed();
+            self.holdings.freed();
         }
         if reason == CancelReason::FokNotFillable {
             text.extend([could_have(self.facing.tradable(&life.terms)?)]);

@@ -1,4 +1,4 @@
-//! Fills of the order: with whom, why then, why at that price, and what money moved.
+//! Fills of the order: the counterparty, the reasons for time and price, and the money moved.
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
@@ -16,10 +16,10 @@ use crate::answer::Failure;
 use crate::moment::{elapsed, when};
 
 impl Story {
-    /// Filled on coming in.
+    /// A fill as the taker.
     pub fn took(&mut self, life: &mut Life, record: &Record, trade: &Trade) -> Result<(), Failure> {
-        let maker = *self.register.standing(trade.maker.order)?;
-        let there = self.facing.crowd_at(trade.price)?;
+        let maker = *self.register.open_order(trade.maker.order)?;
+        let there = self.facing.size_at(trade.price)?;
         let first = self.facing.others.first().is_some_and(|other| other.no == trade.maker.order);
         let owner = self.name(trade.maker.user);
         let side = side_of_book(life.direction().opposite());
@@ -41,7 +41,7 @@ impl Story {
         self.filled(life, record, trade, (text, trade.taker.remaining))
     }
 
-    /// Filled while it stood.
+    /// A fill as the maker.
     pub fn made(
         &mut self,
         life: &mut Life,
@@ -49,7 +49,7 @@ impl Story {
         record: &Record,
         trade: &Trade,
     ) -> Result<(), Failure> {
-        let taker = *self.register.standing(trade.taker.order)?;
+        let taker = *self.register.open_order(trade.taker.order)?;
         let owner = self.name(trade.taker.user);
         let side = side_of_book(life.direction());
         let (price, quantity) = (trade.price, contracts(trade.quantity));
@@ -88,7 +88,7 @@ impl Story {
         let took = trade.taker.order == self.no;
         let rate = if took { life.fees.taker } else { life.fees.maker };
         let moved = life.fill(trade.price, trade.quantity, rate)?;
-        self.hands.filled(life.direction(), &moved)?;
+        self.holdings.filled(life.direction(), &moved)?;
         let id = TradeId::of(record.time, record.sequence, trade.index);
         text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
         let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };
@@ -116,7 +116,7 @@ impl Story {
     }
 }
 
-/// What must never be read: the journal's own effects contradict the rule just stated.
+/// A text that must never appear: the journal's effects contradict the rule just stated.
 fn contradiction(what: &str) -> String {
     format!(" THIS CONTRADICTS PRICE-TIME PRIORITY: {what}.")
 }

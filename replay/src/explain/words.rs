@@ -1,4 +1,4 @@
-//! Sentences about orders: amounts, backing, queues and reasons in plain words.
+//! Sentences about orders: amounts, backing, queues and reasons.
 
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{
@@ -9,11 +9,11 @@ use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick};
 
-use super::life::{Crowd, Life, Moved, Other, Queue};
+use super::life::{Life, Moved, Other, Queue, QueueSize};
 use crate::moment::when;
 use crate::register::spoken;
 
-/// Columns of the text.
+/// Line width of the text.
 const COLUMNS: usize = 92;
 
 /// Breaks a paragraph into lines, each after `indent`.
@@ -62,8 +62,8 @@ pub fn changed(price: (Tick, Tick), total: (Lots, Lots)) -> String {
 }
 
 /// `3 orders with 12.5 contracts`.
-pub fn crowd(crowd: Crowd) -> String {
-    let Crowd { orders, lots } = crowd;
+pub fn queue_size(size: QueueSize) -> String {
+    let QueueSize { orders, lots } = size;
     match orders {
         0 => "no order".to_owned(),
         1 => format!("1 order with {}", contracts(lots)),
@@ -77,15 +77,15 @@ pub fn left(lots: Lots) -> String {
     format!("{} of it {} left", contracts(lots), if one { "was" } else { "were" })
 }
 
-/// How an order stood at a price among these, itself included, when its turn came.
-pub fn first_of(there: Crowd) -> String {
+/// An order's position at its price when it was matched; the queue includes the order itself.
+pub fn first_of(there: QueueSize) -> String {
     match there.orders {
         1 => "it was the only order there".to_owned(),
-        _ => format!("it was the first of {} there", crowd(there)),
+        _ => format!("it was the first of {} there", queue_size(there)),
     }
 }
 
-/// The price of a fill in the owner's words, and of yes where that is another.
+/// The price of a fill, of the stated outcome, and of yes where that differs.
 pub fn at_price(wording: Wording, price: Tick) -> String {
     match wording.outcome {
         Outcome::Yes => format!("at {price} each"),
@@ -112,7 +112,7 @@ pub fn wish(wording: Wording, price: Tick, quantity: Lots) -> String {
     format!("{verb} {} at {price} {bound}", contracts_of(quantity, wording.outcome))
 }
 
-/// How the order stands in the one book, and in which words that is the same bet.
+/// The order's side and limit on the book, and the equivalent bet.
 pub fn translation(life: &Life) -> String {
     let (side, limit) = (a_side(life.direction()), life.limit);
     let same = match (life.terms.wording.outcome, life.direction()) {
@@ -139,7 +139,7 @@ pub const fn a_side(direction: Direction) -> &'static str {
     }
 }
 
-/// Outcome, side and limit of an order; the limit in prices of yes too where that differs.
+/// Outcome, side and limit of an order; also the limit as a price of yes if that differs.
 pub fn spoken_limit(wording: Wording, limit: Tick) -> String {
     match wording.outcome {
         Outcome::Yes => format!("{} at {limit}", spoken(wording)),
@@ -150,7 +150,7 @@ pub fn spoken_limit(wording: Wording, limit: Tick) -> String {
     }
 }
 
-/// How long it stands, and its conditions.
+/// Time in force and other conditions.
 pub fn conditions(terms: &PlaceOrder) -> String {
     let mut text = match terms.time_in_force {
         TimeInForce::GoodTillCancelled { expires_at: None } => {
@@ -189,7 +189,7 @@ pub fn conditions(terms: &PlaceOrder) -> String {
     text
 }
 
-/// What backs an order, or a part of one: `12.00 USD (20 contracts at 0.60 each)`.
+/// Backing of an order or a part of one: `12.00 USD (20 contracts at 0.60 each)`.
 pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, Broken> {
     let limit = life.own_limit();
     let cash = limit.times(backing.cash)?;
@@ -205,24 +205,26 @@ pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, 
     })
 }
 
-/// Who is ahead at the order's price, and at better prices.
-pub fn place_in_queue(ahead: Crowd, better: Crowd, direction: Direction) -> String {
+/// The queues at the order's price and at better prices.
+pub fn queue_position(ahead: QueueSize, better: QueueSize, direction: Direction) -> String {
     let behind = match ahead.orders {
         0 => "No order was there before it at that price".to_owned(),
-        1 => format!("At that price {} was there before it, to be served first", crowd(ahead)),
-        _ => format!("At that price {} were there before it, to be served first", crowd(ahead)),
+        1 => format!("At that price {} was there before it, to be served first", queue_size(ahead)),
+        _ => {
+            format!("At that price {} were there before it, to be served first", queue_size(ahead))
+        }
     };
     let side = side_of_book(direction);
     let better = match better.orders {
         0 => format!("and no {side} had a better price."),
-        1 => format!("and {} stood at a better price.", crowd(better)),
-        _ => format!("and {} stood at better prices.", crowd(better)),
+        1 => format!("and {} stood at a better price.", queue_size(better)),
+        _ => format!("and {} stood at better prices.", queue_size(better)),
     };
     format!("{behind}, {better}")
 }
 
-/// Why it was this order's turn: what became of those who were ahead.
-pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue, reached: bool) -> String {
+/// Why the order was first in the queue: what happened to the orders ahead of it.
+pub fn turn_came(ahead_at_rest: QueueSize, ahead: &Queue, reached: bool) -> String {
     if reached {
         return "it was still first in the queue there".to_owned();
     }
@@ -251,7 +253,7 @@ pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue, reached: bool) -> String {
     }
 }
 
-/// What a fill moved between the owner and the other side.
+/// Money that a fill moved between the owner and the counterparty.
 pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
     let Moved { part, paid, received, returned, fee } = moved;
     let mut parts = Vec::new();
@@ -278,7 +280,7 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
     parts.join(" ")
 }
 
-/// Why an order ended, in view of the record that ended it.
+/// Why an order ended, given the record that ended it.
 pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) -> String {
     let by = record.sequence;
     let until = match life.terms.time_in_force {
@@ -346,8 +348,8 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
     }
 }
 
-/// What an order that was not filled whole could have traded, and its owner's own order that it
-/// could not go past.
+/// What an order that was not filled completely could have traded, and the order of the same owner
+/// that it could not pass.
 pub fn could_have((found, own): (Lots, Option<Other>)) -> String {
     let behind = own.map_or_else(String::new, |own| {
         format!(
@@ -359,12 +361,12 @@ pub fn could_have((found, own): (Lots, Option<Other>)) -> String {
     format!(" Within its limit it could have traded {}{behind}.", contracts(found))
 }
 
-/// What is still ahead.
-pub fn still_ahead(ahead: Crowd) -> String {
+/// The queue still ahead.
+pub fn still_ahead(ahead: QueueSize) -> String {
     match ahead.orders {
         0 => "It was then first in the queue at its price.".to_owned(),
-        1 => format!("{} was still ahead of it.", crowd(ahead)),
-        _ => format!("{} were still ahead of it.", crowd(ahead)),
+        1 => format!("{} was still ahead of it.", queue_size(ahead)),
+        _ => format!("{} were still ahead of it.", queue_size(ahead)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Fills as typed columns: a Parquet file. Rows are gathered into groups of bounded size, and a
-//! group is written column by column, so memory does not grow with the rows.
+//! Fills as typed columns of a Parquet file. Rows are collected into groups of bounded size and
+//! written column by column, so memory does not grow with the number of rows.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use uuid::Uuid;
 
 use super::row::Row;
 
-/// Rows in a group: a few megabytes while they are gathered, and few enough for a reader to skip
-/// groups by their statistics.
+/// Rows per group: a few megabytes in memory, and small enough for readers to skip groups by their
+/// statistics.
 const GROUP_ROWS: usize = 1 << 14;
-/// Rows handed to a column's encoder at once.
+/// Rows passed to a column's encoder at once.
 const BATCH_ROWS: usize = 1 << 10;
 
-/// Takes a column's value out of a row.
+/// Extracts a column's value from a row.
 enum Pick {
     /// A 32-bit number.
     Small(fn(&Row) -> i32),
@@ -29,11 +29,11 @@ enum Pick {
     Long(fn(&Row) -> i64),
     /// An id.
     Id(fn(&Row) -> Uuid),
-    /// A word of a few.
+    /// One of a few words.
     Word(fn(&Row) -> &'static str),
 }
 
-/// A column: its name, its type as Parquet's schema language has it, and its value.
+/// A column: its name, its type in Parquet's schema language, and its value.
 type Column = (&'static str, &'static str, Pick);
 
 const ID: &str = "fixed_len_byte_array(16) {} (UUID)";
@@ -47,7 +47,7 @@ const TIME: &str = "int64 {} (TIMESTAMP(MILLIS,true))";
 const WORD: &str = "binary {} (STRING)";
 const PLAIN: &str = "int64 {}";
 
-/// The columns, named as in the comma-separated form.
+/// The columns, with the names of the CSV form.
 const COLUMNS: [Column; 18] = [
     ("sequence", PLAIN, Pick::Long(|row| whole(row.sequence.get()))),
     ("time", TIME, Pick::Long(|row| row.time.get())),
@@ -83,14 +83,14 @@ fn schema() -> String {
     text + " }"
 }
 
-/// A Parquet file in the making.
+/// A Parquet file being written.
 pub struct Sheet<W: Write + Send> {
     file: SerializedFileWriter<W>,
     group: Vec<Row>,
 }
 
 impl<W: Write + Send> Sheet<W> {
-    /// An empty one.
+    /// An empty file.
     pub fn new(out: W) -> Result<Sheet<W>, ParquetError> {
         let schema = Arc::new(parse_message_type(&schema())?);
         let version = concat!("openoutcry-replay version ", env!("CARGO_PKG_VERSION"));
@@ -102,13 +102,13 @@ impl<W: Write + Send> Sheet<W> {
         Ok(Sheet { file, group: Vec::new() })
     }
 
-    /// One row more.
+    /// Adds a row.
     pub fn push(&mut self, row: Row) -> Result<(), ParquetError> {
         self.group.push(row);
         if self.group.len() >= GROUP_ROWS { self.write_group() } else { Ok(()) }
     }
 
-    /// Writes what is left and the file's end; gives back where it was written to.
+    /// Writes the remaining rows and the footer; returns the output.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         if !self.group.is_empty() {
             self.write_group()?;
@@ -132,7 +132,7 @@ impl<W: Write + Send> Sheet<W> {
     }
 }
 
-/// Hands some rows' values to a column's encoder.
+/// Passes the values of some rows to a column's encoder.
 fn write(column: &mut ColumnWriter<'_>, pick: &Pick, rows: &[Row]) -> Result<(), ParquetError> {
     let written = match (column, pick) {
         (ColumnWriter::Int32ColumnWriter(column), Pick::Small(pick)) => {

@@ -1,4 +1,4 @@
-//! `fills`: every trade of a journal, a row each, as its parties saw it.
+//! `fills`: every trade of a journal, one row each, as its parties saw it.
 
 mod columns;
 mod row;
@@ -23,7 +23,7 @@ use crate::source::Source;
 use columns::Sheet;
 use row::{HEADINGS, Party, Row, table_headings};
 
-/// What the help says of the columns.
+/// Help text for the columns.
 pub const COLUMNS_HELP: &str = "\
 Columns (csv, parquet; ndjson nests the two parties, table shows the same for people):
   sequence                            the record that made the trade             INT64
@@ -47,20 +47,20 @@ Examples:
   openoutcry-replay fills journal.blocks --format parquet -o fills.parquet
   openoutcry-replay fills journal.blocks --json | jq -r .yes_price";
 
-/// How rows are written.
+/// Format of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Columns for people, with one line of headings.
     Table,
     /// Comma-separated values with one line of headings.
     Csv,
-    /// An object of JSON a line.
+    /// One JSON object a line.
     Ndjson,
     /// A Parquet file of typed columns; needs -o.
     Parquet,
 }
 
-/// Which fills are asked for; `None` asks for all.
+/// A filter for fills; `None` matches all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     /// Of this market.
@@ -75,7 +75,7 @@ pub struct Wanted {
     pub to: Option<Moment>,
 }
 
-/// Where rows go.
+/// The output of rows.
 enum Out {
     /// Lines of text.
     Lines(Lines, Format),
@@ -83,7 +83,7 @@ enum Out {
     Columns(Box<Sheet<NewFile>>),
 }
 
-/// A stream of text.
+/// A text output.
 enum Lines {
     Stdout(BufWriter<io::StdoutLock<'static>>),
     File(NewFile),
@@ -137,7 +137,7 @@ impl Out {
         Ok(())
     }
 
-    /// Puts a whole file in its place; a stream ends where it is.
+    /// Completes a file; does nothing more for a stream than flushing.
     fn finish(self) -> Result<(), Failure> {
         match self {
             Out::Columns(sheet) => sheet.finish().map_err(Failure::failed)?.finish(),
@@ -147,23 +147,24 @@ impl Out {
     }
 }
 
-/// Writes rows as trades are made.
+/// Writes rows as trades occur.
 struct Rows {
     out: Out,
     written: u64,
     wanted: Wanted,
     register: Register,
-    /// Whether the order asked for was placed; only then can no rows mean no fills.
+    /// Whether the requested order was placed; only then does an empty result mean that it had no
+    /// fills.
     order_seen: bool,
 }
 
 impl Rows {
     fn party(&self, trade: &Trade, taker: bool) -> Result<Party, Failure> {
         let party = if taker { trade.taker } else { trade.maker };
-        let standing = *self.register.standing(party.order)?;
-        let (order, user) = (standing.id, self.register.person(party.user)?.id);
-        let price = standing.wording.yes_price(trade.price);
-        Ok(Party { order, user, wording: standing.wording, price, fee: party.fee })
+        let open_order = *self.register.open_order(party.order)?;
+        let (order, user) = (open_order.id, self.register.person(party.user)?.id);
+        let price = open_order.wording.yes_price(trade.price);
+        Ok(Party { order, user, wording: open_order.wording, price, fee: party.fee })
     }
 
     fn wants(&self, parties: [&Party; 2]) -> bool {
@@ -195,8 +196,7 @@ impl Rows {
         })
     }
 
-    /// Whoever or whatever was asked for and never existed is an error: no rows would look like
-    /// no fills.
+    /// A requested item that never existed is an error: an empty result would look like no fills.
     fn all_known(&self) -> Result<(), Failure> {
         if let Some(market) = self.wanted.market {
             self.register.find_market(market)?;
@@ -236,7 +236,7 @@ impl Listener for Rows {
     }
 }
 
-/// Writes the fills that are wanted, each as soon as it is made: to a new file, or to stdout.
+/// Writes the matching fills, each as soon as it occurs, to a new file or to stdout.
 pub fn fills(
     path: &Path,
     wanted: Wanted,

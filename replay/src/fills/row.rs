@@ -10,18 +10,18 @@ use serde_json::json;
 use crate::moment::rfc3339;
 use crate::register::spoken;
 
-/// One side of a fill, in its owner's words.
+/// One party of a fill.
 #[derive(Debug, Clone, Copy)]
 pub struct Party {
     /// Order.
     pub order: OrderId,
     /// Its owner.
     pub user: UserId,
-    /// Outcome and side as the owner wrote them.
+    /// Outcome and side as the owner stated them.
     pub wording: Wording,
-    /// Price of the fill, of the outcome that the owner named.
+    /// Price of the fill, of the stated outcome.
     pub price: Tick,
-    /// What the owner paid for it besides.
+    /// Fee paid by the owner.
     pub fee: Money,
 }
 
@@ -40,9 +40,9 @@ pub struct Row {
     pub yes_price: Tick,
     /// Contracts.
     pub quantity: Lots,
-    /// Whose order was resting.
+    /// The maker.
     pub maker: Party,
-    /// Whose order came in.
+    /// The taker.
     pub taker: Party,
 }
 
@@ -51,7 +51,7 @@ pub const HEADINGS: &str = "sequence,time,trade_id,market_id,yes_price,quantity,
     maker_order_id,maker_user_id,maker_outcome,maker_side,maker_price,maker_fee,\
     taker_order_id,taker_user_id,taker_outcome,taker_side,taker_price,taker_fee";
 
-/// The headings of the table for people.
+/// The headings of the table form.
 pub fn table_headings(out: &mut impl Write) -> io::Result<()> {
     write!(out, "{:>10}  {:24}  {:36}  ", "sequence", "time", "trade")?;
     write!(out, "{:36}  {:5}  {:>16}  ", "market", "yes", "contracts")?;
@@ -74,7 +74,7 @@ impl Row {
         writeln!(out, "{}  {}  {incoming:13}  {takers_fee:>12}", taker.order, taker.user)
     }
 
-    /// A line of comma-separated values; none of them can hold a comma.
+    /// A CSV line; no value can contain a comma.
     pub fn csv(&self, out: &mut impl Write) -> io::Result<()> {
         let Row { sequence, trade, market, yes_price, quantity, maker, taker, .. } = self;
         let time = rfc3339(self.time);
@@ -86,7 +86,7 @@ impl Row {
         writeln!(out)
     }
 
-    /// An object of JSON.
+    /// A JSON object.
     pub fn ndjson(&self, out: &mut impl Write) -> io::Result<()> {
         let side = |party: &Party| {
             json!({

@@ -1,6 +1,6 @@
-//! Charts as SVG text: price and volume over time, and a book's depth. Whole numbers throughout:
-//! milliseconds, ticks, lots. Colours are told apart in print and by the colour-blind, and shapes
-//! say the same.
+//! Charts as SVG text: price and volume over time, and a book's depth. Integers throughout:
+//! milliseconds, ticks, lots. Colours differ in black-and-white print and for the colour-blind;
+//! shapes carry the same information.
 
 use std::ops::Range;
 
@@ -15,20 +15,20 @@ use plotters::prelude::{
 };
 use plotters::style::Color;
 
-use super::depth::{Level, Picture};
+use super::depth::{DepthSnapshot, Level};
 use super::page::grouped;
 use super::series::{Series, Span};
 use crate::answer::Failure;
 
-/// Size of the chart of price and volume, in units of its own.
+/// Size of the price and volume chart, in SVG units.
 const TIME_SIZE: (u32, u32) = (960, 460);
-/// Height of its upper part.
+/// Height of its price part.
 const PRICE_HEIGHT: u32 = 310;
-/// Size of a chart of depth.
+/// Size of a depth chart.
 const DEPTH_SIZE: (u32, u32) = (470, 250);
 /// Free ticks above the highest and below the lowest trade.
 const MARGIN_TICKS: i64 = 4;
-/// Room for the labels of the left axis.
+/// Width of the left axis labels.
 const LEFT: u32 = 62;
 
 const INK: RGBColor = RGBColor(34, 34, 34);
@@ -42,7 +42,7 @@ const ASKS: RGBColor = RGBColor(216, 148, 82);
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
-/// An axis of whole numbers with marks at multiples of a step.
+/// An axis of integers with marks at multiples of a step.
 #[derive(Clone)]
 struct Axis {
     from: i64,
@@ -52,7 +52,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis whose marks are at most `marks` of the first step that is wide enough.
+    /// An axis with at most `marks` marks, at multiples of the first step that is wide enough.
     fn new(
         from: i64,
         to: i64,
@@ -104,7 +104,7 @@ fn round_numbers() -> impl Iterator<Item = i64> {
     powers.flat_map(|power| [1, 2, 5].map(|digit| power.saturating_mul(digit)))
 }
 
-/// Steps of time that people count in, in milliseconds.
+/// Natural steps of time, in milliseconds.
 fn round_times() -> impl Iterator<Item = i64> {
     const SECOND: i64 = 1_000;
     const MINUTE: i64 = 60 * SECOND;
@@ -162,7 +162,7 @@ fn time_label(length: i64) -> fn(i64) -> String {
     }
 }
 
-/// The top of an axis of contracts: a little above the most, and never nothing.
+/// The top of a quantity axis: a little above the maximum, and never zero.
 fn headroom(most: Option<i64>) -> i64 {
     let most = most.unwrap_or_default().max(1_000_000);
     most.saturating_add(most / 20)
@@ -172,8 +172,8 @@ fn lots(lots: Lots) -> i64 {
     i64::try_from(lots.get()).unwrap_or(i64::MAX)
 }
 
-/// Draws on a new canvas. The text of the SVG element, for people who do not see it with a title
-/// and a description.
+/// Draws on a new canvas. Returns the text of the SVG element, with title and description for
+/// screen readers.
 fn drawn(
     size: (u32, u32),
     name: &str,
@@ -194,7 +194,7 @@ fn drawn(
     Ok(svg.replacen(">\n", &title, 1))
 }
 
-/// A chart on an area, with its grid drawn.
+/// A chart with its grid.
 fn chart<'a>(
     area: &Area<'a>,
     axes: (Axis, Axis),
@@ -217,7 +217,7 @@ fn chart<'a>(
         .label_style(font.color(&INK))
         .y_desc(y_title);
     if x_title.is_empty() {
-        // The chart below has the same times.
+        // The chart below has the same time axis.
         mesh.x_label_formatter(&|_| String::new());
     } else {
         mesh.x_desc(x_title);
@@ -281,7 +281,7 @@ fn inside(start: i64, width: i64) -> (i64, i64) {
     (start.saturating_add(edge), start.saturating_add(width.saturating_sub(edge)))
 }
 
-/// What lay between the best bid and the best ask, until the next step.
+/// The area between best bid and best ask, until the next step.
 fn band(series: &Series, end: i64) -> impl Iterator<Item = Rectangle<(i64, i64)>> {
     let next = series.steps().iter().skip(1).map(|step| step.start).chain([end]);
     series.steps().iter().zip(next).filter_map(|(step, until)| {
@@ -307,23 +307,23 @@ fn candle(chart: &mut Chart<'_>, start: i64, width: i64, span: Span) -> Result<(
     Ok(())
 }
 
-/// A book's depth: what could be sold down to, or bought up to, every price.
-pub fn depth(picture: &Picture, name: &str) -> Result<String, Failure> {
+/// A book's depth: the cumulative quantity at every price.
+pub fn depth(snapshot: &DepthSnapshot, name: &str) -> Result<String, Failure> {
     let deepest = |side: &[Level]| side.last().map_or(0, |level| lots(level.reached));
-    let most = headroom(Some(deepest(&picture.bids).max(deepest(&picture.asks))));
+    let most = headroom(Some(deepest(&snapshot.bids).max(deepest(&snapshot.asks))));
     let prices = Axis::new(0, 200, 10, [20].into_iter(), half_label);
     let amounts = Axis::new(0, most, 5, round_numbers(), lots_label);
     let title = "Contracts bid for at each price of yes or better, and contracts offered";
     drawn(DEPTH_SIZE, name, title, |root| {
         let titles = ("price of yes", "contracts");
         let mut chart = chart(root, (prices, amounts), titles)?;
-        shapes!(chart, stairs(&picture.bids, 0, BIDS));
-        shapes!(chart, stairs(&picture.asks, 200, ASKS));
+        shapes!(chart, stairs(&snapshot.bids, 0, BIDS));
+        shapes!(chart, stairs(&snapshot.asks, 200, ASKS));
         Ok(())
     })
 }
 
-/// From each level to the next one behind it, as high as all up to it.
+/// Bars from each level to the next worse one, at the cumulative height.
 fn stairs(
     side: &[Level],
     end: i64,

@@ -10,70 +10,70 @@ use crate::answer::Failure;
 use crate::moment::Moment;
 use crate::pass::Listener;
 
-/// One price of one side.
+/// One price level of one side.
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
     /// Price of yes.
     pub price: Tick,
-    /// Contracts there.
+    /// Quantity at this price.
     pub quantity: Lots,
-    /// Contracts there and at better prices.
+    /// Quantity at this price and better ones.
     pub reached: Lots,
-    /// Orders there.
+    /// Number of orders at this price.
     pub orders: u32,
 }
 
 /// A book at a moment; both sides best first.
-pub struct Picture {
-    /// What moment it is, in words.
+pub struct DepthSnapshot {
+    /// The moment as text.
     pub label: String,
     /// After this record.
     pub sequence: Sequence,
     /// The record's time.
     pub time: TimeMs,
-    /// Who bids for yes.
+    /// Bids for yes.
     pub bids: Vec<Level>,
-    /// Who offers yes.
+    /// Offers of yes.
     pub asks: Vec<Level>,
 }
 
-/// Takes the pictures as a journal passes.
-pub struct Camera {
+/// Takes snapshots of the book while a journal is read.
+pub struct SnapshotTaker {
     market: MarketNo,
-    /// Moments not yet passed, and what they are called.
+    /// Moments not yet reached, with their labels.
     pending: Vec<(Moment, String)>,
-    /// What was taken, in the order of the moments.
-    pub pictures: Vec<Picture>,
+    /// The snapshots, in the order of the moments.
+    pub snapshots: Vec<DepthSnapshot>,
 }
 
-impl Camera {
+impl SnapshotTaker {
     /// Before the first record.
-    pub fn new(market: MarketNo, moments: Vec<(Moment, String)>) -> Camera {
-        Camera { market, pending: moments, pictures: Vec::new() }
+    pub fn new(market: MarketNo, moments: Vec<(Moment, String)>) -> SnapshotTaker {
+        SnapshotTaker { market, pending: moments, snapshots: Vec::new() }
     }
 
-    /// Takes a picture for every moment that the next record lies beyond.
-    fn shoot(&mut self, exchange: &Exchange, next: Option<&Record>) -> Result<(), Overflow> {
+    /// Takes a snapshot for every moment that is before the next record.
+    fn take_passed(&mut self, exchange: &Exchange, next: Option<&Record>) -> Result<(), Overflow> {
         let passed = |moment: &Moment| next.is_none_or(|record| moment.is_before(record));
         while let Some(index) = self.pending.iter().position(|(moment, _)| passed(moment)) {
             let (_, label) = self.pending.remove(index);
             let side = |direction| side(exchange, self.market, direction);
             let (bids, asks) = (side(Direction::Up)?, side(Direction::Down)?);
             let (sequence, time) = (exchange.sequence(), exchange.time());
-            self.pictures.push(Picture { label, sequence, time, bids, asks });
+            self.snapshots.push(DepthSnapshot { label, sequence, time, bids, asks });
         }
         Ok(())
     }
 
-    /// Takes what is left: moments at or after the journal's end.
+    /// Takes the remaining snapshots: moments at or after the journal's end.
     pub fn finish(&mut self, exchange: &Exchange) -> Result<(), Overflow> {
-        self.shoot(exchange, None)
+        self.take_passed(exchange, None)
     }
 }
 
-impl Listener for Camera {
+impl Listener for SnapshotTaker {
     fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), Failure> {
-        Ok(self.shoot(exchange, Some(record))?)
+        Ok(self.take_passed(exchange, Some(record))?)
     }
 
     fn after(&mut self, _: &Exchange, _: &Record, _: &[Effect]) -> Result<(), Failure> {

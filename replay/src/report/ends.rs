@@ -1,4 +1,4 @@
-//! The first and the last of many: what a page shows of a list that may be long.
+//! The first and last rows of a list that may be long.
 
 use std::collections::VecDeque;
 
@@ -12,12 +12,12 @@ pub struct Ends<T> {
 }
 
 impl<T> Ends<T> {
-    /// An empty list of which so many rows are kept at either end.
+    /// An empty list that keeps `each` rows at either end.
     pub fn of(each: usize) -> Ends<T> {
         Ends { each, first: Vec::new(), last: VecDeque::new(), count: 0 }
     }
 
-    /// One row more.
+    /// Adds a row.
     pub fn push(&mut self, row: T) {
         self.count = self.count.saturating_add(1);
         if self.first.len() < self.each {
@@ -30,12 +30,12 @@ impl<T> Ends<T> {
         self.last.push_back(row);
     }
 
-    /// How many rows there were in all.
+    /// Total number of rows.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The first rows, how many are left out after them, and the last rows.
+    /// The first rows, the number of rows omitted after them, and the last rows.
     pub fn parts(&self) -> (&[T], u64, impl Iterator<Item = &T>) {
         let shown = self.first.len().saturating_add(self.last.len());
         let shown = u64::try_from(shown).unwrap_or(u64::MAX);

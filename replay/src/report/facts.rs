@@ -1,5 +1,5 @@
-//! Everything that a report says of its market but the depth, gathered in one pass, while every
-//! truth about the whole venue is held after every block. Grows with users and markets.
+//! Everything that a report says about its market except depth, collected in one pass that also
+//! checks all invariants of the venue after every block. Grows with users and markets.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use crate::pass::{Fault, Listener};
 use crate::reference::Reference;
 use crate::register::Register;
 
-/// Turns in a market's life that are shown from either end.
+/// Number of life events shown from each end.
 const TURNS_SHOWN: usize = 50;
-/// Fills that are shown from either end.
+/// Number of fills shown from each end.
 pub const FILLS_SHOWN: usize = 25;
 
-/// A record's place.
+/// A record's position.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// Sequence.
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// A turn in the market's life.
+/// An event in the market's life.
 pub struct Turn {
     /// When.
     pub at: Place,
@@ -47,17 +47,17 @@ pub struct Turn {
     pub what: String,
 }
 
-/// One side of a fill.
+/// One party of a fill.
 pub struct Side {
     /// The record that placed the order.
     pub order: OrderNo,
     /// Its owner's name.
     pub name: String,
-    /// Outcome and side as the owner wrote them.
+    /// Outcome and side as the owner stated them.
     pub wording: Wording,
-    /// Price of the fill in the owner's words.
+    /// Price of the fill, of the stated outcome.
     pub price: Tick,
-    /// What the owner paid besides.
+    /// Fee paid by the owner.
     pub fee: Money,
 }
 
@@ -69,9 +69,9 @@ pub struct Fill {
     pub price: Tick,
     /// Contracts.
     pub quantity: Lots,
-    /// Whose order came in.
+    /// The taker.
     pub taker: Side,
-    /// Whose order was resting.
+    /// The maker.
     pub maker: Side,
 }
 
@@ -79,7 +79,7 @@ impl Fill {
     /// A trade as the page shows it.
     pub fn of(register: &Register, record: &Record, trade: &Trade) -> Result<Fill, Failure> {
         let side = |party: Party| -> Result<Side, Failure> {
-            let wording = register.standing(party.order)?.wording;
+            let wording = register.open_order(party.order)?.wording;
             let (order, name) = (party.order, register.name(party.user));
             let price = wording.yes_price(trade.price);
             Ok(Side { order, name, wording, price, fee: party.fee })
@@ -90,14 +90,14 @@ impl Fill {
     }
 }
 
-/// What a user traded.
+/// A user's trading.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Share {
-    /// Contracts by orders that came in.
+    /// Lots traded as taker.
     pub taken: Lots,
-    /// Contracts by orders that rested.
+    /// Lots traded as maker.
     pub made: Lots,
-    /// Fills on either side.
+    /// Fills as either party.
     pub fills: u64,
 }
 
@@ -108,15 +108,15 @@ pub struct Totals {
     pub accepted: u64,
     /// Orders refused.
     pub refused: u64,
-    /// Orders cancelled with something left.
+    /// Orders cancelled with a remaining quantity.
     pub cancelled: u64,
-    /// Contracts traded.
+    /// Volume in lots.
     pub volume: Lots,
-    /// Of these, by incoming orders that bet on yes.
+    /// The part of it taken by orders that bet on yes.
     pub taken_up: Lots,
-    /// Yes-price times contracts.
+    /// Price of yes x quantity.
     pub notional: MoneySum,
-    /// Who traded how much.
+    /// Trading by user.
     pub shares: BTreeMap<UserNo, Share>,
 }
 
@@ -137,7 +137,7 @@ impl Totals {
     }
 }
 
-/// The market asked for.
+/// The market of the report.
 pub struct Subject {
     /// Number.
     pub no: MarketNo,
@@ -145,14 +145,14 @@ pub struct Subject {
     pub draft: MarketDraft,
 }
 
-/// What was gathered.
+/// Everything collected.
 pub struct Facts {
     named: Reference,
     /// The market; `None` until it is created.
     pub subject: Option<Subject>,
-    /// Who is who.
+    /// Names of users and markets.
     pub register: Register,
-    /// Turns in the market's life.
+    /// Events in the market's life.
     pub turns: Ends<Turn>,
     /// Fills.
     pub fills: Ends<Fill>,
@@ -162,7 +162,7 @@ pub struct Facts {
     pub totals: Totals,
     /// Money and contracts.
     pub proof: Proof,
-    /// First order, and last record that touched the book.
+    /// Positions of the first order and of the last record that changed the book.
     pub traded: Option<(Place, Place)>,
     /// The record that closed the market last.
     pub closed: Option<Place>,

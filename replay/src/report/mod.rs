@@ -26,10 +26,10 @@ use crate::pass::{Listener, Reached, pass};
 use crate::reference::Reference;
 use crate::register::Register;
 use crate::source::Source;
-use depth::{Camera, Picture};
+use depth::{DepthSnapshot, SnapshotTaker};
 use facts::{Facts, Fill, Subject};
 
-/// What the help says beside the options.
+/// Help text besides the options.
 pub const REPORT_HELP: &str = "\
 The whole journal is verified first; of a journal at fault there is no page, only the fault, with
 exit code 3. The page holds the market's life, price and volume over time, the book at chosen
@@ -42,19 +42,19 @@ Examples:
   openoutcry-replay report journal.blocks --market 1203 --depth-at 2026-08-10T21:50:00Z \\
       --depth-at 52000 --all-fills -o report.html";
 
-/// What is asked of a report.
+/// Options of a report.
 pub struct Wish {
-    /// Of which market.
+    /// The market.
     pub market: Reference,
-    /// At which moments the book is shown; none: at moments chosen by the trading.
+    /// Moments at which the book is shown; if empty, moments chosen from the trading times.
     pub depth_at: Vec<Moment>,
     /// Whether every fill is listed.
     pub all_fills: bool,
 }
 
-/// What was verified.
+/// The verified journal.
 pub struct Checked {
-    /// Where the journal is.
+    /// Its path.
     pub journal: String,
     /// Last record.
     pub sequence: Sequence,
@@ -66,13 +66,13 @@ pub struct Checked {
     pub head: String,
     /// Digest of the state.
     pub state: String,
-    /// Hash of what all records came to.
+    /// Hash of the results of all records.
     pub results: String,
-    /// The last record whose results a block records.
+    /// The last record covered by the results stored in a block.
     pub confirmed: Sequence,
 }
 
-/// Writes every fill of a market as it is made.
+/// Writes every fill of a market as it occurs.
 struct FillWriter<'a> {
     out: &'a mut NewFile,
     market: MarketNo,
@@ -119,8 +119,8 @@ pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> 
     } else {
         wish.depth_at.iter().map(|moment| (*moment, chosen(*moment))).collect()
     };
-    let pictures = pictures(&mut source, subject.no, moments)?;
-    write(&mut out, &subject, &facts, (&checked, &currency), &pictures)?;
+    let snapshots = snapshots(&mut source, subject.no, moments)?;
+    write(&mut out, &subject, &facts, (&checked, &currency), &snapshots)?;
     page::begin_fills(&mut out, wish.all_fills, &facts)?;
     if wish.all_fills {
         let register = Register::default();
@@ -168,7 +168,7 @@ fn checked(path: &Path, reached: &Reached) -> Result<Checked, Failure> {
     })
 }
 
-/// A moment somebody chose, in words.
+/// A requested moment as text.
 fn chosen(moment: Moment) -> String {
     match moment {
         Moment::Sequence(sequence) => format!("At record {sequence}"),
@@ -200,31 +200,31 @@ fn usual_moments(facts: &Facts, end: Sequence) -> Vec<(Moment, String)> {
     moments
 }
 
-fn pictures(
+fn snapshots(
     source: &mut Source,
     market: MarketNo,
     moments: Vec<(Moment, String)>,
-) -> Result<Vec<Picture>, Failure> {
-    let mut camera = Camera::new(market, moments);
-    let reached = pass(source, None, false, &mut camera)?;
-    camera.finish(&reached.exchange)?;
-    Ok(camera.pictures)
+) -> Result<Vec<DepthSnapshot>, Failure> {
+    let mut taker = SnapshotTaker::new(market, moments);
+    let reached = pass(source, None, false, &mut taker)?;
+    taker.finish(&reached.exchange)?;
+    Ok(taker.snapshots)
 }
 
-/// Writes all but the fills.
+/// Writes everything except the fills.
 fn write(
     out: &mut NewFile,
     subject: &Subject,
     facts: &Facts,
     (checked, currency): (&Checked, &str),
-    pictures: &[Picture],
+    snapshots: &[DepthSnapshot],
 ) -> Result<(), Failure> {
     page::head(out, subject, facts, checked)?;
     page::life(out, subject, facts)?;
     page::prices(out, facts, charts::price_and_volume(&facts.series)?.as_deref())?;
     let mut drawn = Vec::new();
-    for (index, picture) in pictures.iter().enumerate() {
-        drawn.push((picture, charts::depth(picture, &format!("depth-chart-{index}"))?));
+    for (index, snapshot) in snapshots.iter().enumerate() {
+        drawn.push((snapshot, charts::depth(snapshot, &format!("depth-chart-{index}"))?));
     }
     page::books(out, &drawn)?;
     Ok(page::totals(out, facts, currency)?)

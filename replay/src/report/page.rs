@@ -1,5 +1,5 @@
-//! The page itself: one file that asks nothing of anybody else, with no script in it. Every text
-//! that somebody wrote is escaped, and the page's own policy forbids what would slip through.
+//! The HTML page: a single file without scripts or external resources. All user-supplied text is
+//! escaped, and the page's content security policy blocks what would slip through.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,19 +8,19 @@ use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::units::{Lots, TimeMs};
 
 use super::Checked;
-use super::depth::{Level, Picture};
+use super::depth::{DepthSnapshot, Level};
 use super::facts::{Facts, Fill, Share, Side, Subject};
 use crate::answer::Failure;
 use crate::moment::when;
 use crate::register::spoken;
 
 const STYLE: &str = include_str!("page.css");
-/// Users in the table of who traded most.
+/// Users in the table of largest traders.
 const SHARES_SHOWN: usize = 10;
-/// Levels of a book in the table under its chart.
+/// Levels of a book in the table below its chart.
 const LEVELS_SHOWN: usize = 5;
 
-/// A text of others, for the page.
+/// User-supplied text, escaped for the page.
 pub struct Text<'a>(pub &'a str);
 
 impl fmt::Display for Text<'_> {
@@ -40,7 +40,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub fn grouped(number: impl fmt::Display) -> String {
     let text = number.to_string();
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
@@ -55,7 +55,7 @@ pub fn grouped(number: impl fmt::Display) -> String {
     out + rest
 }
 
-/// Begins the page: what it is about, and what was verified.
+/// Begins the page: its subject, and what was verified.
 pub fn head(
     out: &mut impl Write,
     subject: &Subject,
@@ -107,7 +107,7 @@ pub fn head(
     )?)
 }
 
-/// The question and the turns in the market's life.
+/// The question and the events in the market's life.
 pub fn life(out: &mut impl Write, subject: &Subject, facts: &Facts) -> io::Result<()> {
     let draft = &subject.draft;
     section(out, "The market")?;
@@ -174,9 +174,9 @@ fn duration(ms: i64) -> String {
 }
 
 /// The book at the chosen moments, each with its chart.
-pub fn books(out: &mut impl Write, pictures: &[(&Picture, String)]) -> io::Result<()> {
+pub fn books(out: &mut impl Write, snapshots: &[(&DepthSnapshot, String)]) -> io::Result<()> {
     section(out, "Depth at chosen moments")?;
-    if pictures.is_empty() {
+    if snapshots.is_empty() {
         return writeln!(out, "<p>No order was ever placed in this market.</p>");
     }
     writeln!(
@@ -186,8 +186,8 @@ pub fn books(out: &mut impl Write, pictures: &[(&Picture, String)]) -> io::Resul
          complements.</p>\n\
          <div class=\"books\">"
     )?;
-    for (picture, chart) in pictures {
-        let Picture { label, sequence, time, bids, asks } = picture;
+    for (snapshot, chart) in snapshots {
+        let DepthSnapshot { label, sequence, time, bids, asks } = snapshot;
         writeln!(out, "<figure><h3>{}</h3>{chart}<figcaption>", Text(label))?;
         writeln!(
             out,
@@ -254,7 +254,7 @@ fn levels(out: &mut impl Write, bids: &[Level], asks: &[Level]) -> io::Result<()
     close_table(out)
 }
 
-/// Counts, sums, who traded most, and that the market's money balances.
+/// Counts, sums, largest traders, and the proof that the market's money balances.
 pub fn totals(out: &mut impl Write, facts: &Facts, currency: &str) -> io::Result<()> {
     let totals = &facts.totals;
     section(out, "Totals")?;
@@ -370,7 +370,7 @@ pub fn begin_fills(out: &mut impl Write, all: bool, facts: &Facts) -> io::Result
     open_table(out, &caption, &FILL_HEADINGS, "wide")
 }
 
-/// One row of it.
+/// One row of the table of fills.
 pub fn fill(out: &mut impl Write, fill: &Fill) -> io::Result<()> {
     let (sequence, time) = (fill.at.sequence, when(fill.at.time));
     write!(out, "<tr><td class=\"n\">{sequence}</td><td class=\"t\">{time}</td>")?;

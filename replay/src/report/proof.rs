@@ -1,6 +1,6 @@
-//! What went into a market and what came out of it, from effects alone: after every record the
-//! accounts have paid in, on balance and besides the fees, 1.00 for every pair of a yes and a no
-//! contract outstanding. For contracts that are converted the venue pays and is paid like a holder.
+//! The money of one market, computed from effects alone. After every record, what the accounts have
+//! paid in on balance, without fees, must equal 1.00 for every outstanding pair of a yes and a no
+//! contract. For converted contracts the venue counts as a holder.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
 use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, SettlementPrice};
 
-/// A market's money and contracts. Grows with users.
+/// A market's money and contracts. Grows with the number of users.
 #[derive(Debug, Default)]
 pub struct Proof {
     /// Each user's money, available and reserved together, in money units.
@@ -18,54 +18,54 @@ pub struct Proof {
     held: BTreeMap<UserNo, (Lots, Lots)>,
     /// Yes and no contracts outstanding.
     outstanding: (Lots, Lots),
-    /// Of the no contracts, those that the venue holds for converted sets.
+    /// The no contracts that the venue holds for converted sets.
     venue: Lots,
     event: Option<EventNo>,
     paid_in: i128,
     paid_out: i128,
     settled: MoneySum,
     fees: MoneySum,
-    /// Records after which the sums were compared.
+    /// Number of records after which the sums were compared.
     compared: u64,
-    /// The first record after which they were not equal.
+    /// The first record after which they differed.
     broken: Option<Sequence>,
 }
 
-/// What the report says of it.
+/// The figures of the proof for the report.
 pub struct Sums {
-    /// Taken from accounts for contracts and fees, and from the venue for contracts that others got
-    /// by conversions.
+    /// Taken from accounts for contracts and fees, and from the venue for contracts that others
+    /// received in conversions.
     pub paid_in: MoneySum,
-    /// Given to accounts for contracts sold, pairs merged and contracts settled, and to the venue
-    /// for what it held to the end.
+    /// Paid to accounts for contracts sold, pairs merged and contracts settled, and to the venue
+    /// for contracts that it held to the end.
     pub paid_out: MoneySum,
-    /// Of that, for contracts held to the end.
+    /// The part of that paid for contracts held to the end.
     pub settled: MoneySum,
-    /// Of what was taken, fees.
+    /// The part of the money taken that was fees.
     pub fees: MoneySum,
-    /// What must still be there.
+    /// What must remain.
     pub left: MoneySum,
     /// Yes contracts outstanding.
     pub yes: Lots,
-    /// No contracts outstanding, those of the venue counted in.
+    /// No contracts outstanding, including those of the venue.
     pub no: Lots,
-    /// Records after which all was compared.
+    /// Number of records after which everything was compared.
     pub compared: u64,
-    /// The first record after which it was not equal.
+    /// The first record after which it differed.
     pub broken: Option<Sequence>,
 }
 
 impl Proof {
-    /// Takes a record in and compares, if it touched the market. Accounts are followed from the
-    /// first record on, also before there is the market.
+    /// Applies a record, and compares the sums if it touched the market. Accounts are followed from
+    /// the first record on, even before the market exists.
     pub fn follow(
         &mut self,
         market: Option<MarketNo>,
         record: &Record,
         effects: &[Effect],
     ) -> Result<(), Overflow> {
-        // A change of an account belongs to the market that was named last: an effect's
-        // consequences for its owner follow it at once.
+        // An account change belongs to the market named last before it: an effect is directly
+        // followed by its consequences for the owner.
         let mut here = false;
         let mut touched = false;
         let converted = effects.iter().find_map(|effect| self.conversion(market, effect));
@@ -111,7 +111,7 @@ impl Proof {
         if touched { self.compare(record) } else { Ok(()) }
     }
 
-    /// The sums as they stand.
+    /// The current sums.
     pub fn sums(&self) -> Sums {
         Sums {
             paid_in: MoneySum::new(self.paid_in),
@@ -130,8 +130,8 @@ impl Proof {
         self.paid_in.saturating_sub(self.paid_out).saturating_sub(self.fees.get())
     }
 
-    /// What a conversion in the market's event gives of yes contracts of this market: nothing where
-    /// it takes its no contracts.
+    /// The yes contracts of this market that a conversion in its event creates; none if it takes
+    /// this market's no contracts.
     fn conversion(&self, market: Option<MarketNo>, effect: &Effect) -> Option<Lots> {
         let Effect::Converted { event, markets, quantity, .. } = effect else { return None };
         let given = market.is_some_and(|market| markets.as_slice().contains(&market));
@@ -139,8 +139,8 @@ impl Proof {
         here.then_some(if given { Lots::ZERO } else { *quantity })
     }
 
-    /// The venue gave yes contracts, of pairs that it paid for and keeps the other half of, or took
-    /// the no contracts that are gone; pairs that the receiver then had were paid out.
+    /// Applies a conversion: the venue created yes contracts by paying for pairs and keeps their no
+    /// half, or it took the missing no contracts; pairs of the receiver were paid out.
     fn convert(&mut self, given: Lots, no_before: Lots) -> Result<(), Overflow> {
         let gone = no_before.minus(self.outstanding.1)?;
         let minted = SettlementPrice::ONE.times(given)?;
@@ -206,7 +206,7 @@ mod tests {
     use openoutcry::exchange::Exchange;
     use openoutcry::exchange::script;
 
-    /// Two markets trade, one is settled and one voided; money comes and goes in between.
+    /// Two markets trade; one is settled and one voided, with deposits and withdrawals in between.
     const TWO: &str = "venue USD
 user ann
 user bob
@@ -229,7 +229,7 @@ resolve rain yes
 void snow 0.30
 ";
 
-    /// No contracts of two of three markets are converted, and what comes merges in part.
+    /// No contracts of two of three markets are converted, and part of what is received merges.
     const CONVERTED: &str = "venue USD
 user ann
 user bob

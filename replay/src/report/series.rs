@@ -1,11 +1,11 @@
-//! Prices and volume over time in a bounded number of steps. While the market's span grows the
-//! steps get wider, so a day and a year take the same memory.
+//! Prices and volume over time in a bounded number of steps. Steps get wider as the market's time
+//! span grows, so a day and a year take the same memory.
 
 use openoutcry::exchange::units::{Lots, Overflow, Tick, TimeMs};
 
-/// Steps in a span: as many as a page's width can show.
+/// Steps at most: as many as a page's width can show.
 const STEPS_MAX: i64 = 240;
-/// Widths of a step in milliseconds, each a multiple of the one before.
+/// Step widths in milliseconds, each a multiple of the one before.
 const WIDTHS: [i64; 15] = [
     1_000,
     5_000,
@@ -24,7 +24,7 @@ const WIDTHS: [i64; 15] = [
     2_419_200_000,
 ];
 
-/// First, highest, lowest and last price of the trades of a step.
+/// Open, high, low and close of the trades of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First.
@@ -52,20 +52,20 @@ impl Span {
     }
 }
 
-/// What happened in a step of time.
+/// Trading in a step of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// When it begins, in milliseconds.
     pub start: i64,
-    /// Yes-prices of its trades; `None` without any.
+    /// Prices of yes; `None` without trades.
     pub traded: Option<Span>,
-    /// Contracts traded.
+    /// Volume in lots.
     pub volume: Lots,
     /// Best bid and best ask at its end.
     pub quote: (Option<Tick>, Option<Tick>),
 }
 
-/// Steps in which something happened, oldest first.
+/// Steps with activity, oldest first.
 #[derive(Debug)]
 pub struct Series {
     width: i64,
@@ -73,7 +73,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Before anything happened.
+    /// An empty series.
     pub fn new() -> Series {
         Series { width: WIDTHS[0], steps: Vec::new() }
     }
@@ -88,14 +88,14 @@ impl Series {
         &self.steps
     }
 
-    /// A trade.
+    /// Adds a trade.
     pub fn trade(&mut self, time: TimeMs, price: Tick, lots: Lots) -> Result<(), Overflow> {
         let quote = self.steps.last().map_or((None, None), |step| step.quote);
         let (start, traded) = (time.get(), Some(Span::of(price)));
         self.take(Step { start, traded, volume: lots, quote })
     }
 
-    /// The best bid and ask after something happened.
+    /// Sets the best bid and ask after a change.
     pub fn quote(
         &mut self,
         time: TimeMs,
@@ -118,7 +118,7 @@ impl Series {
         ms.saturating_sub(ms.checked_rem(self.width).unwrap_or_default())
     }
 
-    /// Steps from the first to the last, empty ones too.
+    /// Number of steps from the first to the last, including empty ones.
     fn span(&self) -> i64 {
         let ends = self.steps.first().zip(self.steps.last());
         ends.map_or(0, |(first, last)| {
@@ -140,7 +140,7 @@ impl Series {
     }
 }
 
-/// Adds a step, or what happened in it to the last one if that is the same.
+/// Appends a step, or merges it into the last one if both start at the same time.
 fn merge(steps: &mut Vec<Step>, step: Step) -> Result<(), Overflow> {
     match steps.last_mut() {
         Some(last) if last.start >= step.start => {

@@ -1,5 +1,5 @@
-//! A small journal of every kind of record, changed at every byte, by people who repair more and
-//! more of what gives them away: `verify` names the block.
+//! Tampering tests: a small journal with every kind of record is changed at every byte, with more
+//! and more of its checks repaired; `verify` must name the block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::answer::{Answer, Failure};
 
-/// A venue with everything that can be asked of one, most of it accepted.
+/// A venue with every kind of command, most of them accepted.
 const VENUE: &str = r#"venue USD
 user ann "Ann" pic "a.png"
 user bob
@@ -71,13 +71,13 @@ limit ann 5.00
 ann heartbeat 30s
 "#;
 
-/// Records of a block.
+/// Records per block.
 const EACH: usize = 3;
-/// Where the checksum stands in a block.
+/// Position of the checksum in a block.
 const CHECKSUM: std::ops::Range<usize> = 28..32;
 
-/// Blocks of these records; what they record is said by `recorded`, given their number and what
-/// would be right.
+/// Blocks of these records. `recorded` gives the results that a block stores, from its index and
+/// the correct ones.
 fn blocks_of(cut: &[Vec<Record>], recorded: impl Fn(usize, Results) -> Results) -> Vec<Block> {
     let (mut journal, mut replayer, mut blocks) =
         (MemoryJournal::new(), Replayer::new(), Vec::new());
@@ -90,7 +90,7 @@ fn blocks_of(cut: &[Vec<Record>], recorded: impl Fn(usize, Results) -> Results) 
         let block = builder.build(recorded(index, right)).unwrap();
         blocks.push(block.clone());
         let durable = journal.append(block).unwrap();
-        // Each records the results of the last block but one.
+        // Each block stores the results of all blocks before the previous one.
         right = replayer.results();
         drop(replay(iter::once(Ok(durable)), &mut replayer, |_, _| {}));
     }
@@ -105,11 +105,11 @@ fn venue() -> Vec<Block> {
     blocks_of(&cut, |_, results| results)
 }
 
-/// What `verify` says of these bytes.
+/// The answer of `verify`.
 #[derive(Debug)]
 enum Said {
     Sound(Value),
-    /// Damage in the block of that first sequence, with the error's code.
+    /// Damage in the block with this first sequence number, and the error's code.
     Block(u64, String),
 }
 
@@ -127,7 +127,7 @@ fn verify<'a>(file: &Path, blocks: impl IntoIterator<Item = &'a [u8]>) -> Said {
     }
 }
 
-/// The journal with one block's bytes in the place of its own.
+/// The journal with one block's bytes replaced.
 fn with<'a>(
     blocks: &'a [Block],
     index: usize,
@@ -139,7 +139,7 @@ fn with<'a>(
     blocks.iter().enumerate().map(at)
 }
 
-/// The block with one bit of each byte in turn flipped.
+/// Copies of the block, each with one bit flipped in another byte.
 fn changes(block: &Block) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..block.bytes().len()).map(|at| {
         let mut bytes = block.bytes().to_vec();
@@ -152,7 +152,8 @@ fn first(block: Option<&Block>) -> Option<u64> {
     block.map(|block| block.first().get())
 }
 
-/// CRC-32 of a block without its checksum, bit by bit, as the format's page says it.
+/// CRC-32 of a block without its checksum field, bit by bit, as the format specification defines
+/// it.
 fn repair(bytes: &mut [u8]) {
     let mut crc = u32::MAX;
     let covered = bytes[..CHECKSUM.start].iter().chain(&bytes[CHECKSUM.end..]);
@@ -195,8 +196,8 @@ fn every_changed_byte_names_its_block() {
     }
 }
 
-/// Whoever repairs the checksum is found out by the block itself or by the chain in the next; of
-/// the last block only by the head that was kept elsewhere.
+/// With a repaired checksum the change is found in the block itself or by the hash chain in the
+/// next one; in the last block only by a head hash kept elsewhere.
 #[test]
 fn a_changed_byte_with_a_repaired_checksum_names_its_block_or_the_next() {
     let dir = tempfile::tempdir().unwrap();
@@ -211,7 +212,7 @@ fn a_changed_byte_with_a_repaired_checksum_names_its_block_or_the_next() {
                 Said::Block(named, code) => {
                     let named = Some(named);
                     assert!(named == own || named == next, "byte {at} of {index}: {code}");
-                    // The recorded results give away nobody but themselves.
+                    // Changed results fields are reported in their own block.
                     let results = (64..BLOCK_HEADER_BYTES).contains(&at);
                     assert!(!results || named == own, "byte {at} of {index}: {code}");
                     *codes.entry(code).or_default() += 1;
@@ -229,29 +230,30 @@ fn a_changed_byte_with_a_repaired_checksum_names_its_block_or_the_next() {
 }
 
 /// Every record's time and effects.
-fn told(file: &Path) -> Vec<(TimeMs, Vec<Effect>)> {
-    let mut told = Vec::new();
-    let tell = |record: &Record, effects: &[Effect]| told.push((record.time, effects.to_vec()));
-    replay(PortableFile::open(file).unwrap(), &mut Replayer::new(), tell).unwrap();
-    told
+fn replayed(file: &Path) -> Vec<(TimeMs, Vec<Effect>)> {
+    let mut replayed = Vec::new();
+    let collect =
+        |record: &Record, effects: &[Effect]| replayed.push((record.time, effects.to_vec()));
+    replay(PortableFile::open(file).unwrap(), &mut Replayer::new(), collect).unwrap();
+    replayed
 }
 
-/// Whoever makes the whole chain anew after the change is found out by the block that records
-/// what the records came to, unless they come to the same: of another question with the same
-/// answer, and of the last blocks, whose results nobody has recorded yet, only the head tells.
+/// If the whole chain is rebuilt after the change, the block that stores the results of the changed
+/// record finds it, unless the results are the same: another command with the same effects. A
+/// change in the last blocks, whose results no block stores yet, is found only by the head hash.
 #[test]
 fn a_changed_record_in_a_chain_made_anew_names_the_block_that_records_its_results() {
     let dir = tempfile::tempdir().unwrap();
     let (file, sound) = (dir.path().join("blocks"), dir.path().join("sound"));
     let blocks = venue();
     assert!(matches!(verify(&sound, blocks.iter().map(Block::bytes)), Said::Sound(_)));
-    let (answered, last) = (told(&sound), &blocks[blocks.len() - 1]);
+    let (answered, last) = (replayed(&sound), &blocks[blocks.len() - 1]);
     let confirmed = usize::try_from(last.recorded().through.get()).unwrap();
     let (mut found, mut alike) = (0, 0);
     for (index, block) in blocks.iter().enumerate() {
         for (at, mut bytes) in changes(block).filter(|(at, _)| *at >= BLOCK_HEADER_BYTES) {
             repair(&mut bytes);
-            // What is no block any more was named by the tests above.
+            // Bytes that are not a valid block are covered by the tests above.
             let Ok(changed) = RawBlock::new(bytes).decode() else { continue };
             let cut: Vec<Vec<Record>> = (blocks[..index].iter())
                 .chain([&changed])
@@ -281,7 +283,7 @@ fn a_changed_record_in_a_chain_made_anew_names_the_block_that_records_its_result
                     assert_eq!(named, block.first().get(), "byte {at} of {index}");
                 }
                 Said::Sound(value) => {
-                    assert_eq!(told(&file)[..confirmed], answered[..confirmed]);
+                    assert_eq!(replayed(&file)[..confirmed], answered[..confirmed]);
                     assert_ne!(value["head"]["hash"], last.hash().to_string());
                     alike += usize::from(commits.is_some());
                 }
@@ -291,7 +293,7 @@ fn a_changed_record_in_a_chain_made_anew_names_the_block_that_records_its_result
     assert!(found > 400 && found > 10 * alike, "{found} found out, {alike} with the same answer");
 }
 
-/// As far as proof from within can go: with the results made anew too, only the head tells.
+/// The limit of internal proof: if the results are rebuilt too, only the head hash differs.
 #[test]
 fn a_journal_made_anew_with_its_results_is_another_journal() {
     let dir = tempfile::tempdir().unwrap();

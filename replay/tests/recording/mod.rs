@@ -17,9 +17,9 @@ use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::Value;
 
-/// Money enough for any account of the recordings: 10,000,000.00.
+/// Enough money for any account of the recordings: 10,000,000.00.
 const DEPOSIT: Money = Money::new(1_000_000_000_000_000);
-/// Records in a block, about what a busy server's blocks hold.
+/// Records per block, about as many as in a busy server's blocks.
 pub const BLOCK_RECORDS: usize = 250;
 
 /// Rows of a gzipped file of JSON lines.
@@ -28,31 +28,31 @@ pub fn rows(path: &Path) -> impl Iterator<Item = Value> {
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
 }
 
-/// A flow as records, and which of them placed which order of the flow.
-pub struct Told {
+/// A flow as journal records, with the record that placed each order of the flow.
+pub struct RecordedFlow {
     /// The records.
     pub records: Vec<Record>,
-    /// Orders of the flow, and the records that placed them.
+    /// The record that placed each order, by the flow's own order reference.
     pub references: BTreeMap<u64, u64>,
     markets: Vec<String>,
-    /// How much later than recorded everything is said.
+    /// Offset added to recorded times.
     later_ms: i64,
 }
 
-impl Told {
-    /// A flow as it was recorded.
-    pub fn of(flow: &Path) -> Told {
-        Told::over_and_over(flow, 1, |_| None)
+impl RecordedFlow {
+    /// A flow as recorded.
+    pub fn of(flow: &Path) -> RecordedFlow {
+        RecordedFlow::repeated(flow, 1, |_| None)
     }
 
-    /// A flow said so many times, one after the other. After each time all users cancel what still
-    /// stands. The last time, a market with an ending is resolved at that time of the flow, and
-    /// what the flow says of it from then on is left out.
-    pub fn over_and_over(
+    /// A flow repeated `rounds` times. After each round all users cancel their open orders. In the
+    /// last round, a market with an ending is resolved at that time of the flow, and its later
+    /// lines are skipped.
+    pub fn repeated(
         flow: &Path,
         rounds: u32,
         ending: impl Fn(&str) -> Option<(i64, Outcome)>,
-    ) -> Told {
+    ) -> RecordedFlow {
         let (mut markets, mut users) = (Vec::new(), Vec::new());
         for row in rows(flow) {
             for (names, name) in [(&mut markets, &row["market"]), (&mut users, &row["acct"])] {
@@ -63,11 +63,11 @@ impl Told {
             }
         }
         let references = BTreeMap::new();
-        let mut told = Told { records: Vec::new(), references, markets, later_ms: 0 };
-        told.open(&users);
+        let mut recorded = RecordedFlow { records: Vec::new(), references, markets, later_ms: 0 };
+        recorded.open(&users);
         let mut ended = BTreeSet::new();
         let user_numbers: BTreeMap<String, u32> = users.iter().cloned().zip(0..).collect();
-        let markets: BTreeMap<String, u32> = told.markets.iter().cloned().zip(0..).collect();
+        let markets: BTreeMap<String, u32> = recorded.markets.iter().cloned().zip(0..).collect();
         for round in 1..=rounds {
             let (mut first, mut last) = (None, 0);
             for row in rows(flow) {
@@ -78,31 +78,31 @@ impl Told {
                 first.get_or_insert(last);
                 match ending(name).filter(|(end, _)| round == rounds && last >= *end) {
                     Some((end, winner)) if ended.insert(name.to_owned()) => {
-                        told.say(end, Command::ResolveMarket { market, winner });
+                        recorded.push(end, Command::ResolveMarket { market, winner });
                     }
                     Some(_) => {}
-                    None => told.play(&row, user, market),
+                    None => recorded.play(&row, user, market),
                 }
             }
             for user in (0..).map(UserNo).take(users.len()).filter(|_| rounds > 1) {
-                told.say(last, Command::CancelOrders { user, market: None });
+                recorded.push(last, Command::CancelOrders { user, market: None });
             }
-            told.later_ms += last - first.unwrap_or_default() + 1000;
+            recorded.later_ms += last - first.unwrap_or_default() + 1000;
         }
-        told
+        recorded
     }
 
-    /// A venue with these users and the flow's markets, just before the flow begins.
+    /// Opens a venue with these users and the flow's markets, just before the flow begins.
     fn open(&mut self, users: &[String]) {
-        self.say(0, Command::OpenVenue(Rules::current()));
+        self.push(0, Command::OpenVenue(Rules::current()));
         for (user, name) in (0..).map(UserNo).zip(users) {
             let (profile_name, profile_pic) = (name.clone(), String::new());
-            self.say(0, Command::CreateUser { profile_name, profile_pic });
-            self.say(0, Command::Deposit { user, amount: DEPOSIT });
+            self.push(0, Command::CreateUser { profile_name, profile_pic });
+            self.push(0, Command::Deposit { user, amount: DEPOSIT });
         }
         for (market, name) in (0..).map(MarketNo).zip(self.markets.clone()) {
-            self.say(0, Command::CreateMarket(Box::new(draft(&name))));
-            self.say(0, Command::PublishMarket { market });
+            self.push(0, Command::CreateMarket(Box::new(draft(&name))));
+            self.push(0, Command::PublishMarket { market });
         }
     }
 
@@ -112,7 +112,7 @@ impl Told {
         first.unwrap().sequence.get()
     }
 
-    fn say(&mut self, ms: i64, command: Command) {
+    fn push(&mut self, ms: i64, command: Command) {
         let sequence = Sequence::new(self.records.len() as u64 + 1);
         let before = self.records.last().map_or(TimeMs::default(), |record| record.time);
         let time = TimeMs::new(ms + self.later_ms).unwrap().max(before);
@@ -125,7 +125,7 @@ impl Told {
         let ms = row["t_ms"].as_i64().unwrap();
         if text("op") == "cancel" {
             let order = OrderNo(Sequence::new(self.references[&reference]));
-            return self.say(ms, Command::CancelOrder { user, order });
+            return self.push(ms, Command::CancelOrder { user, order });
         }
         self.references.insert(reference, self.records.len() as u64 + 1);
         let outcome = if text("outcome") == "yes" { Outcome::Yes } else { Outcome::No };
@@ -147,7 +147,7 @@ impl Told {
             copy_from: None,
             client_order_id: None,
         };
-        self.say(ms, Command::PlaceOrder(terms));
+        self.push(ms, Command::PlaceOrder(terms));
     }
 }
 
@@ -163,7 +163,7 @@ pub fn sample(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/flow/sample.{kind}.jsonl.gz"))
 }
 
-/// A file of the large set, which need not be there.
+/// A file of the large set, which may be missing.
 pub fn large(kind: &str) -> PathBuf {
     let folder = std::env::var_os("OPENOUTCRY_FLOW_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/flow"),

@@ -1,5 +1,5 @@
-//! Journals for tests: made in memory from scripts or commands, written as exported files, and
-//! the tool asked about them.
+//! Journals for tests, made in memory from scripts or commands and written as exported files; runs
+//! the tool on them.
 
 #![allow(dead_code)] // each test uses its part
 
@@ -16,8 +16,8 @@ use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::{Journal, portable};
 
-/// Writes records as an exported file, at most `each` of them in a block; each block records the
-/// results of all before it.
+/// Writes records as an exported file with at most `each` records per block; each block stores the
+/// results of all blocks before it.
 pub fn export(records: impl IntoIterator<Item = Record>, each: usize, file: &Path) {
     let (mut journal, mut replayer) = (MemoryJournal::new(), Replayer::new());
     let mut records = records.into_iter();
@@ -39,21 +39,21 @@ pub fn export(records: impl IntoIterator<Item = Record>, each: usize, file: &Pat
     portable::export(journal.read(Sequence::new(1)), file).unwrap();
 }
 
-/// Writes a script's records as an exported file of that name.
+/// Writes a script's records as an exported file with this name.
 pub fn journal(folder: &Path, name: &str, text: &str) -> PathBuf {
     let file = folder.join(name);
     export(script::parse(text).unwrap(), 4, &file);
     file
 }
 
-/// Asks the tool.
+/// Runs the tool.
 pub fn ask<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
     let tool = env!("CARGO_BIN_EXE_openoutcry-replay");
     Process::new(tool).args(arguments).output().unwrap()
 }
 
-/// Asks the tool; answers its exit code and what it said on stdout, the journal's path left out.
-pub fn told(question: &str, file: &Path, rest: &str) -> (i32, String) {
+/// Runs a command on a journal; returns its exit code and its stdout without the journal's path.
+pub fn run_on(question: &str, file: &Path, rest: &str) -> (i32, String) {
     let mut arguments = vec![question.to_owned(), file.to_str().unwrap().to_owned()];
     arguments.extend(rest.split_whitespace().map(str::to_owned));
     let output = ask(&arguments);
@@ -62,7 +62,7 @@ pub fn told(question: &str, file: &Path, rest: &str) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
-/// Holds an answer against the file of that name in `tests/answers`. `UPDATE=1` rewrites the file;
+/// Compares an answer with the file of that name in `tests/answers`. `UPDATE=1` rewrites the file;
 /// read the difference before you keep it.
 pub fn as_written(name: &str, answer: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers").join(name);

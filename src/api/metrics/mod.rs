@@ -1,5 +1,5 @@
-//! `GET /metrics`: what the server tells those who watch over it. Names are stable; labels are
-//! kinds, codes and route templates, never ids or names of people.
+//! `GET /metrics`: figures for monitoring. Names are stable; labels are kinds, codes and route
+//! templates, never ids or names of people.
 
 pub mod print;
 
@@ -21,7 +21,7 @@ use print::{Family, Label, Value};
 pub fn page(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
     let (sequence, venue) = venue(engine);
-    let mut families = stations(engine.meter(), sequence);
+    let mut families = stages(engine.meter(), sequence);
     families.extend(venue);
     families.extend(snapshots(engine));
     families.extend(traffic(door));
@@ -34,8 +34,8 @@ pub fn page(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     Ok(Reply::text(sequence, print::MEDIA_TYPE, body.into()))
 }
 
-/// What the engine's stations are doing.
-fn stations(meter: &Meter, folded: Sequence) -> Vec<Family> {
+/// Figures of the engine's stages.
+fn stages(meter: &Meter, folded: Sequence) -> Vec<Family> {
     let (sequencer, matcher) = (&meter.sequencer, &meter.matcher);
     let times = |histogram: &Histogram| Value::Times(histogram.read());
     let (head, applied) = (sequencer.journal_head(), matcher.applied());
@@ -84,7 +84,7 @@ fn stations(meter: &Meter, folded: Sequence) -> Vec<Family> {
     ]
 }
 
-/// What the venue holds, at one moment, and that moment's record.
+/// Sizes of the venue in one state of the read model, and that state's last record.
 fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
     let view = engine.read();
     let sequence = view.watermark();
@@ -113,7 +113,7 @@ fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
     (sequence, families)
 }
 
-/// How snapshots fare.
+/// Figures of snapshots.
 fn snapshots(engine: &Engine) -> Vec<Family> {
     let status = engine.snapshots();
     vec![
@@ -137,7 +137,7 @@ fn snapshots(engine: &Engine) -> Vec<Family> {
     ]
 }
 
-/// What passes the door.
+/// Figures of the HTTP server.
 fn traffic(door: &Door) -> Vec<Family> {
     let traffic: &Traffic = door.traffic();
     let answers = traffic.answers().map(|(route, status, count)| {
@@ -173,7 +173,7 @@ fn traffic(door: &Door) -> Vec<Family> {
     ]
 }
 
-/// What the process takes of the system, where the system says.
+/// Memory and file descriptors of the process, if the system reports them.
 fn system() -> Vec<Family> {
     let mut families = Vec::new();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Figures as the text that Prometheus scrapes; the only place that knows the crate of the format,
+//! Writes figures in the Prometheus text format. Only this module knows the crate for the format,
 //! and that its numbers are floats.
 
 use std::borrow::Cow;
@@ -14,31 +14,31 @@ use crate::engine::histogram::Spread;
 
 /// The media type of the text.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// What every name begins with.
+/// Prefix of every name.
 const PREFIX: &str = "openoutcry";
 
 /// A label's name and value.
 pub type Label = (&'static str, Cow<'static, str>);
 
-/// What a figure shows.
+/// The value of a figure.
 #[derive(Debug)]
 pub enum Value {
-    /// How often so far.
+    /// A counter.
     Count(u64),
-    /// How much now.
+    /// A gauge.
     Level(i64),
-    /// How times are spread, in nanoseconds; told in seconds.
+    /// A histogram of times in nanoseconds, shown in seconds.
     Times(Spread),
-    /// How counts are spread.
+    /// A histogram of counts.
     Counts(Spread),
 }
 
-/// Figures of one name, told apart by their labels.
+/// Figures of one name, distinguished by labels.
 #[derive(Debug)]
 pub struct Family {
     /// Its name after the prefix; a counter's without `_total`.
     pub name: &'static str,
-    /// What it says, for people.
+    /// Help text.
     pub help: &'static str,
     /// The figures, all of one type.
     pub rows: Vec<(Vec<Label>, Value)>,
@@ -66,8 +66,8 @@ fn full_name(family: &Family) -> String {
     format!("{PREFIX}_{}", family.name)
 }
 
-/// The crate prints `OpenMetrics`, which few but Prometheus read. The older text, which everything
-/// reads, calls a counter in its comments as its samples are called, and has no mark of the end.
+/// The crate writes `OpenMetrics`, which few tools but Prometheus read. The older text format,
+/// which all of them read, has the full sample name of a counter in its comments, and no end mark.
 fn plain(printed: &str, counters: &[String]) -> String {
     let mut lines = String::with_capacity(printed.len());
     for line in printed.lines().filter(|line| *line != "# EOF") {
@@ -123,7 +123,7 @@ impl Value {
     }
 }
 
-/// Prints a spread; `measure` makes of a value the time whose seconds are printed.
+/// Writes a histogram; `measure` converts a value to the duration whose seconds are shown.
 fn encode_spread(
     metric: &mut MetricEncoder<'_>,
     spread: &Spread,

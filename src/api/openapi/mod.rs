@@ -1,8 +1,8 @@
-//! The description of the interface that clients read: `GET /api/v1/openapi.json`, `OpenAPI` 3.1.
+//! The `OpenAPI` 3.1 document of the interface: `GET /api/v1/openapi.json`.
 //!
-//! Texts and schemas are kept beside this file in a shorthand; who may ask, what may be sent and
-//! which errors there can be comes from the table of routes and the kinds of problems themselves.
-//! The tests hold every answer and every request that they see against it.
+//! Texts and schemas are in shorthand files beside this one; access, bodies and possible errors
+//! come from the table of routes and the kinds of problems. The tests check every request and
+//! answer that they see against it.
 
 pub mod operations;
 pub mod problems;
@@ -30,34 +30,36 @@ const RECORDS: &str = include_str!("records.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// What begins the paths of the pages that show the document to people: it does not tell of itself.
+/// Path prefix of the documentation pages, which the document leaves out.
 const PAGES: &str = "/docs";
 
-/// The document as it is sent: made once, as nothing in it changes while the process runs.
+/// The compressed document: made once, as it does not change while the process runs.
 static PRINTED: LazyLock<Option<Packed>> = LazyLock::new(|| {
     let printed = serde_json::to_string(&document().ok()?).ok()?;
     Packed::new(printed).ok()
 });
 
-/// `GET /api/v1/openapi.json`. Needs no key: it tells of the interface, nothing of the venue.
+/// `GET /api/v1/openapi.json`. Needs no key: it describes the interface and reveals nothing of the
+/// venue.
 pub fn describe(door: &Door, head: &Parts) -> Result<Reply, Problem> {
     let printed = PRINTED.as_ref().ok_or_else(|| Problem::internal("the description is unfit"))?;
     Ok(printed.reply(door.venue().sequence(), "application/json", &head.headers))
 }
 
-/// Why there is no document. What it is made of is compiled in, so no running server meets this.
+/// Why the document cannot be built. Its parts are compiled in, so this cannot happen in a tested
+/// build.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
-    /// A part is no JSON of its form.
+    /// A part is not valid JSON of its form.
     #[error("a part of the description cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// An example cannot be printed.
+    /// An example cannot be serialised.
     #[error(transparent)]
     Example(#[from] wire::print::Unprintable),
     /// An entry is not in the shorthand.
     #[error("an entry of the description is not in its shorthand")]
     Entry,
-    /// A word means nothing.
+    /// An undefined name.
     #[error("the description uses {0}, which it does not explain")]
     Word(String),
     /// A route has no operation, or an operation no route.
@@ -71,18 +73,18 @@ impl Unfit {
     }
 }
 
-/// What operations share.
+/// The parts that operations share.
 #[derive(Debug, Deserialize)]
 pub struct Frame {
     about: String,
-    /// Names and sentences.
+    /// Names and descriptions.
     tags: Vec<(String, String)>,
-    /// Schemas and sentences of the parts of paths, by name.
+    /// Schemas and descriptions of path parameters, by name.
     path: Members,
-    /// Query parameters, by the words that the operations use.
+    /// Query parameters, by the names that the operations use.
     query: Members,
     headers: Value,
-    /// What each code of a problem means, where the exchange has no sentence for it.
+    /// Meanings of problem codes for which the exchange has no text.
     meanings: Members,
     #[serde(skip)]
     examples: Members,
@@ -178,7 +180,7 @@ fn key(about: &str) -> Value {
     json!({ "type": "apiKey", "in": "header", "name": "X-API-Key", "description": about })
 }
 
-/// The operations of every path. A route without one is as wrong as one without a route.
+/// The operations of every path. A route without an operation is an error, and so is the reverse.
 fn paths(frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
     let mut routes = routes::table();
@@ -203,7 +205,7 @@ fn full_path(route: &Route) -> String {
     format!("{}{}", route.base(), route.template)
 }
 
-/// A problem of this kind, printed as the server prints it.
+/// An example of this kind of problem, as the server serialises it.
 fn example_of(kind: Kind, frame: &Frame) -> Result<Value, Unfit> {
     let code = kind.code();
     let mut problem = match kind {
@@ -215,7 +217,7 @@ fn example_of(kind: Kind, frame: &Frame) -> Result<Value, Unfit> {
         }]),
         _ => Problem::new(kind, frame.meaning(code).ok_or_else(|| Unfit::word(code))?),
     };
-    // Several kinds share a code; the example shows the plain one.
+    // Several kinds share a code; the example shows the first one's details with this kind.
     problem.kind = kind;
     Ok(serde_json::from_slice(&wire::problem::print(&problem, "19aa2f6c1f3-7")?)?)
 }
@@ -234,7 +236,7 @@ mod tests {
         assert_eq!(described, shown.count());
     }
 
-    /// Codes as they stand in the source, whatever the lists beside them say.
+    /// The codes in the source text, independent of the lists beside them.
     fn codes_in(source: &str) -> Vec<&str> {
         let code = |text: &&str| {
             text.len() > 3 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
@@ -258,7 +260,7 @@ mod tests {
             let found: Vec<&str> = sources.into_iter().flat_map(codes_in).collect();
             assert!(found.len() > 7, "{found:?}");
             for code in &found {
-                // The only two that no client meets under their own name.
+                // The only two that no client receives under their own name.
                 let hidden = *code == "DEADLINE_NOT_IN_FUTURE";
                 assert!(hidden || listed.contains(&json!(code)), "{code} is not in {name}");
             }
@@ -267,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Generated classes shadow their own name otherwise, and their types do not check.
+    /// In generated code such a member would shadow its class, and the types would not check.
     #[test]
     fn no_schema_has_a_member_of_its_own_name() {
         let document = document().unwrap();

@@ -1,5 +1,5 @@
-//! The document's operations: each line of what is kept of them, joined with its route, which says
-//! who may ask, whether there is a body, and so which errors there can be.
+//! The document's operations: joins each line of the operations file with its route, which
+//! determines access, body and possible errors.
 
 use hyper::Method;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::api::problem::Kind;
 use crate::api::routes::{Access, BodyRule, Endpoint, RequestClass, Route};
 use crate::exchange::reject::Reject;
 
-/// What is kept of an operation.
+/// A line of the operations file.
 #[derive(Debug, Deserialize)]
 pub struct Line {
     tag: String,
@@ -20,25 +20,25 @@ pub struct Line {
     id: String,
     is: String,
     says: String,
-    /// Names of query parameters, as the frame has them.
+    /// Names of query parameters in the frame.
     #[serde(default)]
     query: Vec<String>,
     /// Schema of the body.
     body: Option<String>,
-    /// Status of a success, its schema, and its media type if that is not JSON, after spaces.
+    /// Status of a success, its schema, and its media type if not JSON, separated by spaces.
     answer: String,
-    /// What it may be refused for beside what its route says.
+    /// Codes of refusals beyond those that follow from its route.
     #[serde(default)]
     codes: Vec<String>,
-    /// Said of a `POST` that takes no `Idempotency-Key`.
+    /// `false` for a `POST` that takes no `Idempotency-Key`.
     once: Option<bool>,
-    /// Said of what the exchange refuses part by part, within an answer that is a success.
+    /// Whether refusals are reported per operation, inside a successful answer.
     #[serde(default)]
     apart: bool,
 }
 
 impl Line {
-    /// Whether this line tells of this route.
+    /// Whether this line describes this route.
     pub fn tells_of(&self, route: &Route) -> bool {
         let parts = self.ask.split_once(' ');
         parts == Some((route.method.as_str(), route.template))
@@ -142,7 +142,7 @@ impl Line {
     }
 }
 
-/// Who may ask.
+/// The security requirement of a route.
 fn security(route: &Route) -> Value {
     match route.access {
         Access::Everybody => json!([]),
@@ -152,7 +152,7 @@ fn security(route: &Route) -> Value {
     }
 }
 
-/// The named parts of a template.
+/// The parameters of a template.
 fn path_parts(template: &str) -> impl Iterator<Item = &str> {
     template.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
@@ -166,7 +166,7 @@ fn kind(code: &str) -> Option<Kind> {
     all_kinds().find(|kind| kind.code() == code)
 }
 
-/// What a request to this route may be told whatever it asks.
+/// The kinds of problems that any request to this route may get.
 fn kinds(route: &Route) -> Vec<Kind> {
     let mut kinds = vec![Kind::UriTooLong, Kind::HeadersTooLarge, Kind::Internal, Kind::Overloaded];
     if route.access != Access::Everybody {
@@ -226,7 +226,7 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
     response
 }
 
-/// The answer for problems of these kinds, which have one status.
+/// The response for problems of these kinds, which share a status.
 fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit> {
     let mut headers = headers_of(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());

@@ -1,5 +1,4 @@
-//! What a client may be told when a request does not succeed: a schema for the problems of each
-//! status, so that status and code tell generated types apart.
+//! Schemas of problems: one per status, so that generated types differ by status and code.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,10 @@ use super::operations::all_kinds;
 use super::shorthand::{Members, reference};
 use crate::api::problem::Kind;
 
-/// What only the problems of one status have, and a kind of that status.
+/// Members that only the problems of one status have, with a kind of that status.
 const OWN: [(Kind, &str); 2] = [(Kind::InvalidRequest, "errors"), (Kind::Starting, "replay")];
 
-/// The name of the schema for problems of this kind's status, as `NotFoundProblem`.
+/// The name of the schema for problems of this kind's status, such as `NotFoundProblem`.
 pub fn name(kind: Kind) -> String {
     format!("{}Problem", reason(kind))
 }
@@ -34,7 +33,7 @@ pub fn by_status(kinds: impl Iterator<Item = Kind>) -> BTreeMap<u16, Vec<Kind>> 
     all
 }
 
-/// Adds the schemas: each is the one for any problem, with its status and the codes that have it.
+/// Adds the schemas: each is the general one, restricted to a status and its codes.
 pub fn add(schemas: &mut Members) -> Result<(), Unfit> {
     let any = schemas.get("Problem").cloned().ok_or_else(|| Unfit::word("Problem"))?;
     for (status, kinds) in by_status(all_kinds()) {

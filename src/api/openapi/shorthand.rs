@@ -1,10 +1,10 @@
-//! The shorthand in which the document's schemas are kept, and what it stands for.
+//! The shorthand for the document's schemas, and its expansion.
 //!
-//! A word names a schema: `Name`, `Name?` (or null), `[Name]` (a list), `=WORD` (only this text).
-//! An object is what it is about and its members, each a word or a word with a sentence; a member
-//! called `name?` may be left out, and `+` takes over the members of another object. What clients
-//! send is marked `!`: members that are not listed are refused; `!+` needs at least one member.
-//! `|` is one of several objects. What stands third goes into the schema as it is.
+//! A word names a schema: `Name`, `Name?` (or null), `[Name]` (a list), `=WORD` (this constant). An
+//! object is a description and its members, each a word, or a word with a description; a member
+//! called `name?` is optional, and `+` includes the members of another object. Request bodies are
+//! marked `!`: members that are not listed are refused; `!+` needs at least one member. `|` is one
+//! of several objects. A third part is merged into the schema as it is.
 
 use serde_json::{Map, Value, json};
 
@@ -13,12 +13,12 @@ use super::Unfit;
 /// JSON members by name.
 pub type Members = Map<String, Value>;
 
-/// Where the schema of this name stands.
+/// A reference to the schema of this name.
 pub fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// Every schema: those that are kept in full, those in shorthand, and one for each kind of record.
+/// All schemas: those written in full, those in shorthand, and one per kind of record.
 pub fn schemas(scalars: Members, objects: &Members, records: &Members) -> Result<Members, Unfit> {
     let mut all = scalars;
     for (name, entry) in objects {
@@ -47,7 +47,7 @@ pub fn schemas(scalars: Members, objects: &Members, records: &Members) -> Result
     Ok(all)
 }
 
-/// What an entry of the shorthand stands for.
+/// Expands an entry of the shorthand.
 fn object(objects: &Members, entry: &Value) -> Result<Value, Unfit> {
     let parts: Vec<&Value> = entry.as_array().ok_or(Unfit::Entry)?.iter().collect();
     match parts.as_slice() {
@@ -129,7 +129,7 @@ fn gather(
     Ok(())
 }
 
-/// What a word stands for.
+/// Expands a word.
 pub fn schema_of(word: &str) -> Value {
     if let Some(element) = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
         json!({ "type": "array", "items": schema_of(element) })
@@ -142,7 +142,7 @@ pub fn schema_of(word: &str) -> Value {
     }
 }
 
-/// `PlaceOrder` as `PLACE_ORDER`.
+/// `PlaceOrder` to `PLACE_ORDER`.
 fn screaming(name: &str) -> String {
     let mut screamed = String::new();
     for letter in name.chars() {

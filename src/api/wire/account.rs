@@ -33,7 +33,7 @@ impl BalanceJson {
     }
 }
 
-/// What trading has earned the operator.
+/// The fees collected by the venue, and those the operator has withdrawn.
 #[derive(Debug, Serialize)]
 pub struct FeesJson {
     collected: Text<MoneySum>,
@@ -43,7 +43,7 @@ pub struct FeesJson {
 }
 
 impl FeesJson {
-    /// What the venue's accounts tell of them.
+    /// The venue's fees.
     pub fn of(accounts: &Accounts) -> Result<FeesJson, Overflow> {
         let (collected, taken) = (accounts.fees(), accounts.fees_taken());
         Ok(FeesJson {
@@ -94,7 +94,7 @@ pub struct UsersJson {
     pub paging: Paging,
 }
 
-/// What anybody may ask.
+/// The venue's trading mode.
 #[derive(Debug, Serialize)]
 pub struct VenueModeJson {
     mode: &'static str,
@@ -106,7 +106,7 @@ impl From<TradingMode> for VenueModeJson {
     }
 }
 
-/// The caller's dead man's switch.
+/// The caller's heartbeat (dead man's switch).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatJson {
@@ -146,13 +146,13 @@ impl KeyJson {
         }
     }
 
-    /// A key as it was when given.
+    /// A key as it was created.
     pub fn given(row: &KeyRow) -> KeyJson {
         KeyJson { revoked_at: None, ..KeyJson::new(row, None) }
     }
 }
 
-/// What a key's owner calls its role.
+/// The scope's name in the user's API.
 const fn scope_name(role: Role) -> &'static str {
     match role {
         Role::Reader => "read",
@@ -161,7 +161,7 @@ const fn scope_name(role: Role) -> &'static str {
     }
 }
 
-/// An API key of the caller's, without the key.
+/// An API key of the caller, without the key itself.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnKeyJson {
@@ -186,7 +186,7 @@ impl OwnKeyJson {
         }
     }
 
-    /// A key as it was when given.
+    /// A key as it was created.
     pub fn given(row: &KeyRow) -> OwnKeyJson {
         OwnKeyJson { revoked_at: None, ..OwnKeyJson::new(row, None) }
     }
@@ -199,12 +199,12 @@ pub struct KeysJson<T> {
     pub keys: Vec<T>,
 }
 
-/// A new API key with the key, shown this once.
+/// A new API key with the key itself, shown once.
 #[derive(Serialize)]
 pub struct NewKeyJson<'a, T> {
-    /// The key itself; nobody can show it again to one who repeats the request.
+    /// The key itself; `None` for a repetition, since only its hash is known.
     pub key: Option<&'a str>,
-    /// What is said of it from now on.
+    /// The key's row.
     #[serde(flatten)]
     pub row: &'a T,
 }
@@ -230,7 +230,7 @@ pub struct PositionJson {
 }
 
 impl PositionJson {
-    /// The position as it stands in its market; `None` if its user or its size make no sense.
+    /// The position in its market; `None` if its user is missing or its size overflows.
     pub fn of(view: &ReadModel, row: &PositionRow, market: &MarketRow) -> Option<PositionJson> {
         let user = view.accounts.user(row.user)?;
         let payout = SettlementPrice::ONE.times(row.quantity).ok()?;

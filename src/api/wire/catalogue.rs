@@ -30,8 +30,8 @@ impl<'a> From<&'a Localized> for LocalizedJson<'a> {
     }
 }
 
-/// A part of a draft, printed from the draft that the read model shares: to take one while the
-/// model is locked copies no text, and printing comes after.
+/// A part of a draft, shared with the read model: taking it under the lock copies no text, and it
+/// is serialised later.
 #[derive(Debug)]
 struct Shared<D, T: ?Sized> {
     draft: Arc<D>,
@@ -93,7 +93,7 @@ pub struct CategoriesJson {
     pub categories: Vec<CategoryJson>,
 }
 
-/// An outcome (interface 2.3); which of the two figures it has depends on what shows it.
+/// An outcome (interface 2.3); which of the two figures it has depends on the containing object.
 #[derive(Debug, Serialize)]
 pub struct OutcomeJson {
     id: OutcomeId,
@@ -104,7 +104,7 @@ pub struct OutcomeJson {
     probability: Option<Number<Ratio>>,
 }
 
-/// Which figures an outcome is shown with.
+/// The figures shown for an outcome; the ratio is that of yes.
 #[derive(Debug, Clone, Copy)]
 enum Figures {
     OddAndProbability(Ratio),
@@ -148,7 +148,7 @@ fn category_ids(view: &ReadModel, numbers: &[CategoryNo]) -> Vec<Text<CategoryId
         .collect()
 }
 
-/// The outcome that happened; none of a voided market, whatever was announced before.
+/// The winning outcome; `None` for a voided market, even if one had been announced.
 fn winning_outcome(row: &MarketRow) -> Option<OutcomeId> {
     row.winner.filter(|_| row.status != MarketStatus::Voided).map(OutcomeId)
 }
@@ -166,7 +166,7 @@ pub struct MarketJson {
 }
 
 impl MarketJson {
-    /// The market as it stands.
+    /// The current market.
     pub fn of(view: &ReadModel, row: &MarketRow) -> MarketJson {
         MarketJson::at(view, row, view.probability_of_yes(row.no))
     }
@@ -185,7 +185,7 @@ impl MarketJson {
     }
 }
 
-/// A market on its own, and as the operator sees it.
+/// A single market, and a market in the operator's views.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MarketDetailJson {
@@ -206,12 +206,12 @@ pub struct MarketDetailJson {
 }
 
 impl MarketDetailJson {
-    /// The market as it stands.
+    /// The current market.
     pub fn of(view: &ReadModel, row: &MarketRow) -> MarketDetailJson {
         MarketDetailJson::at(view, row, view.probability_of_yes(row.no))
     }
 
-    /// The market as it once stood, at this probability of yes.
+    /// The market as of an earlier row, with this probability of yes.
     pub fn at(view: &ReadModel, row: &MarketRow, probability_of_yes: Ratio) -> MarketDetailJson {
         let event = row.draft.event.and_then(|event| view.catalogue.event(event));
         MarketDetailJson {
@@ -294,7 +294,7 @@ impl EventJson {
     }
 }
 
-/// What a yes contract of each market of a mutually exclusive event costs together.
+/// The joint price of one yes contract of each market of a mutually exclusive event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FieldJson {
@@ -308,7 +308,7 @@ impl From<FieldQuote> for FieldJson {
     }
 }
 
-/// An event on its own, and as the operator sees it.
+/// A single event, and an event in the operator's views.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventDetailJson {
@@ -374,7 +374,7 @@ impl From<&MarketRow> for PositionMarketJson {
     }
 }
 
-/// A trader as the activity shows one (interface 2.10).
+/// A trader in the activity (interface 2.10).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraderJson {
@@ -391,7 +391,7 @@ pub enum ActivityJson {
     Trade {
         /// `TRADE`.
         r#type: &'static str,
-        /// The outcome betted on.
+        /// The outcome of the incoming order.
         outcome_id: OutcomeId,
         /// Staked by the incoming order's owner.
         stake: Number<Money>,
@@ -402,7 +402,7 @@ pub enum ActivityJson {
         /// When.
         created_at: Timestamp,
     },
-    /// A transition.
+    /// A change of status.
     Moved {
         /// `MARKET_PUBLISHED` and so on.
         r#type: &'static str,
@@ -416,7 +416,7 @@ pub enum ActivityJson {
 }
 
 impl ActivityJson {
-    /// The record as everyone sees it.
+    /// The record as all callers see it.
     pub fn of(view: &ReadModel, row: &ActivityRow) -> ActivityJson {
         let r#type = row.name();
         match *row {
@@ -450,7 +450,7 @@ pub struct ActivitiesJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
-    /// Where it goes on, if it was asked for by cursor.
+    /// The next page, if a cursor was given.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,
 }

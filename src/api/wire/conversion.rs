@@ -8,7 +8,7 @@ use crate::exchange::units::{Lots, Money};
 use crate::projection::ReadModel;
 use crate::projection::responses::Converted;
 
-/// What was given, and what was got for it.
+/// The contracts given up and what was received for them.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversionJson {
@@ -21,8 +21,8 @@ pub struct ConversionJson {
 }
 
 impl ConversionJson {
-    /// The conversion as its owner sees it. The markets of an event in which something was
-    /// converted never change, so that a repetition shows the same.
+    /// The conversion as its owner sees it. The markets of an event with a conversion never change,
+    /// so a repetition shows the same.
     pub fn of(view: &ReadModel, came: &Converted) -> ConversionJson {
         let event = view.catalogue.event(came.event);
         let given = came.markets.as_slice();

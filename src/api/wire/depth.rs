@@ -1,4 +1,4 @@
-//! The JSON of the book of an outcome.
+//! The JSON of an outcome's order book.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ struct LevelJson {
     orders: u32,
 }
 
-/// The book of an outcome (interface 4.4), without the moment at which it was looked at.
+/// The book of an outcome (interface 4.4), without its timestamp.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DepthJson {
@@ -30,32 +30,33 @@ pub struct DepthJson {
     spread: Text<SettlementPrice>,
 }
 
-/// A book in print, with the moment as its last member.
+/// A serialised book with the timestamp added as its last member.
 pub fn dated(book: &[u8], time: TimeMs) -> Vec<u8> {
     let time = Timestamp(time).quoted();
     let members = book.strip_suffix(b"}").unwrap_or(book);
     [members, br#","timestamp":"#, time.as_slice(), b"}"].concat()
 }
 
-/// The best levels of a book, those of each side best first; at least one of a side that has any.
+/// The best levels of a book, best first on each side. At least one level of every side that has
+/// any, as the best prices come from here.
 #[derive(Debug)]
 pub struct BookLevels {
-    /// What bets on yes.
+    /// Orders that gain yes contracts.
     pub up: Vec<Level>,
-    /// What bets on no.
+    /// Orders that gain no contracts.
     pub down: Vec<Level>,
 }
 
 impl DepthJson {
-    /// The levels of both sides, best first; without any a side shows the bound. The book of `no`
-    /// is the mirror of the one book: its bids are what bets down, at the complement
-    /// (semantics 4).
+    /// The levels of both sides, best first; an empty side shows the bound as its best price. The
+    /// book of `no` mirrors the one book: its bids are the orders that bet down, at the complement
+    /// price (semantics 4).
     pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels) -> DepthJson {
         let bidders = match outcome {
             Outcome::Yes => Direction::Up,
             Outcome::No => Direction::Down,
         };
-        // What an outcome costs on the side that gains it is the price of that outcome.
+        // The price on the side that gains an outcome is the price of that outcome.
         let level = |level: &Level| LevelJson {
             price: Text(bidders.own_price(level.price)),
             quantity: Text(level.quantity),

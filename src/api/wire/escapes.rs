@@ -1,5 +1,5 @@
-//! What cannot stand in a JSON string as it is: control characters, quotation marks, backslashes;
-//! looked for eight bytes at a time, in what is printed and in what is read.
+//! Finds the bytes that must be escaped in a JSON string (control characters, quotation marks,
+//! backslashes), eight at a time. Used for writing and for parsing.
 
 /// Whether any of these bytes is [`escaped`].
 #[inline]
@@ -9,7 +9,7 @@ pub fn has_escaped(text: &[u8]) -> bool {
     some != 0 || rest.iter().any(|byte| escaped(*byte))
 }
 
-/// Where the first of these bytes stands that is [`escaped`], if one is.
+/// The index of the first byte that is [`escaped`].
 #[inline]
 pub fn first_escaped(text: &[u8]) -> Option<usize> {
     let (eights, rest) = text.as_chunks::<8>();
@@ -17,7 +17,7 @@ pub fn first_escaped(text: &[u8]) -> Option<usize> {
     for eight in eights {
         let marks = marks(u64::from_le_bytes(*eight));
         if marks != 0 {
-            // The lowest mark is never wrong.
+            // Only marks above a real one can be wrong, so the lowest is right.
             return before.checked_add(usize::try_from(marks.trailing_zeros() / 8).ok()?);
         }
         before = before.saturating_add(eight.len());
@@ -25,15 +25,15 @@ pub fn first_escaped(text: &[u8]) -> Option<usize> {
     before.checked_add(rest.iter().position(|byte| escaped(*byte))?)
 }
 
-/// Whether a byte cannot stand in a JSON string as it is.
+/// Whether a byte must be escaped in a JSON string.
 #[inline]
 pub const fn escaped(byte: u8) -> bool {
     matches!(byte, 0..b' ' | b'"' | b'\\')
 }
 
-/// Not zero if and only if one of eight bytes is [`escaped`]. A byte is below another, of at most
-/// 128, where taking that from it borrows and its own highest bit is not set; a byte that borrows
-/// may mark the one above it, but only where it is marked itself.
+/// Non-zero if and only if one of eight bytes is [`escaped`]. A byte is below a bound of at most
+/// 128 if subtracting the bound borrows and the byte's highest bit is not set. A borrow may wrongly
+/// mark the byte above, but only if the borrowing byte is marked itself.
 #[inline]
 const fn marks(bytes: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

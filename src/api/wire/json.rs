@@ -1,12 +1,12 @@
-//! A request's JSON as it was written: every member kept, so that repeated and unknown ones are
-//! seen, and numbers never made floats.
+//! A request's JSON as written: every member is kept, so that repeated and unknown ones are
+//! detected, and no number becomes a float.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Members that an object usually has, at most: room for them is taken at once.
+/// Initial capacity for an object's members.
 const MEMBERS_USUAL: usize = 8;
 
 /// A JSON value.
@@ -16,9 +16,9 @@ pub enum Json<'a> {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number that is a non-negative integer of 64 bits.
+    /// A non-negative integer of at most 64 bits.
     Integer(u64),
-    /// Any other number. No field of the interface is one, so its value is not kept.
+    /// Any other number. No field of the interface takes one, so its value is dropped.
     OtherNumber,
     /// A string.
     Text(Cow<'a, str>),
@@ -29,11 +29,10 @@ pub enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// Reads one JSON text in UTF-8. The error says where it goes wrong. Nesting deeper than
-    /// `serde_json`'s bound of 128 is an error.
+    /// Parses one JSON text in UTF-8. Nesting deeper than `serde_json`'s limit of 128 is an error.
     pub fn parse(bytes: &'a [u8]) -> Result<Json<'a>, serde_json::Error> {
         match str::from_utf8(bytes) {
-            // Looked at once, where each string would be looked at by itself.
+            // One UTF-8 check for the whole text instead of one per string.
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(bytes),
         }
@@ -100,7 +99,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// A member's name, borrowed from the request where no escape stands in it.
+/// A member's name, borrowed from the request if it has no escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {

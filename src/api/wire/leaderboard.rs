@@ -10,7 +10,7 @@ use crate::exchange::units::{LotsSum, MoneySum};
 use crate::projection::accounts::UserRow;
 use crate::projection::performance::Score;
 
-/// A user as activity shows one.
+/// A user as in the activity.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PublicUserJson {
@@ -19,7 +19,7 @@ struct PublicUserJson {
     profile_pic: Text<Arc<str>>,
 }
 
-/// A place on the leaderboard.
+/// An entry of the leaderboard.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceJson {
@@ -30,7 +30,7 @@ pub struct PlaceJson {
 }
 
 impl PlaceJson {
-    /// The place of a user, counted from 1.
+    /// The entry of a user; `rank` counts from 1.
     pub fn of(rank: u64, user: &UserRow, score: &Score) -> PlaceJson {
         PlaceJson {
             rank,
@@ -45,16 +45,16 @@ impl PlaceJson {
     }
 }
 
-/// A page of the leaderboard, and what it is of.
+/// A page of the leaderboard, with its parameters.
 #[derive(Debug, Serialize)]
 pub struct LeaderboardJson {
-    /// What users are compared by.
+    /// The ranking criterion.
     pub by: &'static str,
-    /// Since when.
+    /// The period.
     pub period: &'static str,
     /// The best first.
     pub places: Vec<PlaceJson>,
-    /// Its place.
+    /// The paging echo.
     #[serde(flatten)]
     pub paging: Paging,
 }

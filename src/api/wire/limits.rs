@@ -1,4 +1,4 @@
-//! The JSON of a key's limits, and of its user's.
+//! The JSON of a key's rate limits and of its user's limits.
 
 use serde::Serialize;
 
@@ -6,34 +6,34 @@ use super::Text;
 use crate::api::rates::Allowance;
 use crate::exchange::units::{Money, MoneySum};
 
-/// What a key may ask, lane by lane; `null` where it has no limit.
+/// A key's rate limits by request class, `null` if there is none; and its user's limits.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsJson {
-    /// Everything that only looks.
+    /// Requests without a command.
     pub reads: Option<LimitJson>,
-    /// Everything that changes something, cancels aside.
+    /// Commands other than cancels.
     pub writes: Option<LimitJson>,
     /// Cancels of orders.
     pub cancels: Option<LimitJson>,
-    /// What the user may lose, on all keys together.
+    /// The user's exposure, over all keys.
     pub exposure: ExposureJson,
-    /// What the operator lets the user do.
+    /// The user's trading mode.
     pub mode: &'static str,
-    /// What the operator lets anybody do.
+    /// The venue's trading mode.
     pub venue_mode: &'static str,
 }
 
-/// What a user may lose, and how much of that the operator allows.
+/// A user's exposure and its limit.
 #[derive(Debug, Serialize)]
 pub struct ExposureJson {
-    /// What is reserved, and what the contracts held cost.
+    /// The reserved money plus the cost of the contracts held.
     pub open: Text<MoneySum>,
-    /// An order that would bring it beyond this is refused; `null` where there is no limit.
+    /// Orders that would exceed it are refused; `null` if there is no limit.
     pub limit: Option<Text<Money>>,
 }
 
-/// One lane.
+/// The rate limit of one request class.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitJson {
@@ -44,7 +44,7 @@ pub struct LimitJson {
 }
 
 impl LimitJson {
-    /// Of a bucket that fills at this rate and has this left.
+    /// The limit of a bucket with this rate and state.
     pub const fn new(per_second: u32, left: Allowance) -> LimitJson {
         LimitJson {
             per_second,

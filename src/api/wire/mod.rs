@@ -1,4 +1,4 @@
-//! The JSON of the interface, in and out; nothing else in the crate knows any.
+//! The JSON of the interface, in and out; no other module knows it.
 //!
 //! Must not know: the engine, HTTP statuses, how an answer was found.
 
@@ -33,7 +33,7 @@ use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token,
 use crate::exchange::results::ResultsHash;
 use crate::exchange::units::TimeMs;
 
-/// A decimal, an id or a text as a JSON string, as it is shown.
+/// A decimal, an id or a text as a JSON string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<T>(pub T);
 
@@ -44,10 +44,10 @@ impl<T: Spelled> Serialize for Text<T> {
     }
 }
 
-/// What is shown as a text. Where that is plain by its nature it is given to the printer between
-/// quotation marks, as bytes that stand as they are.
+/// A value shown as a JSON string. Text that never needs escaping is passed to the printer as
+/// bytes, including its quotation marks.
 pub trait Spelled {
-    /// Gives its text to a printer.
+    /// Serialises the text.
     fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
@@ -89,7 +89,7 @@ macro_rules! spelled_ids {
     };
 }
 
-/// An id's text between quotation marks.
+/// An id's text with its quotation marks.
 fn quoted_id(id: Uuid) -> [u8; Hyphenated::LENGTH + 2] {
     let mut text = [b'"'; Hyphenated::LENGTH + 2];
     let [_, inner @ .., _] = &mut text;
@@ -99,7 +99,7 @@ fn quoted_id(id: Uuid) -> [u8; Hyphenated::LENGTH + 2] {
 
 spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);
 
-/// An exact decimal as a JSON number, digit by digit as it is shown: no float is ever made of it.
+/// An exact decimal as a JSON number, never converted to a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number<T>(pub T);
 
@@ -109,17 +109,17 @@ impl<T: Decimal> Serialize for Number<T> {
     }
 }
 
-/// A moment as `YYYY-MM-DDTHH:MM:SS.mmmZ`, the milliseconds always there.
+/// A time as `YYYY-MM-DDTHH:MM:SS.mmmZ`, always with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp(pub TimeMs);
 
 impl Timestamp {
-    /// Bytes of its text with a quotation mark on either side.
+    /// Bytes of its text with both quotation marks.
     const BYTES: usize = 26;
 
-    /// Its text between quotation marks.
+    /// Its text with both quotation marks.
     fn quoted(self) -> [u8; Timestamp::BYTES] {
-        // A moment is never negative, and its year has four digits.
+        // A time is never negative, and its year has four digits.
         let ms = self.0.get().unsigned_abs();
         let (days, of_day) = (ms / MS_PER_DAY, ms % MS_PER_DAY);
         let (year, month, day) = calendar(days);
@@ -156,8 +156,8 @@ impl Serialize for Timestamp {
 
 const MS_PER_DAY: u64 = 86_400_000;
 
-/// Year, month and day of the day that is so many days after 1970-01-01. Years are counted from
-/// March, so that the day which some of them lack is their last.
+/// Year, month and day of the day `days` after 1970-01-01. Years are counted from March, so that a
+/// leap day is the last day of its year.
 const fn calendar(days: u64) -> (u64, u64, u64) {
     const DAYS_PER_400_YEARS: u64 = 146_097;
     /// From 0000-03-01.
@@ -167,7 +167,7 @@ const fn calendar(days: u64) -> (u64, u64, u64) {
     let leaps = of_era / 1460 - of_era / 36_524 + of_era / 146_096;
     let year_of_era = (of_era - leaps) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Five months from March, and five from August, have 153 days.
+    // The five months from March, and the five from August, have 153 days each.
     let month_from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month_from_march + 2) / 5 + 1;
     let (month, later) = match month_from_march {
@@ -193,24 +193,24 @@ impl Serialize for OutcomeId {
     }
 }
 
-/// The echo of the paging applied (interface 4), beside a list.
+/// The echo of the paging that was applied to a list (interface 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Paging {
-    /// Things that match, on all pages.
+    /// Matching rows on all pages.
     pub total: u64,
-    /// Largest number of things on a page.
+    /// Most rows on a page.
     pub limit: u64,
-    /// Things skipped.
+    /// Rows skipped.
     pub offset: u64,
 }
 
-/// Where a list that is read by cursor goes on.
+/// The next page of a list read by cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CursorEcho {
-    /// Whether there is more after this page.
+    /// Whether there are rows after this page.
     pub has_more: bool,
-    /// What to ask for the next page with; `null` after the last.
+    /// The cursor of the next page; `null` after the last.
     pub next_cursor: Option<Text<u64>>,
 }
 

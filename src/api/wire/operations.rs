@@ -1,8 +1,8 @@
-//! The JSON for those who run the process.
+//! The JSON of the health checks.
 
 use serde::Serialize;
 
-/// How the process is.
+/// The status of the process.
 #[derive(Debug, Serialize)]
 pub struct StatusJson {
     /// One word.

@@ -17,8 +17,8 @@ use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
 
-/// What is said of an order beside what the interface lists (semantics 4): the last members of each
-/// shape that shows one. They stand there by name, because what serde flattens is slower to print.
+/// Members of an order beyond those of the interface (semantics 4). Each shape with them lists them
+/// by name at its end, because serde's flattening is slower.
 struct BesideJson {
     cancelled_quantity: Text<Lots>,
     cancel_reason: Option<&'static str>,
@@ -66,7 +66,7 @@ pub struct OrderJson {
 }
 
 impl OrderJson {
-    /// The order as it stands.
+    /// The order as of this row.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
         OrderJson::in_market(view.catalogue.market(row.market).map(|market| market.id), row)
     }
@@ -98,7 +98,7 @@ impl OrderJson {
     }
 }
 
-/// An order as it is listed: copied while everybody waits, and made JSON of when it is printed.
+/// An order in a list: copied under the lock, converted to JSON when it is serialised.
 #[derive(Debug)]
 pub struct ListedOrder {
     row: OrderRow,
@@ -123,12 +123,12 @@ impl Serialize for ListedOrder {
 pub struct OrdersJson {
     /// Newest first.
     pub orders: Vec<ListedOrder>,
-    /// Where they go on, if they were asked for by cursor: the interface has no pages here.
+    /// The next page, if a cursor was given: without one the interface has no pages here.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,
 }
 
-/// The orders that a cancellation of many took off the book.
+/// The orders cancelled by a mass cancel.
 #[derive(Debug, Serialize)]
 pub struct CancelledJson {
     /// Oldest first.
@@ -173,8 +173,8 @@ pub struct PlacedJson {
 }
 
 impl PlacedJson {
-    /// What the record `sequence`, stamped `time`, made of an order, told from its effects alone;
-    /// `None` if they do not tell of one.
+    /// The order placed by the record `sequence` at `time`, from its effects alone; `None` if they
+    /// do not place one.
     #[inline]
     pub fn of(
         sequence: Sequence,
@@ -207,13 +207,14 @@ impl PlacedJson {
 }
 
 impl PlacedJson {
-    /// The same once more, told from the order's row as its record left it and from its fills.
+    /// The same answer for a repetition, from the order's row as its record left it and from its
+    /// fills.
     ///
     /// # Errors
     /// History cannot be read.
     pub fn again(row: &OrderRow, fills: SoughtFills) -> Result<PlacedJson, HistoryError> {
-        // Those that it made itself. What it made later, by resting, is no part of the answer, and
-        // may be much.
+        // Only the fills of the placement itself. Later fills as a maker are not part of the
+        // answer, and may be many.
         let made = if row.filled == Lots::ZERO { None } else { fills.list()? };
         let made = made.map(|(_, fills)| fills.made_until(row.no.0)).transpose()?;
         let trades = made.into_iter().flatten().map(|fill| fill.map(TradeJson::from));
@@ -236,20 +237,20 @@ impl PlacedJson {
     }
 }
 
-/// What a request would have come to.
+/// The result of a dry run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TriedJson<T> {
-    /// As if it were done; ids of what it would make name nothing.
+    /// The answer as if it were executed; ids of new objects refer to nothing.
     #[serde(flatten)]
-    pub came: T,
-    /// Always true, so that nobody takes it for an order.
+    pub result: T,
+    /// Always true, so that it cannot be mistaken for a real answer.
     pub dry_run: bool,
-    /// The caller's money after it.
+    /// The caller's balance afterwards.
     pub balance: BalanceJson,
 }
 
-/// The order of one operation among several.
+/// The order in the result of a batch operation.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum BatchOrderJson {
@@ -259,16 +260,16 @@ pub enum BatchOrderJson {
     Cancelled(OrderJson),
 }
 
-/// What came of one operation among several.
+/// The result of one operation of a batch.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ResultJson {
-    /// It was done.
+    /// It was executed.
     #[serde(rename_all = "camelCase")]
     Order {
-        /// What came of it.
+        /// The order.
         order: BatchOrderJson,
-        /// Whether that was so before: what `Idempotent-Replay` says of a whole answer.
+        /// Whether an earlier request executed it: `Idempotent-Replay` of a single operation.
         #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
         replayed: bool,
     },
@@ -279,25 +280,26 @@ pub enum ResultJson {
     },
 }
 
-/// What came of several operations (semantics 8).
+/// The results of a batch (semantics 8).
 #[derive(Debug, Serialize)]
 pub struct BatchJson {
-    /// One an operation, in their order.
+    /// One per operation, in order.
     pub results: Vec<ResultJson>,
 }
 
-/// An order that stands, as a record that amends or cancels it would leave it.
+/// An open order as a record that amends or cancels it would leave it.
 ///
 /// # Errors
 /// A sum leaves the range of its type.
 pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overflow> {
     let Applied { sequence, time, effects } = *applied;
-    let came = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
+    let result = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
     let mut row = *before;
     row.updated_at = time;
-    row.filled = row.filled.plus(came.filled)?;
-    row.filled_cost = row.filled_cost.plus(came.cost)?;
-    (row.remaining, row.cancelled, row.cancel_reason) = (came.resting, came.cancelled, came.reason);
+    row.filled = row.filled.plus(result.filled)?;
+    row.filled_cost = row.filled_cost.plus(result.cost)?;
+    (row.remaining, row.cancelled, row.cancel_reason) =
+        (result.resting, result.cancelled, result.reason);
     for effect in effects {
         if let Effect::OrderAmended { order, price, quantity, remaining, kept_place, .. } = effect
             && *order == before.no
@@ -312,7 +314,7 @@ pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overf
     Ok(row)
 }
 
-/// The order that a record places, as it leaves it; `None` for one that places none.
+/// The order that a record places, as that record leaves it; `None` if it places none.
 ///
 /// # Errors
 /// A sum leaves the range of its type.
@@ -343,7 +345,7 @@ pub fn placed_row(applied: &Applied<'_>) -> Result<Option<OrderRow>, Overflow> {
     after(&fresh, applied).map(Some)
 }
 
-/// What came of an incoming order within its record.
+/// The result of an incoming order within its record.
 #[derive(Debug, Default)]
 struct Outcomes {
     trades: Vec<TradeJson>,
@@ -361,14 +363,14 @@ impl Outcomes {
         (placed, wording): (OrderNo, Wording),
         effects: &[Effect],
     ) -> Result<Outcomes, Overflow> {
-        let mut came = Outcomes::default();
+        let mut result = Outcomes::default();
         for effect in effects {
             match effect {
                 Effect::TradeMade(trade) if trade.taker.order == placed => {
                     let price = wording.yes_price(trade.price);
-                    came.filled = came.filled.plus(trade.quantity)?;
-                    came.cost = came.cost.plus(price.times(trade.quantity)?)?;
-                    came.trades.push(TradeJson {
+                    result.filled = result.filled.plus(trade.quantity)?;
+                    result.cost = result.cost.plus(price.times(trade.quantity)?)?;
+                    result.trades.push(TradeJson {
                         id: Text(TradeId::of(time, sequence, trade.index)),
                         price: Text(price),
                         quantity: Text(trade.quantity),
@@ -376,15 +378,15 @@ impl Outcomes {
                     });
                 }
                 Effect::OrderRested { order, remaining, .. } if *order == placed => {
-                    came.resting = *remaining;
+                    result.resting = *remaining;
                 }
                 Effect::OrderCancelled { order, quantity, reason, .. } if *order == placed => {
-                    (came.cancelled, came.reason) = (*quantity, Some(*reason));
+                    (result.cancelled, result.reason) = (*quantity, Some(*reason));
                 }
                 _ => {}
             }
         }
-        Ok(came)
+        Ok(result)
     }
 
     const fn status(&self) -> OrderStatus {
@@ -401,7 +403,7 @@ const fn status_of(reason: Option<CancelReason>, standing: Lots, filled: Lots) -
     }
 }
 
-/// A fill of the caller's (semantics 8).
+/// A fill of the caller (semantics 8).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FillJson {
@@ -448,7 +450,7 @@ pub struct FillsJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
-    /// Where it goes on, if it was asked for by cursor.
+    /// The next page, if a cursor was given.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,
 }

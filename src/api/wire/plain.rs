@@ -1,10 +1,9 @@
-//! JSON of a plain kind, scanned in place: strings in which nothing is escaped, `true` and `false`,
-//! in objects and arrays. Whatever stands there otherwise is `None`, and left to those who read
-//! any JSON.
+//! A scanner for plain JSON: strings without escapes, `true` and `false`, in objects and arrays.
+//! Anything else yields `None` and is left to the full parser.
 
 use super::escapes::first_escaped;
 
-/// A text, and how far it is scanned.
+/// A text and the current offset.
 #[derive(Debug)]
 pub struct Scan<'a> {
     text: &'a str,
@@ -12,27 +11,27 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// The beginning of a text.
+    /// Starts at the beginning of a text.
     pub const fn new(text: &'a str) -> Scan<'a> {
         Scan { text, at: 0 }
     }
 
-    /// How far it is scanned, in bytes.
+    /// The current offset, in bytes.
     pub const fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes back to where it was scanned to before.
+    /// Goes back to an earlier offset.
     pub const fn back_to(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// What was scanned from there on.
+    /// The text between `at` and the current offset.
     pub fn since(&self, at: usize) -> Option<&'a str> {
         self.text.get(at..self.at)
     }
 
-    /// Takes exactly this, white space and all.
+    /// Consumes exactly this text, white space included.
     #[inline]
     pub fn exactly(&mut self, run: &str) -> Option<()> {
         let end = self.at.saturating_add(run.len());
@@ -43,7 +42,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The next sign after white space, still to be taken; `None` at the end.
+    /// The next byte after white space, not consumed; `None` at the end.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         loop {
@@ -55,7 +54,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes the next sign, if it is this.
+    /// Consumes the next byte, if it is this one.
     #[inline]
     pub fn sign(&mut self, sign: u8) -> Option<()> {
         if self.peek()? != sign {
@@ -65,33 +64,33 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Takes a string.
+    /// Consumes a string.
     #[inline]
     pub fn string(&mut self) -> Option<&'a str> {
         self.sign(b'"')?;
         self.begun_string()
     }
 
-    /// Takes the rest of a string, whose first quotation mark is taken.
+    /// Consumes the rest of a string after its first quotation mark.
     #[inline]
     fn begun_string(&mut self) -> Option<&'a str> {
         let end = self.at.checked_add(first_escaped(self.text.as_bytes().get(self.at..)?)?)?;
         let string = self.text.get(self.at..end)?;
-        // It may be a backslash, or a control character.
+        // Else it ends in a backslash or a control character.
         let ends = self.text.as_bytes().get(end) == Some(&b'"');
         self.at = end.saturating_add(1);
         ends.then_some(string)
     }
 
-    /// The same, where it is likely to be one that was taken before: to compare is less than to
-    /// look at each byte.
+    /// Consumes a string that probably equals an earlier one: comparing is cheaper than scanning
+    /// each byte.
     #[inline]
     pub fn string_like(&mut self, likely: &'a str) -> Option<&'a str> {
         self.sign(b'"')?;
         self.begun_string_like(likely)
     }
 
-    /// The same with the rest of a string, whose first quotation mark is taken.
+    /// [`Scan::string_like`] after the first quotation mark.
     #[inline]
     pub fn begun_string_like(&mut self, likely: &'a str) -> Option<&'a str> {
         let end = self.at.saturating_add(likely.len());
@@ -103,7 +102,7 @@ impl<'a> Scan<'a> {
         self.begun_string()
     }
 
-    /// Takes `true` or `false`.
+    /// Consumes `true` or `false`.
     pub fn truth(&mut self) -> Option<bool> {
         let (word, value) = if self.peek()? == b't' { ("true", true) } else { ("false", false) };
         if !self.text.get(self.at..)?.starts_with(word) {
@@ -113,25 +112,25 @@ impl<'a> Scan<'a> {
         Some(value)
     }
 
-    /// Takes a member's name, which is likely to be this one that was taken before.
+    /// Consumes a member's name, which probably equals `likely`, and its colon.
     #[inline]
     pub fn name_like(&mut self, likely: &'a str) -> Option<&'a str> {
         let name = self.string_like(likely)?;
         self.sign(b':').map(|()| name)
     }
 
-    /// Takes the members of an object; `member` takes each one's name and its value.
+    /// Consumes an object; `member` consumes the name and value of each member.
     #[inline]
     pub fn object(&mut self, member: impl FnMut(&mut Scan<'a>) -> Option<()>) -> Option<()> {
         self.listed(*b"{}", member)
     }
 
-    /// Takes the elements of an array; `element` takes each.
+    /// Consumes an array; `element` consumes each element.
     pub fn array(&mut self, element: impl FnMut(&mut Scan<'a>) -> Option<()>) -> Option<()> {
         self.listed(*b"[]", element)
     }
 
-    /// Takes what stands between these brackets, with a comma between one and the next.
+    /// Consumes a comma-separated list between these brackets.
     #[inline]
     fn listed(
         &mut self,
@@ -151,7 +150,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether nothing is left but white space.
+    /// Checks that only white space is left.
     pub fn end(&mut self) -> Option<()> {
         self.peek().is_none().then_some(())
     }

@@ -1,6 +1,6 @@
-//! Printing: serde's shapes as JSON, straight into bytes. Names of members are written as they
-//! stand in the code, texts are looked through once for what must be escaped, and bytes are JSON
-//! already and stand as they are.
+//! A serde serialiser that writes JSON into bytes. Names of members are written as they are in the
+//! code, texts are checked in one pass for bytes to escape, and `serialize_bytes` takes finished
+//! JSON and copies it as it is.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use serde::ser::{self, Impossible, Serializer};
 use super::escapes::{escaped, has_escaped};
 use crate::exchange::decimal::DecimalText;
 
-/// Why something cannot be printed: a mistake in the code that asked for it.
+/// Why a value cannot be serialised: a programming error.
 #[derive(Debug, thiserror::Error)]
 pub enum Unprintable {
-    /// Its own reason.
+    /// The value's own error.
     #[error("{0}")]
     Own(String),
-    /// No field of the interface is one.
+    /// A float; no field of the interface is one.
     #[error("a float has no exact decimal")]
     Float,
-    /// A member is named by a text.
+    /// A member's name that is not a text.
     #[error("a member's name is no text")]
     Name,
 }
@@ -30,11 +30,11 @@ impl ser::Error for Unprintable {
     }
 }
 
-/// What is printed so far.
+/// The output so far.
 #[derive(Debug, Default)]
 pub struct Printer(Vec<u8>);
 
-/// One value as JSON; room for so many bytes is taken at once.
+/// One value as JSON; `bytes_usual` is the initial capacity.
 ///
 /// # Errors
 /// It has no JSON.
@@ -44,7 +44,7 @@ pub fn printed(value: &impl Serialize, bytes_usual: usize) -> Result<Vec<u8>, Un
     Ok(printer.0)
 }
 
-/// Prints one value after what is there.
+/// Appends one value.
 ///
 /// # Errors
 /// It has no JSON.
@@ -93,14 +93,14 @@ impl Printer {
         Parts { to: self, begins, brackets }
     }
 
-    /// A variant's name, as the only member of what `close` ends.
+    /// Starts an object whose only member is named after a variant.
     fn variant(&mut self, name: &'static str) {
         let begins = self.0.len();
         self.name(name);
         self.bracket(begins, b'{');
     }
 
-    /// Writes the opening bracket where the first comma was put, or as all there is.
+    /// Writes the opening bracket over the first comma, or, if there are no parts, at the end.
     #[inline]
     fn bracket(&mut self, begins: usize, bracket: u8) {
         match self.0.get_mut(begins) {
@@ -110,8 +110,8 @@ impl Printer {
     }
 }
 
-/// The members of an object, or the elements of an array: each is put after a comma, and the first
-/// comma becomes the opening bracket.
+/// The members of an object or the elements of an array: each is written after a comma, and the
+/// first comma is replaced by the opening bracket.
 pub struct Parts<'a> {
     to: &'a mut Printer,
     begins: usize,
@@ -297,7 +297,7 @@ impl<'a> Serializer for &'a mut Printer {
     }
 }
 
-/// Several traits of serde's are one thing in JSON: elements, one after the other.
+/// Several of serde's traits are the same in JSON: a sequence of elements.
 macro_rules! elements {
     ($($kind:ident $method:ident),+) => {
         $(impl ser::$kind for Parts<'_> {
@@ -444,7 +444,7 @@ mod tests {
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
-        /// The same bytes as those of a printer that knows nothing of ours.
+        /// `serde_json` writes the same bytes.
         #[test]
         fn every_shape_is_printed_as_serde_json_prints_it(
             shapes in proptest::collection::vec(shape(), 0..4),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::print::{Unprintable, printed};
 use crate::api::problem::{FieldError, Problem};
 
-/// Bytes that a problem takes: room for them is taken at once.
+/// Initial buffer capacity for a problem.
 const BODY_BYTES_USUAL: usize = 256;
 
 /// A problem as its client reads it.
@@ -26,7 +26,7 @@ pub struct ProblemJson {
     replay: Option<ReplayJson>,
 }
 
-/// How far a start is: the sequences of the last record applied and of the journal's last.
+/// Replay progress: the sequence numbers of the last record applied and of the journal's last.
 #[derive(Debug, Serialize)]
 struct ReplayJson {
     applied: u64,
@@ -48,7 +48,7 @@ impl From<&FieldError> for FieldErrorJson {
 }
 
 impl ProblemJson {
-    /// This problem, of the request of this id.
+    /// The JSON of this problem for a request.
     pub fn of(problem: &Problem, request_id: &str) -> ProblemJson {
         let (status, code) = (problem.kind.status(), problem.kind.code());
         ProblemJson {
@@ -67,7 +67,7 @@ impl ProblemJson {
     }
 }
 
-/// The body of the answer that reports this problem to the request of this id.
+/// The body of the answer with this problem.
 pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, Unprintable> {
     printed(&ProblemJson::of(problem, request_id), BODY_BYTES_USUAL)
 }

@@ -1,4 +1,4 @@
-//! The JSON of the journal: its records as what clients sent and know, and where it ends.
+//! The JSON of the journal: its records in the terms of the interface, and its head.
 
 mod orders;
 mod reading;
@@ -17,7 +17,7 @@ use crate::exchange::results::ResultsHash;
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick};
 use crate::projection::ReadModel;
 
-/// Where the journal ends, and what vouches for all up to there.
+/// The journal's head and the hashes that authenticate everything up to it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditHeadJson {
@@ -25,22 +25,22 @@ pub struct AuditHeadJson {
     pub sequence: u64,
     /// Its time.
     pub time: Timestamp,
-    /// Hash of the block that ends with it, which chains all before.
+    /// Chain hash of the block that ends with it; covers all blocks before.
     pub chain_hash: String,
-    /// Hash of what all records up to it came to.
+    /// Hash of the results of all records up to it.
     pub results_hash: Text<ResultsHash>,
     /// Digest of the state after it.
     pub state_digest: Text<StateDigest>,
 }
 
-/// A part of the journal.
+/// A page of the journal.
 #[derive(Debug, Serialize)]
 pub struct JournalJson<R> {
-    /// The first record asked for.
+    /// The first sequence number requested.
     pub from: u64,
     /// Most records on a page.
     pub limit: u64,
-    /// Where the next page begins; `null` at the journal's end.
+    /// First sequence number of the next page; `null` at the journal's end.
     pub next: Option<u64>,
     /// In order.
     pub records: Vec<R>,
@@ -54,11 +54,11 @@ pub struct RecordJson<'a> {
     #[serde(flatten)]
     command: CommandJson<'a>,
     #[serde(rename = "idempotencyKey", skip_serializing_if = "Option::is_none")]
-    once: Option<OnceJson>,
+    once: Option<IdempotencyKeyJson>,
 }
 
-/// What was asked. The id of a thing that a record made is `null` where the command was refused,
-/// and so is one that the command names but that does not exist.
+/// The command. An id is `null` for an object that a refused command would have created, and for
+/// one that the command names but that does not exist.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 enum CommandJson<'a> {
@@ -201,16 +201,16 @@ enum CommandJson<'a> {
     },
 }
 
-/// Under which of a caller's keys it was asked.
+/// The caller's idempotency key.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OnceJson {
+struct IdempotencyKeyJson {
     caller_id: Id<UserId>,
     key: Text<Token>,
     part: u8,
 }
 
-/// An id, where the thing exists.
+/// An id, if the object exists.
 type Id<T> = Option<Text<T>>;
 
 #[derive(Debug, Serialize)]
@@ -240,7 +240,7 @@ struct OutcomeTextJson<'a> {
     text: LocalizedJson<'a>,
 }
 
-/// What changes of an event; what does not is left out.
+/// The changes to an event; unchanged members are left out.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EventRevisionJson<'a> {
@@ -258,7 +258,7 @@ struct EventRevisionJson<'a> {
     category_ids: Option<Vec<Id<CategoryId>>>,
 }
 
-/// What changes of a market; what does not is left out.
+/// The changes to a market; unchanged members are left out.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MarketRevisionJson<'a> {
@@ -283,7 +283,7 @@ struct MarketRevisionJson<'a> {
 }
 
 impl<'a> RecordJson<'a> {
-    /// The record, with the ids of what it names. Its texts are not copied.
+    /// The record, with the ids of what it names. Texts are borrowed.
     pub fn of(view: &ReadModel, orders: &OrdersNamed, record: &'a Record) -> RecordJson<'a> {
         let reading = Reading { view, orders, record };
         RecordJson {

@@ -1,6 +1,5 @@
-//! What came of several operations, printed one after the other as it comes. Nearly all of it says
-//! that an order was placed: that is put together here, byte by byte the same as by serde, since
-//! what goes through its shapes is copied several times on the way.
+//! Serialises the results of a batch one by one. Most of them are placed orders, which are written
+//! by hand here, byte for byte as serde would: serde's shapes would be copied several times.
 
 use super::order::{PlacedJson, ResultJson, TradeJson};
 use super::print::{Unprintable, print};
@@ -9,26 +8,26 @@ use crate::exchange::decimal::{Decimal, DecimalText};
 use crate::exchange::effect::Applied;
 use crate::exchange::units::{Money, TimeMs};
 
-/// Bytes that what is said of one operation among several takes: room for them is taken at once.
+/// Initial buffer capacity per result.
 const RESULT_BYTES_USUAL: usize = 512;
 
-/// What came of several operations (semantics 8), as far as it is printed.
+/// The results of a batch (semantics 8) serialised so far.
 #[derive(Debug)]
 pub struct PrintedResults {
     text: Vec<u8>,
-    /// The moment that was printed last, which is likely to be the next one's.
+    /// The last timestamp written: the next one is probably the same.
     moment: Option<(TimeMs, [u8; Timestamp::BYTES])>,
 }
 
 impl PrintedResults {
-    /// None yet, with room for so many.
+    /// No results yet, with capacity for `count`.
     pub fn expecting(count: usize) -> PrintedResults {
         let mut text = Vec::with_capacity(count.saturating_mul(RESULT_BYTES_USUAL));
         text.extend_from_slice(br#"{"results":["#);
         PrintedResults { text, moment: None }
     }
 
-    /// Prints one more.
+    /// Appends a result.
     ///
     /// # Errors
     /// It has no JSON.
@@ -37,8 +36,7 @@ impl PrintedResults {
         print(&mut self.text, result)
     }
 
-    /// Prints the order that a record has placed; false where it tells of none, and then nothing
-    /// is printed.
+    /// Appends the order that a record placed. False if it placed none; then nothing is written.
     ///
     /// # Errors
     /// It has no JSON.
@@ -52,7 +50,7 @@ impl PrintedResults {
         Ok(true)
     }
 
-    /// All of them.
+    /// Closes the list and returns the whole text.
     pub fn close(mut self) -> Vec<u8> {
         self.put(b"]}");
         self.text
@@ -78,7 +76,7 @@ impl PrintedResults {
             && placed.cancel_reason.is_none()
             && placed.client_order_id.is_none()
         {
-            // It rests as it came, which is what most orders do.
+            // Resting without fills, as most orders do.
             self.put(br#"","filledQuantity":"0","remainingQuantity":"#);
             self.decimal(placed.remaining_quantity);
             self.put(br#","averageFillPrice":"0.00","trades":[],"cancelledQuantity":"0","#);
@@ -92,7 +90,7 @@ impl PrintedResults {
         Ok(())
     }
 
-    /// What of an order was filled or cancelled, and its name.
+    /// The members for fills, cancellation and the client order id.
     fn fills_of(&mut self, placed: &PlacedJson) -> Result<(), Unprintable> {
         self.put(br#"","filledQuantity":"#);
         self.decimal(placed.filled_quantity);

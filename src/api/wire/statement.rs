@@ -55,12 +55,12 @@ impl LedgerLineJson {
 pub struct LedgerJson {
     /// Newest first.
     pub lines: Vec<LedgerLineJson>,
-    /// Where it goes on.
+    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
 }
 
-/// What a final market paid the caller.
+/// What the caller was paid when a market became final.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementJson {
@@ -93,13 +93,13 @@ impl SettlementJson {
 pub struct SettlementsJson {
     /// Newest first.
     pub settlements: Vec<SettlementJson>,
-    /// Where they go on.
+    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
 }
 
-/// The caller's profit and loss. Deposits less withdrawals, fees taken, and what was realised, are
-/// what is on the account and what the contracts held cost.
+/// The caller's profit and loss. Deposits minus withdrawals, plus fees taken and realised profit,
+/// equal the money on the account plus the cost of the contracts held.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PnlJson {

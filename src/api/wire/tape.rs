@@ -1,4 +1,4 @@
-//! The JSON of what the public may know of a market's trades.
+//! The JSON of a market's public trade data.
 
 use serde::Serialize;
 
@@ -43,12 +43,12 @@ impl From<&TradeRow> for PublicTradeJson {
 pub struct PublicTradesJson {
     /// Newest first.
     pub trades: Vec<PublicTradeJson>,
-    /// Where they go on.
+    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
 }
 
-/// A market's figures. Prices are of yes.
+/// A market's statistics. Prices are of yes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsJson {
@@ -59,21 +59,21 @@ pub struct StatsJson {
     pub volume_24h: Text<LotsSum>,
     /// Contracts ever traded.
     pub volume: Text<LotsSum>,
-    /// How many trades there were.
+    /// Number of trades.
     pub trades: u64,
-    /// Contracts of each outcome that are held.
+    /// Contracts held of each outcome.
     pub open_interest: Text<Lots>,
-    /// What it last traded at.
+    /// Price of the last trade.
     pub last_price: Option<Text<Tick>>,
     /// The highest bid; 0.00 without one.
     pub best_bid: Text<SettlementPrice>,
     /// The lowest ask; 1.00 without one.
     pub best_ask: Text<SettlementPrice>,
-    /// The time of the last record that this shows.
+    /// The time of the statistics: now, or that of the last record if that is later.
     pub timestamp: Timestamp,
 }
 
-/// A candle. Prices are of yes, and missing where nothing traded.
+/// A candle. Prices are of yes, and missing if nothing traded.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CandleJson {
@@ -103,7 +103,7 @@ impl From<&Bar> for CandleJson {
     }
 }
 
-/// Candles one after the other, empty ones too.
+/// Consecutive candles, including empty ones.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CandlesJson {
@@ -116,7 +116,7 @@ pub struct CandlesJson {
 }
 
 impl CandlesJson {
-    /// These candles of a market, from the beginning of the first to the end of the last.
+    /// Candles of a market, from the start of the first to the end of the last.
     pub fn of(
         market: MarketId,
         interval: &'static str,

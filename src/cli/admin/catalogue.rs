@@ -1,4 +1,5 @@
-//! A catalogue in a file: one category, event or market a line, the later ones naming the earlier.
+//! Parses a catalogue file for `admin import`: one category, event or market per line; a line may
+//! refer to earlier lines by name. Every line gets a deterministic `Idempotency-Key`.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,11 @@ use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Bytes of a line's hash that its `Idempotency-Key` shows: far more than any two lines could
-/// share, and within the 64 characters that a key may have.
+/// Bytes of the line's SHA-256 used in its `Idempotency-Key`: enough to rule out collisions, and
+/// within the 64 characters allowed for a key.
 const HASH_BYTES_SHOWN: usize = 24;
 
-/// What a line makes.
+/// The kind of object that a line creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A category.
@@ -24,7 +25,7 @@ pub enum Kind {
 impl Kind {
     const ALL: [Kind; 3] = [Kind::Category, Kind::Event, Kind::Market];
 
-    /// The member that a line of it has.
+    /// The JSON member that marks a line of this kind.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Category => "category",
@@ -33,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Where one is made.
+    /// The API path that creates it.
     pub const fn path(self) -> &'static str {
         match self {
             Kind::Category => "/admin/categories",
@@ -43,30 +44,30 @@ impl Kind {
     }
 }
 
-/// One line.
+/// One line of the file, parsed.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// Its number in the file, from 1.
+    /// Line number in the file, from 1.
     pub number: usize,
-    /// What it makes.
+    /// What the line creates.
     pub kind: Kind,
-    /// The name that later lines call it by.
+    /// The name (`ref`) by which later lines refer to it.
     pub reference: Option<String>,
-    /// The `Idempotency-Key` that it is sent under, the same in every run.
-    pub once: String,
-    /// Categories named by reference; `None` if there is no such member.
+    /// The `Idempotency-Key` sent with it, the same in every run.
+    pub idempotency_key: String,
+    /// Categories given by reference; `None` if the member is absent.
     categories: Option<Vec<String>>,
-    /// The event named by reference.
+    /// The event given by reference.
     event: Option<String>,
-    /// What is sent, without what is named by reference.
+    /// The request body, without the members given by reference.
     body: Map<String, Value>,
 }
 
 impl Line {
-    /// What is sent, given the ids of what earlier lines made.
+    /// The request body, with references replaced by the ids of what earlier lines created.
     ///
     /// # Errors
-    /// A name that nothing has; in a file that was read whole there is none.
+    /// A reference to an unknown name. [`read`] rules this out.
     pub fn body(&self, ids: &HashMap<(Kind, String), String>) -> Result<Value, String> {
         let id = |kind: Kind, name: &String| {
             let found = ids.get(&(kind, name.clone()));
@@ -93,8 +94,8 @@ pub struct BadLine {
     why: String,
 }
 
-/// Reads a whole catalogue, so that a line that nobody could import is found before the first is
-/// sent. Empty lines are passed over.
+/// Reads the whole catalogue, so that a bad line is found before the first request is sent. Empty
+/// lines are skipped.
 ///
 /// # Errors
 /// The first bad line.
@@ -109,11 +110,11 @@ pub fn read(text: &str) -> Result<Vec<Line>, BadLine> {
         let bad = |why| BadLine { number, why };
         let json: Value =
             serde_json::from_str(text).map_err(|error| bad(format!("is not JSON: {error}")))?;
-        // The layout and the order of members make no difference, as to the server they do not.
+        // `to_string` normalises whitespace and member order, which the server ignores as well.
         let copies = seen.entry(json.to_string()).or_insert(0);
-        let once = key(&json, *copies);
+        let idempotency_key = key(&json, *copies);
         *copies = copies.saturating_add(1);
-        let line = line(number, json, once).map_err(bad)?;
+        let line = line(number, json, idempotency_key).map_err(bad)?;
         let named = line.categories.iter().flatten().map(|name| (Kind::Category, name));
         let named = named.chain(line.event.iter().map(|name| (Kind::Event, name)));
         for (kind, name) in named {
@@ -136,7 +137,8 @@ fn unknown(kind: Kind, name: &str) -> String {
     format!("no earlier line has the {} with \"ref\": \"{name}\"", kind.name())
 }
 
-/// The key of a line, by what it says, and by how many before it say the same: those are meant.
+/// Derives the `Idempotency-Key` from the line's content and from the number of identical lines
+/// before it: identical lines are intended repetitions, so each needs its own key.
 fn key(json: &Value, copies: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(copies.to_le_bytes());
@@ -145,7 +147,7 @@ fn key(json: &Value, copies: u32) -> String {
     format!("import-{}", HEXLOWER.encode(hash.get(..HASH_BYTES_SHOWN).unwrap_or_default()))
 }
 
-fn line(number: usize, json: Value, once: String) -> Result<Line, String> {
+fn line(number: usize, json: Value, idempotency_key: String) -> Result<Line, String> {
     let shape = || {
         r#"must be {"category": {...}}, {"event": {...}} or {"market": {...}}, alone"#.to_owned()
     };
@@ -163,10 +165,10 @@ fn line(number: usize, json: Value, once: String) -> Result<Line, String> {
         let value = named(&mut body, "event", "eventId")?;
         event = value.map(|value| name_in("event", value)).transpose()?;
     }
-    Ok(Line { number, kind, reference, once, categories, event, body })
+    Ok(Line { number, kind, reference, idempotency_key, categories, event, body })
 }
 
-/// Takes what names by reference; ids stand in a member of their own, and not beside it.
+/// Removes the member that holds references; giving ids in the `ids` member as well is an error.
 fn named(body: &mut Map<String, Value>, name: &str, ids: &str) -> Result<Option<Value>, String> {
     let value = body.remove(name);
     if value.is_some() && body.contains_key(ids) {
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_lines_key_is_by_what_it_says_and_which_copy_it_is() {
-        let key = |text: &str, index: usize| read(text).unwrap()[index].once.clone();
+        let key = |text: &str, index: usize| read(text).unwrap()[index].idempotency_key.clone();
         let plain = r#"{"category":{"name":"A","slug":"a"}}"#;
         let same = r#" { "category" : {"slug":"a", "name":"A"} }"#;
         assert_eq!(key(plain, 0), key(same, 0));

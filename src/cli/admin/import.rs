@@ -1,4 +1,4 @@
-//! `admin import`: makes a catalogue from a file, line by line.
+//! `admin import`: creates the categories, events and markets of a catalogue file, line by line.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -40,20 +40,20 @@ pub struct ImportArgs {
     file: PathBuf,
 }
 
-/// Reads the catalogue.
+/// Reads and checks the whole catalogue file.
 ///
 /// # Errors
-/// [`AdminError::Usage`], with the line.
+/// [`AdminError::Usage`], naming the line.
 pub fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
     let usage = |error: String| AdminError::Usage(format!("{}: {error}", args.file.display()));
     let text = std::fs::read_to_string(&args.file).map_err(|error| usage(error.to_string()))?;
     catalogue::read(&text).map_err(|bad| usage(bad.to_string()))
 }
 
-/// Imports it.
+/// Imports the lines in order.
 ///
 /// # Errors
-/// [`AdminError`], with the line; those before it are imported.
+/// [`AdminError`], naming the line; the lines before it are imported.
 pub async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError> {
     let bar = progress(lines.len());
     let mut ids = HashMap::new();
@@ -84,17 +84,17 @@ async fn send(
     line: &Line,
     ids: &HashMap<(Kind, String), String>,
 ) -> Result<Answer, AdminError> {
-    let place = format!("line {}: ", line.number);
-    let body = line.body(ids).map_err(|why| AdminError::Usage(format!("{place}{why}")))?;
-    let sent = session.post_once(line.kind.path(), &body, &line.once).await;
+    let location = format!("line {}: ", line.number);
+    let body = line.body(ids).map_err(|why| AdminError::Usage(format!("{location}{why}")))?;
+    let sent = session.post_with_key(line.kind.path(), &body, &line.idempotency_key).await;
     sent.map_err(|error| match error {
         AdminError::Refused { status, problem, .. } => {
-            AdminError::Refused { place, status, problem }
+            AdminError::Refused { location, status, problem }
         }
         AdminError::Unknown { cause, .. } => AdminError::Local(format!(
-            "{place}{cause}; run the import again, it passes over what was imported"
+            "{location}{cause}; run the import again, it passes over what was imported"
         )),
-        other => AdminError::Local(format!("{place}{other}")),
+        other => AdminError::Local(format!("{location}{other}")),
     })
 }
 
@@ -118,7 +118,7 @@ fn as_json(line: &Line, answer: &Answer) -> String {
 
 fn progress(lines: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(lines).unwrap_or(u64::MAX));
-    // The template is a constant; a mistake in it would leave the plain bar.
+    // The template is a constant; if it is invalid, the default bar style remains.
     if let Ok(style) = ProgressStyle::with_template("importing {wide_bar} {pos}/{len} {eta}") {
         bar.set_style(style);
     }

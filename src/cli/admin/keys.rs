@@ -1,4 +1,4 @@
-//! `admin keys`: what a user's programs show at the door.
+//! `admin keys`: lists, creates and revokes users' API keys.
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ pub enum KeysVerb {
     },
 }
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 /// [`AdminError`].
@@ -101,7 +101,8 @@ pub async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), AdminErro
             let path = format!("/admin/users/{user}/keys/{key_id}");
             let refused = session.delete(&path).await?;
             let shown = session.get(&path).await;
-            // A repeated request finds the key gone: what counts is that it is.
+            // A repeated DELETE may report that the key is not found; what matters is that it is
+            // revoked.
             let gone = |json: &Value| json.get("revokedAt").is_some_and(Value::is_string);
             match shown {
                 Ok(answer) if gone(&answer.json) => {

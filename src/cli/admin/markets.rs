@@ -1,4 +1,4 @@
-//! `admin markets`: leading markets through their lives.
+//! `admin markets`: lists markets and changes their status.
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub enum MarketsVerb {
 const STATUSES: [&str; 8] =
     ["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"];
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 /// [`AdminError`].
@@ -139,11 +139,11 @@ async fn list(
     }
     let answer = session.get(&path).await?;
     session.show(&answer, |json| table::list(json, "markets", &MARKETS))?;
-    page.say_rest(&answer.json, "markets");
+    page.report_rest(&answer.json, "markets");
     Ok(())
 }
 
-/// A body of this member, if it has a value.
+/// A JSON body with this one member, or an empty object if it has no value.
 fn with(name: &str, value: Option<&str>) -> Value {
     let members = value.map(|value| (name.to_owned(), Value::from(value)));
     Value::Object(members.into_iter().collect())

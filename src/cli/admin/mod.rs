@@ -1,7 +1,6 @@
-//! `openoutcry admin`: runs a venue from afar, through the interface that everybody uses.
+//! `openoutcry admin`: operates a running venue over its public REST interface.
 //!
-//! Must not know: any rule of trade, the data directory, the inside of the server; it speaks REST
-//! only.
+//! Must not know: any trading rule, the data directory, or server internals.
 
 pub mod catalogue;
 pub mod import;
@@ -21,10 +20,9 @@ use super::Failure;
 use super::client::{ApiKey, ClientError, Target};
 use session::{AdminError, Session};
 
-/// Where the operator's key is looked for.
+/// The environment variable with the operator's key.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
-/// Bytes of a file that may be a key: no key is longer, and a path given by mistake is not read
-/// whole.
+/// Bytes read from a key file: more than any key has, so a wrong path does not load a large file.
 const KEY_FILE_BYTES_MAX: u64 = 4096;
 
 const DETAILS: &str = "\
@@ -50,7 +48,7 @@ Examples:
 
 Exit codes: 0 done; 1 refused, or no answer; 2 the arguments or the files are at fault.";
 
-/// What `admin` can be told.
+/// The arguments of `admin`.
 #[derive(Debug, Args)]
 #[command(after_help = DETAILS)]
 pub struct AdminArgs {
@@ -101,20 +99,20 @@ enum AdminVerb {
     Venue(venue::VenueVerb),
 }
 
-/// Does what is asked.
+/// Runs the `admin` command.
 ///
 /// # Errors
 /// [`Failure`]: wrong arguments or files, a refusal, or no answer.
 pub fn run(args: &AdminArgs) -> Result<(), Failure> {
-    carried_out(args).map_err(|error| {
+    execute(args).map_err(|error| {
         let message = format!("admin: {error}");
         if error.is_usage() { Failure::Usage(message) } else { Failure::Failed(message) }
     })
 }
 
-fn carried_out(args: &AdminArgs) -> Result<(), AdminError> {
+fn execute(args: &AdminArgs) -> Result<(), AdminError> {
     let server = &args.server;
-    // A file that cannot be imported is found out before anybody is asked.
+    // Check the import file before connecting to the server.
     let lines = match &args.verb {
         AdminVerb::Import(_) if server.idempotency_key.is_some() => {
             let why = "--idempotency-key: an import derives its keys from the file's lines";

@@ -1,4 +1,6 @@
-//! The operator's conversation with the server: asking, asking again, and printing what comes.
+//! The operator's connection to the server: sends requests, retries a broken one over a new
+//! connection, and prints answers. A retried write keeps its `Idempotency-Key`, so it runs at most
+//! once.
 
 use std::io::Write;
 
@@ -9,43 +11,43 @@ use serde_json::Value;
 
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 
-/// Random bytes of an `Idempotency-Key`: no two writes ever draw the same.
-const ONCE_BYTES: usize = 16;
+/// Random bytes of an `Idempotency-Key`: enough to rule out collisions.
+const KEY_BYTES: usize = 16;
 
-/// Why a command was not carried out, or is not known to have been.
+/// Why a command failed, or why its outcome is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     /// The arguments or the files are at fault.
     #[error("{0}")]
     Usage(String),
-    /// Something on this side: no random bytes, a closed stdout.
+    /// A local failure: no random bytes, a closed stdout.
     #[error("{0}")]
     Local(String),
-    /// No answer to something that changes nothing, or that was not sent.
+    /// No answer to a read, or to a request that was not sent.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// No answer to a write, twice.
+    /// No answer to a write after two attempts.
     #[error(
         "{cause}; whether it was carried out is not known. The same command with \
-         --idempotency-key {once} finds out, and does it if it was not"
+         --idempotency-key {idempotency_key} finds out, and does it if it was not"
     )]
     Unknown {
-        /// What was met the second time.
+        /// The error of the second attempt.
         cause: ClientError,
-        /// The key that it was sent under.
-        once: String,
+        /// The `Idempotency-Key` of the write.
+        idempotency_key: String,
     },
     /// The server refused.
-    #[error("{place}{}", told(*status, problem))]
+    #[error("{location}{}", refusal_text(*status, problem))]
     Refused {
-        /// Where in a file, or nothing.
-        place: String,
+        /// Prefix that names the line of an import file; else empty.
+        location: String,
         /// HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's problem document.
         problem: Problem,
     },
-    /// An answer that is not what the interface promises.
+    /// An answer that does not match the interface.
     #[error("unreadable answer: {0}")]
     Unreadable(String),
 }
@@ -57,8 +59,8 @@ impl AdminError {
     }
 }
 
-/// A refusal in words: its named code, what is said of it, and of each bad field.
-fn told(status: u16, problem: &Problem) -> String {
+/// The text of a refusal: status, code, detail, and one line per bad field.
+fn refusal_text(status: u16, problem: &Problem) -> String {
     let mut words = status.to_string();
     if !problem.code.is_empty() {
         words.extend([" ", &problem.code]);
@@ -72,28 +74,28 @@ fn told(status: u16, problem: &Problem) -> String {
     words
 }
 
-/// A success.
+/// A successful answer.
 pub struct Answer {
-    /// The server's bytes; empty where there is nothing to say.
+    /// The body as sent; empty if there is none.
     pub body: Bytes,
-    /// The same, read.
+    /// The body, parsed.
     pub json: Value,
-    /// Whether it repeats an answer of before: nothing was done now.
+    /// Whether it replays an earlier answer, so that nothing was done now.
     pub replayed: bool,
 }
 
-/// A connection of the operator's.
+/// The operator's session with one server.
 pub struct Session {
     connection: Connection,
     target: Target,
     key: ApiKey,
     /// Whether the server's JSON is printed.
     pub json: bool,
-    once: Option<String>,
+    idempotency_key: Option<String>,
 }
 
 impl Session {
-    /// Connects. `once` is the `Idempotency-Key` of the write to come, if it is not to be drawn.
+    /// Connects. `idempotency_key` is used for the next write; without it each write draws its own.
     ///
     /// # Errors
     /// [`AdminError::Client`].
@@ -101,13 +103,13 @@ impl Session {
         target: Target,
         key: ApiKey,
         json: bool,
-        once: Option<String>,
+        idempotency_key: Option<String>,
     ) -> Result<Session, AdminError> {
         let connection = Connection::open(&target).await?;
-        Ok(Session { connection, target, key, json, once })
+        Ok(Session { connection, target, key, json, idempotency_key })
     }
 
-    /// Reads.
+    /// Sends a GET.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -116,33 +118,34 @@ impl Session {
         self.answer(&reply)
     }
 
-    /// Writes, under a drawn key.
+    /// Sends a POST under the given or a random `Idempotency-Key`.
     ///
     /// # Errors
     /// [`AdminError`].
     pub async fn post(&mut self, path: &str, body: &Value) -> Result<Answer, AdminError> {
-        let once = match self.once.take() {
-            Some(once) => once,
-            None => drawn()?,
+        let idempotency_key = match self.idempotency_key.take() {
+            Some(idempotency_key) => idempotency_key,
+            None => random_key()?,
         };
-        self.post_once(path, body, &once).await
+        self.post_with_key(path, body, &idempotency_key).await
     }
 
-    /// Writes, under this key.
+    /// Sends a POST under this `Idempotency-Key`.
     ///
     /// # Errors
     /// [`AdminError`].
-    pub async fn post_once(
+    pub async fn post_with_key(
         &mut self,
         path: &str,
         body: &Value,
-        once: &str,
+        idempotency_key: &str,
     ) -> Result<Answer, AdminError> {
-        let reply = self.ask(Method::POST, path, Some(body), Some(once)).await?;
+        let reply = self.ask(Method::POST, path, Some(body), Some(idempotency_key)).await?;
         self.answer(&reply)
     }
 
-    /// Takes away, which no key is taken for: what is gone is gone. Gives the refusal as it came.
+    /// Sends a DELETE. It takes no `Idempotency-Key`, since repeating it changes nothing. Refusals
+    /// are returned as replies.
     ///
     /// # Errors
     /// No answer.
@@ -150,16 +153,16 @@ impl Session {
         self.ask(Method::DELETE, path, None, None).await
     }
 
-    /// Asks, and where the connection breaks asks once more over a new one.
+    /// Sends a request; if the connection breaks, sends it again over a new connection.
     async fn ask(
         &mut self,
         method: Method,
         path: &str,
         body: Option<&Value>,
-        once: Option<&str>,
+        idempotency_key: Option<&str>,
     ) -> Result<Reply, AdminError> {
         let body = body.map(|body| Bytes::from(body.to_string()));
-        let ask = Ask { method, path, key: &self.key, once, body };
+        let ask = Ask { method, path, key: &self.key, idempotency_key, body };
         let broken = match self.connection.ask(&ask).await {
             Ok(reply) => return Ok(reply),
             Err(error) if error.may_have_been_sent() => error,
@@ -170,26 +173,28 @@ impl Session {
                 self.connection = connection;
                 self.connection.ask(&ask).await
             }
-            // Why the first attempt failed says more than that nobody is there any more.
+            // The first error says more than the failure to reconnect.
             Err(_) => Err(broken),
         };
-        again.map_err(|cause| match once {
-            Some(once) => AdminError::Unknown { cause, once: once.to_owned() },
+        again.map_err(|cause| match idempotency_key {
+            Some(idempotency_key) => {
+                AdminError::Unknown { cause, idempotency_key: idempotency_key.to_owned() }
+            }
             None => AdminError::Client(cause),
         })
     }
 
-    /// The success that this is.
+    /// Turns a reply into an answer.
     ///
     /// # Errors
-    /// The refusal that it is; its JSON is printed if JSON is wanted.
+    /// The refusal; with `--json` the problem document is also printed.
     pub fn answer(&self, reply: &Reply) -> Result<Answer, AdminError> {
         if !reply.is_success() {
             if self.json {
                 self.print(&String::from_utf8_lossy(&reply.body))?;
             }
             return Err(AdminError::Refused {
-                place: String::new(),
+                location: String::new(),
                 status: reply.status.as_u16(),
                 problem: Problem::of(reply),
             });
@@ -203,7 +208,7 @@ impl Session {
         Ok(Answer { body: reply.body.clone(), json, replayed: reply.replayed })
     }
 
-    /// Prints an answer: the server's JSON, or what `text` makes of it.
+    /// Prints an answer: the server's JSON, or the result of `text`.
     ///
     /// # Errors
     /// Stdout does not take it.
@@ -218,7 +223,7 @@ impl Session {
         self.print(&text(&answer.json))
     }
 
-    /// Prints, at once, with a line end if there is none.
+    /// Prints and flushes, adding a newline if the text does not end with one.
     ///
     /// # Errors
     /// Stdout does not take it.
@@ -231,8 +236,8 @@ impl Session {
     }
 }
 
-fn drawn() -> Result<String, AdminError> {
-    let mut bytes = [0; ONCE_BYTES];
+fn random_key() -> Result<String, AdminError> {
+    let mut bytes = [0; KEY_BYTES];
     getrandom::fill(&mut bytes)
         .map_err(|error| AdminError::Local(format!("no random bytes: {error}")))?;
     Ok(format!("admin-{}", HEXLOWER.encode(&bytes)))

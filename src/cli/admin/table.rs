@@ -1,8 +1,8 @@
-//! Tables for people: columns aligned, the last one as long as it is.
+//! Plain-text tables: aligned columns, without trailing spaces.
 
 use serde_json::Value;
 
-/// Columns' gap.
+/// Separator between columns.
 const GAP: &str = "  ";
 
 /// Rows under headings.
@@ -12,7 +12,7 @@ pub fn rows(headings: &[&str], rows: &[Vec<String>]) -> String {
     aligned(&all)
 }
 
-/// One thing, a line for each of its parts.
+/// One object: a line with name and value for each part.
 pub fn parts(parts: &[(&str, String)]) -> String {
     let lines: Vec<Vec<String>> =
         parts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
@@ -38,8 +38,8 @@ fn aligned(lines: &[&Vec<String>]) -> String {
     text
 }
 
-/// A member of an answer, by its path with dots; a dash where there is none. What a terminal
-/// would act on instead of showing is blanked.
+/// A member of an answer by its dotted path; `-` if absent. Control characters become spaces, so
+/// that a name cannot send escape sequences to the terminal.
 pub fn cell(json: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(json, |at, name| match name.parse::<usize>() {
         Ok(index) => at.get(index),
@@ -53,7 +53,7 @@ pub fn cell(json: &Value, path: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The rows of a list in an answer: of each element these members.
+/// A table of a list in an answer: one column per given member.
 pub fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
     let elements = json.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let lines: Vec<Vec<String>> = elements
@@ -64,7 +64,7 @@ pub fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
     rows(&headings, &lines)
 }
 
-/// One thing of an answer: these of its members.
+/// One object of an answer: the given members.
 pub fn thing(json: &Value, members: &[(&str, &str)]) -> String {
     let lines: Vec<(&str, String)> =
         members.iter().map(|(name, path)| (*name, cell(json, path))).collect();

@@ -1,4 +1,4 @@
-//! `admin users`: who trades here, and their money.
+//! `admin users`: users, their money, their trading mode and their exposure limit.
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
@@ -26,7 +26,7 @@ const USERS: [(&str, &str); 6] = [
     ("CREATED", "createdAt"),
     ("NAME", "profileName"),
 ];
-/// The parts of an account's money that are shown.
+/// The columns of a balance.
 pub const BALANCE: [(&str, &str); 3] =
     [("available", "available"), ("reserved", "reserved"), ("currency", "currency")];
 
@@ -105,13 +105,13 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// The query of a path.
+    /// The query string for this page.
     pub fn query(&self) -> String {
         format!("limit={}&offset={}", self.limit, self.offset)
     }
 
-    /// Says on stderr that there is more, if so: stdout is the table's.
-    pub fn say_rest(&self, json: &serde_json::Value, name: &str) {
+    /// Says on stderr that more entries exist; stdout carries only the table.
+    pub fn report_rest(&self, json: &serde_json::Value, name: &str) {
         let shown = json.get(name).and_then(serde_json::Value::as_array).map_or(0, Vec::len);
         let end = u64::from(self.offset).saturating_add(u64::try_from(shown).unwrap_or(u64::MAX));
         let total = json.get("total").and_then(serde_json::Value::as_u64).unwrap_or(end);
@@ -130,7 +130,7 @@ pub struct TransferArgs {
     amount: String,
 }
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 /// [`AdminError`].
@@ -139,7 +139,7 @@ pub async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminErr
         UsersVerb::List(page) => {
             let answer = session.get(&format!("/admin/users?{}", page.query())).await?;
             session.show(&answer, |json| table::list(json, "users", &USERS))?;
-            page.say_rest(&answer.json, "users");
+            page.report_rest(&answer.json, "users");
             Ok(())
         }
         UsersVerb::Create { name, picture } => {
@@ -171,9 +171,9 @@ pub async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminErr
 async fn move_money(
     session: &mut Session,
     transfer: &TransferArgs,
-    way: &str,
+    direction: &str,
 ) -> Result<(), AdminError> {
-    let path = format!("/admin/users/{}/{way}", transfer.user);
+    let path = format!("/admin/users/{}/{direction}", transfer.user);
     let answer = session.post(&path, &json!({"amount": transfer.amount})).await?;
     session.show(&answer, |json| table::thing(json, &BALANCE))
 }

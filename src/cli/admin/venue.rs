@@ -1,4 +1,4 @@
-//! `admin venue`: what holds for everybody.
+//! `admin venue`: the venue's mode and its fees.
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::session::{AdminError, Session};
 use super::table;
 use super::users::BALANCE;
 
-/// The parts of an answer that are shown.
+/// The columns that are shown.
 const MODE: [(&str, &str); 1] = [("mode", "mode")];
 const FEES: [(&str, &str); 4] = [
     ("collected", "collected"),
@@ -60,7 +60,7 @@ pub enum VenueVerb {
     },
 }
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 /// [`AdminError`].

@@ -1,4 +1,4 @@
-//! What the demo prints once it listens: who is there, and lines to paste into a shell.
+//! The text that the demo prints once it listens: users with their keys, and example `curl` lines.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -11,21 +11,22 @@ use crate::projection::ReadModel;
 
 use super::people::{OPERATOR, Person, TRADERS};
 
-/// Contracts that the printed order buys.
+/// Contracts bought by the example order.
 const BOUGHT: u64 = 3;
-/// How far above the best offer it bids, so that it trades though the book has moved a little.
+/// Ticks above the best ask at which the example order bids, so that it still trades after a small
+/// price move.
 const ABOVE_TICKS: u8 = 1;
-/// Above this the best offer is too near certainty to make a good example.
+/// Highest best ask, in ticks, of an example market; above it the outcome is nearly certain.
 const EXAMPLE_ASK_MAX: u8 = 90;
 
-/// The market of the printed lines, and a price at which an order trades there at once.
+/// The market of the example lines, and a price at which an order there trades immediately.
 struct Example<'a> {
     market: MarketId,
     question: &'a str,
     price: Tick,
 }
 
-/// The whole text, ending in a line break; `address` is what the server listens on.
+/// The whole text, ending in a newline; `address` is what the server listens on.
 pub fn banner(model: &ReadModel, address: SocketAddr) -> String {
     let base = format!("http://{address}/api/v1");
     let mut text = format!("\nopenoutcry demo on {base}\n\n");
@@ -58,8 +59,8 @@ fn table(model: &ReadModel, text: &mut String) {
     }
 }
 
-/// The active market with the narrowest spread among those that offer enough at a fair price;
-/// failing that any active market, where the order rests.
+/// The active market with the narrowest spread among those with enough quantity at a fair best ask;
+/// else any active market, where the order may rest.
 fn example(model: &ReadModel) -> Option<Example<'_>> {
     let active =
         || model.catalogue.markets_published().filter(|row| row.status == MarketStatus::Active);
@@ -76,7 +77,7 @@ fn example(model: &ReadModel) -> Option<Example<'_>> {
     Some(Example { market: row.id, question: &row.draft.questions.en, price })
 }
 
-/// Where no book says better.
+/// The price used when no book qualifies.
 const HALF: Tick = match Tick::new(50) {
     Some(tick) => tick,
     None => Tick::MIN,

@@ -1,4 +1,4 @@
-//! The traders' first bets, so that none of their lists is empty.
+//! The demo traders' first orders, so that none of their lists is empty.
 
 use crate::engine::Engine;
 use crate::exchange::catalogue::Outcome;
@@ -10,18 +10,18 @@ use crate::projection::ReadModel;
 use super::SeedError;
 use super::pipeline::submit_sure;
 
-/// Contracts that each trader takes from the book.
+/// Contracts that each trader buys at the best ask.
 const TAKEN: Lots = Lots::contracts(10);
-/// Contracts that each trader leaves on the book.
+/// Contracts of each trader's resting bid.
 const OFFERED: Lots = Lots::contracts(25);
-/// How many prices below the best bid they stand.
+/// Ticks below the best bid at which that bid rests.
 const BEHIND_TICKS: u8 = 2;
 
-/// Places two bets for each trader who has none yet: the first trader in the first market, the
-/// second copying the first there, the others in a market each.
+/// Places two orders for each trader who has none yet: the first trader in the first market, the
+/// second copying the first there, each of the others in a market of its own.
 ///
 /// # Errors
-/// A bet was refused, or the engine stopped.
+/// An order was refused, or the engine stopped.
 pub async fn place(
     engine: &Engine,
     traders: &[UserNo],
@@ -31,7 +31,7 @@ pub async fn place(
     for (index, user) in traders.iter().enumerate() {
         let copy_from = leader.filter(|_| index == 1);
         let Some(market) = markets.get(index.saturating_sub(1)) else { break };
-        // One trader after the other: each reads the book as the one before left it.
+        // One trader after the other: each reads the book that the previous one left.
         let orders = orders(&engine.read(), *user, *market, copy_from);
         submit_sure(engine, orders.into_iter().map(Command::PlaceOrder).collect()).await?;
     }
@@ -44,9 +44,9 @@ fn orders(
     market: MarketNo,
     copy_from: Option<UserNo>,
 ) -> Vec<PlaceOrder> {
-    let new_here = model.orders.count(user) == 0;
+    let has_no_orders = model.orders.count(user) == 0;
     let best = |direction| model.depth.best(market, direction);
-    let (Some(bid), Some(ask), true) = (best(Direction::Up), best(Direction::Down), new_here)
+    let (Some(bid), Some(ask), true) = (best(Direction::Up), best(Direction::Down), has_no_orders)
     else {
         return Vec::new();
     };

@@ -1,7 +1,7 @@
-//! Living books: the beginning of recorded flow, played into markets of the demo.
+//! Fills the demo's order books by playing the beginning of recorded order flow into its markets.
 //!
-//! Each market has its own lane: what happens in one does not touch the others, so while one
-//! waits to learn the number of an order that it must cancel, the others go on.
+//! Each market has its own task: markets do not depend on each other, so while one waits for the
+//! number of an order that it must cancel, the others go on.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use super::SeedError;
 use super::pipeline::{Pipeline, expect_done};
 
 /// Commands played into one market. By then every recorded book has two sides and has traded, and
-/// all lanes together take about a second.
-const LANE_LINES_MAX: usize = 1500;
+/// all markets together take about a second.
+const FLOW_LINES_MAX: usize = 1500;
 
-/// What is played into one market.
-pub struct Lane {
+/// The recorded flow of one market.
+pub struct MarketFlow {
     market: MarketNo,
     view: View,
     lines: Vec<FlowLine>,
 }
 
-/// How recorded orders are worded.
+/// Whether the outcomes of recorded orders are swapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
     /// As recorded.
@@ -56,28 +56,32 @@ pub fn recording() -> Result<Flow, FlowError> {
     Flow::read(sample::flow(), None)
 }
 
-/// What `book` asks to be played into `market`: a recorded market's name, after a `~` if the
-/// outcomes are to be swapped.
+/// The flow that `book` names, for `market`: the name of a recorded market, prefixed with `~` to
+/// swap the outcomes.
 ///
 /// # Errors
 /// No market of that name was recorded.
-pub fn lane(recording: &Flow, market: MarketNo, book: &str) -> Result<Lane, SeedError> {
+pub fn market_flow(
+    recording: &Flow,
+    market: MarketNo,
+    book: &str,
+) -> Result<MarketFlow, SeedError> {
     let (view, name) = match book.strip_prefix('~') {
         Some(name) => (View::Mirrored, name),
         None => (View::AsRecorded, book),
     };
     let recorded = recording.market(name).ok_or_else(|| SeedError::NoSuchFlow(name.to_owned()))?;
     let lines = recording.lines().iter().filter(|line| line.market == recorded);
-    Ok(Lane { market, view, lines: lines.take(LANE_LINES_MAX).copied().collect() })
+    Ok(MarketFlow { market, view, lines: lines.take(FLOW_LINES_MAX).copied().collect() })
 }
 
-impl Lane {
-    /// The accounts that it needs.
+impl MarketFlow {
+    /// The accounts of its commands, with repetitions.
     pub fn accounts(&self) -> impl Iterator<Item = AccountIndex> + '_ {
         self.lines.iter().map(|line| line.account)
     }
 
-    /// Plays it; `users` are the accounts' users.
+    /// Submits the commands and returns their count; `users` maps recorded accounts to users.
     async fn play(
         self,
         engine: Engine,
@@ -97,7 +101,7 @@ impl Lane {
                     pipeline.send(None, Command::CancelOrder { user, order }).await?;
                 }
             }
-            while let Some(answer) = pipeline.heard() {
+            while let Some(answer) = pipeline.ready() {
                 note(answer, &mut placed)?;
             }
         }
@@ -107,7 +111,7 @@ impl Lane {
         Ok(self.lines.len())
     }
 
-    /// The number of an order placed before; waits for its answer if need be.
+    /// The number of an order placed earlier; waits for its answer if necessary.
     async fn number(
         &self,
         order: OrderRef,
@@ -137,28 +141,28 @@ impl Lane {
     }
 }
 
-/// Plays all lanes side by side and gives the number of commands played.
+/// Plays all markets concurrently and returns the number of commands played.
 ///
 /// # Errors
 /// The first command that was refused, or an engine that stopped.
 pub async fn play(
     engine: &Engine,
-    lanes: Vec<Lane>,
+    flows: Vec<MarketFlow>,
     users: impl IntoIterator<Item = (AccountIndex, UserNo)>,
 ) -> Result<usize, SeedError> {
     let users: Arc<FxHashMap<_, _>> = Arc::new(users.into_iter().collect());
     let mut playing = JoinSet::new();
-    for lane in lanes {
-        playing.spawn(lane.play(engine.clone(), Arc::clone(&users)));
+    for market_flow in flows {
+        playing.spawn(market_flow.play(engine.clone(), Arc::clone(&users)));
     }
     let mut played: usize = 0;
-    while let Some(lane) = playing.join_next().await {
-        played = played.saturating_add(lane.map_err(|_| SeedError::Stopped)??);
+    while let Some(market_flow) = playing.join_next().await {
+        played = played.saturating_add(market_flow.map_err(|_| SeedError::Stopped)??);
     }
     Ok(played)
 }
 
-/// Remembers the number that an order was given.
+/// Records the number assigned to an order.
 fn note(
     (order, answer): (Option<OrderRef>, Answer),
     placed: &mut FxHashMap<OrderRef, OrderNo>,
@@ -179,12 +183,12 @@ mod tests {
     use crate::exchange::command::Side;
 
     #[test]
-    fn a_mirrored_lane_asks_for_the_other_outcome_at_the_same_price() {
+    fn a_mirrored_flow_trades_the_other_outcome_at_the_same_price() {
         let recording = recording().unwrap();
-        let plain = lane(&recording, MarketNo(3), "k1").unwrap();
-        let mirrored = lane(&recording, MarketNo(3), "~k1").unwrap();
+        let plain = market_flow(&recording, MarketNo(3), "k1").unwrap();
+        let mirrored = market_flow(&recording, MarketNo(3), "~k1").unwrap();
         assert_eq!(plain.lines, mirrored.lines);
-        assert_eq!(plain.lines.len(), LANE_LINES_MAX);
+        assert_eq!(plain.lines.len(), FLOW_LINES_MAX);
         let Action::Place(order) = plain.lines[0].action else { panic!("first line") };
         let (a, b) = (plain.order(UserNo(1), order), mirrored.order(UserNo(1), order));
         let buys = |outcome| Wording { outcome, side: Side::Buy };
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_was_not_recorded_is_an_error() {
-        let error = lane(&recording().unwrap(), MarketNo(0), "~x9").err().unwrap();
+        let error = market_flow(&recording().unwrap(), MarketNo(0), "~x9").err().unwrap();
         assert!(matches!(error, SeedError::NoSuchFlow(name) if name == "x9"));
     }
 }

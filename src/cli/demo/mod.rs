@@ -1,6 +1,6 @@
-//! The demo: a venue with a catalogue, users and living books, made on the spot.
+//! The demo: creates a venue with a catalogue, users and order books, for `serve --demo`.
 //!
-//! Must not know: any rule of trade; HTTP beyond the lines it prints.
+//! Must not know: any trading rule; HTTP beyond the example lines it prints.
 
 pub mod texts;
 pub mod people;
@@ -20,10 +20,10 @@ use crate::flow::{AccountIndex, FlowError, OrderRef};
 
 use texts::CatalogueError;
 
-/// Why the demo could not be made.
+/// Why the demo could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    /// The data directory holds a venue that the demo did not make.
+    /// The data directory holds a venue that is not a demo.
     #[error("this data directory holds a venue that is not a demo; give the demo its own")]
     NotADemo,
     /// The embedded catalogue is wrong.
@@ -32,15 +32,15 @@ pub enum SeedError {
     /// The embedded recording is wrong.
     #[error("the demo's recorded flow cannot be read: {0}")]
     Flow(#[from] FlowError),
-    /// A command was refused that never should be.
+    /// The exchange refused a command that must succeed.
     #[error("record {} was refused: {reject}", sequence.get())]
     Refused {
-        /// The command's record.
+        /// The command's sequence number.
         sequence: Sequence,
         /// Why.
         reject: Reject,
     },
-    /// Something was created and is not there.
+    /// Something was created and cannot be found.
     #[error("the demo's {0} was created and cannot be found")]
     Vanished(String),
     /// The catalogue asks for a flow that was not recorded.
@@ -49,23 +49,23 @@ pub enum SeedError {
     /// The recorded flow has an account without a user.
     #[error("account {} of the recorded flow has no user", .0.0)]
     NoSuchAccount(AccountIndex),
-    /// The recorded flow cancels an order that was not placed.
+    /// The recorded flow cancels an order that was not accepted.
     #[error("order {} of the recorded flow was never accepted", .0.0)]
     NoSuchOrder(OrderRef),
     /// The engine takes no commands.
     #[error("the engine takes no commands: {0}")]
     Engine(Refusal),
-    /// The engine went away with commands unanswered.
+    /// The engine stopped with commands unanswered.
     #[error("the engine stopped before it answered")]
     Stopped,
 }
 
-/// The demo was asked to listen where others could reach it.
+/// The demo was told to listen on an address that others can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the demo's keys are public, so it listens on the loopback only, not on {0}")]
 pub struct NotLoopback(pub SocketAddr);
 
-/// Refuses an address that is not this machine's own.
+/// Refuses addresses other than loopback: the demo's keys are public.
 ///
 /// # Errors
 /// The address is not a loopback address.
@@ -73,7 +73,7 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(NotLoopback(address)) }
 }
 
-/// A venue without a disk as a start leaves it before the demo comes, for the tests of this room.
+/// A bootstrapped in-memory venue for the tests of this module.
 #[cfg(test)]
 async fn venue() -> crate::engine::Engine {
     let journal = crate::journal::memory::MemoryJournal::new();
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_loopback_will_do() {
+    fn only_loopback_addresses_are_accepted() {
         for own in ["127.0.0.1:80", "127.1.2.3:0", "[::1]:8080", "[::ffff:127.0.0.1]:1"] {
             assert_eq!(loopback_only(own.parse().unwrap()), Ok(()), "{own}");
         }

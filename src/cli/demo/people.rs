@@ -1,4 +1,4 @@
-//! The demo's people: five users with public keys, and the names of those who keep its books.
+//! The demo's users: five with public keys, and the names of the accounts that play recorded flow.
 
 use crate::api::keys;
 use crate::exchange::command::{KeyHash, Role};
@@ -6,7 +6,7 @@ use crate::exchange::units::{MONEY_PER_UNIT, Money};
 
 use super::texts::ASSETS;
 
-/// A demo user. The key is printed for everyone to see, so it must open a demo venue only.
+/// A demo user. The key is public, so it must be valid in a demo venue only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Person {
     /// Public name; no other user of the demo has it.
@@ -19,8 +19,7 @@ pub struct Person {
     pub deposit: u32,
 }
 
-/// Runs the venue, and may trade as well. Its key is the first thing the demo writes, so it also
-/// tells a demo's journal from any other.
+/// The operator. The demo writes this key first, so its presence identifies a demo's journal.
 pub const OPERATOR: Person = Person {
     name: "Olga",
     role: Role::Operator,
@@ -28,7 +27,7 @@ pub const OPERATOR: Person = Person {
     deposit: 25_000,
 };
 
-/// The traders. Their keys are the last thing that the demo writes.
+/// The traders. The demo writes their keys last, so the last one marks a complete demo.
 pub const TRADERS: [Person; 4] = [
     Person {
         name: "Ana",
@@ -62,7 +61,7 @@ impl Person {
         TRADERS.into_iter().chain([OPERATOR])
     }
 
-    /// The key as the journal knows it.
+    /// The key's hash, as journaled.
     pub fn key_hash(&self) -> KeyHash {
         keys::hash(self.key.as_bytes())
     }
@@ -73,12 +72,12 @@ impl Person {
     }
 }
 
-/// Whether this is one of the demo's keys, which everybody knows.
+/// Whether this is one of the demo's public keys.
 pub fn is_public(key: &str) -> bool {
     Person::all().any(|person| person.key == key)
 }
 
-/// What each account of the played flow is given: enough for any prefix of the recorded flow.
+/// Deposit of each account of the recorded flow: enough for any prefix of that flow.
 pub const BOOKKEEPER_MONEY: Money = Money::new(10_000_000 * MONEY_PER_UNIT);
 
 const BIRDS: [&str; 24] = [
@@ -112,7 +111,7 @@ const COLOURS: [&str; 13] = [
     "teal", "verde", "violet",
 ];
 
-/// The public name of the `index`th account of the played flow; different for each index.
+/// The public name of the `index`th account of the recorded flow; unique per index.
 pub fn bookkeeper_name(index: usize) -> String {
     let bird = BIRDS.get(index % BIRDS.len()).unwrap_or(&"Bird");
     let round = index / BIRDS.len();
@@ -123,7 +122,7 @@ pub fn bookkeeper_name(index: usize) -> String {
     }
 }
 
-/// The picture of a user of the demo; nobody fetches it.
+/// The picture URL of a demo user; it is not fetched.
 pub fn picture(name: &str) -> String {
     let file: String = name
         .chars()

@@ -1,4 +1,4 @@
-//! Commands sent ahead of their answers, so that many share one write to the disk.
+//! Submits commands without waiting for each answer, so that many share one journal write.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::exchange::effect::Effect;
 
 use super::SeedError;
 
-/// Answers that one pipeline waits for. A dozen pipelines together stay below what the engine
-/// queues, and each still fills blocks.
+/// Most unanswered commands of one pipeline. A dozen pipelines together stay below the engine's
+/// queue limit, and each still fills blocks.
 const WAITING_MAX: usize = 128;
 
-/// How long to leave an engine alone that is busy with others.
+/// Pause before resubmitting to an overloaded engine.
 const OVERLOADED_PAUSE: Duration = Duration::from_millis(1);
 
-/// Commands in order, each with a tag that comes back with its answer.
+/// Commands in order, each with a tag that is returned with its answer.
 pub struct Pipeline<T> {
     engine: Engine,
     waiting: VecDeque<(T, Receiver<Result<Answer, Refusal>>)>,
@@ -27,18 +27,18 @@ pub struct Pipeline<T> {
 }
 
 impl<T> Pipeline<T> {
-    /// An empty one.
+    /// An empty pipeline.
     pub fn new(engine: &Engine) -> Pipeline<T> {
         Pipeline { engine: engine.clone(), waiting: VecDeque::new(), answered: VecDeque::new() }
     }
 
-    /// Sends a command behind those sent before.
+    /// Submits a command after those sent before; waits while [`WAITING_MAX`] are unanswered.
     ///
     /// # Errors
-    /// The engine takes no commands any more.
+    /// The engine takes no more commands.
     pub async fn send(&mut self, tag: T, command: Command) -> Result<(), SeedError> {
         while self.waiting.len() >= WAITING_MAX {
-            self.hear().await?;
+            self.receive_oldest().await?;
         }
         loop {
             match self.engine.submit_detached(command.clone()) {
@@ -49,29 +49,29 @@ impl<T> Pipeline<T> {
                 Err(Refusal::Overloaded) if self.waiting.is_empty() => {
                     tokio::time::sleep(OVERLOADED_PAUSE).await;
                 }
-                Err(Refusal::Overloaded) => self.hear().await?,
+                Err(Refusal::Overloaded) => self.receive_oldest().await?,
                 Err(refusal) => return Err(SeedError::Engine(refusal)),
             }
         }
     }
 
-    /// The oldest answer that has been waited for already, if there is one.
-    pub fn heard(&mut self) -> Option<(T, Answer)> {
+    /// The oldest answer already received, without waiting.
+    pub fn ready(&mut self) -> Option<(T, Answer)> {
         self.answered.pop_front()
     }
 
-    /// The oldest answer not yet given out; waits for it. `None` when all have been.
+    /// The oldest answer not returned yet; waits for it. `None` if all have been returned.
     ///
     /// # Errors
     /// The engine stopped before it answered.
     pub async fn next(&mut self) -> Result<Option<(T, Answer)>, SeedError> {
         if self.answered.is_empty() && !self.waiting.is_empty() {
-            self.hear().await?;
+            self.receive_oldest().await?;
         }
         Ok(self.answered.pop_front())
     }
 
-    async fn hear(&mut self) -> Result<(), SeedError> {
+    async fn receive_oldest(&mut self) -> Result<(), SeedError> {
         if let Some((tag, receiver)) = self.waiting.pop_front() {
             let answer = receiver.await.map_err(|_| SeedError::Stopped)?;
             self.answered.push_back((tag, answer.map_err(SeedError::Engine)?));
@@ -80,10 +80,10 @@ impl<T> Pipeline<T> {
     }
 }
 
-/// Sends all commands and gives their answers in the same order, refusals included.
+/// Submits all commands and returns their answers in the same order, refusals included.
 ///
 /// # Errors
-/// The engine takes no commands any more.
+/// The engine takes no more commands.
 pub async fn submit_all(engine: &Engine, commands: Vec<Command>) -> Result<Vec<Answer>, SeedError> {
     let mut pipeline = Pipeline::new(engine);
     let mut answers = Vec::with_capacity(commands.len());
@@ -96,10 +96,10 @@ pub async fn submit_all(engine: &Engine, commands: Vec<Command>) -> Result<Vec<A
     Ok(answers)
 }
 
-/// Sends all commands, of which none may be refused.
+/// Submits all commands; none may be refused.
 ///
 /// # Errors
-/// One was refused, or the engine takes no commands any more.
+/// A command was refused, or the engine takes no more commands.
 pub async fn submit_sure(
     engine: &Engine,
     commands: Vec<Command>,
@@ -109,7 +109,7 @@ pub async fn submit_sure(
     Ok(answers)
 }
 
-/// An error if the command was refused.
+/// Turns a refusal into an error.
 ///
 /// # Errors
 /// The refusal.

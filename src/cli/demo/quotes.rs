@@ -1,5 +1,5 @@
-//! Standing quotes, for markets whose prices belong together: recorded flow would say of each what
-//! it likes.
+//! Resting quotes for markets whose prices must be consistent with each other, such as mutually
+//! exclusive ones; recorded flow would price each independently.
 
 use crate::engine::Engine;
 use crate::exchange::catalogue::Outcome;
@@ -12,18 +12,18 @@ use super::SeedError;
 use super::pipeline::submit_sure;
 use super::texts::Quotes;
 
-/// Who stands behind them; nobody else of the demo has this name.
+/// The user who places the quotes; no other demo user has this name.
 pub const QUOTER: &str = "Quintas";
 
 /// Prices quoted on each side, one tick apart.
 const LEVELS: u8 = 3;
-/// Contracts at the best price; each price behind it has as many more.
+/// Contracts at the best price; each level behind it adds as many.
 const AT_BEST: u64 = 100;
 
-/// Places the quotes that were not placed before.
+/// Places the quotes that are missing.
 ///
 /// # Errors
-/// One was refused, or the engine stopped.
+/// A quote was refused, or the engine stopped.
 pub async fn place(
     engine: &Engine,
     user: UserNo,
@@ -56,7 +56,8 @@ fn ladder(user: UserNo, market: MarketNo, quotes: &Quotes) -> Vec<PlaceOrder> {
 }
 
 fn placed(model: &ReadModel, order: &PlaceOrder) -> bool {
-    // A quote that stands is in memory; one that history cannot tell of is placed once more.
+    // Open orders are in memory; a row of history that cannot be read counts as missing, so its
+    // quote is placed again.
     let mut known = model.orders.of(order.user).flatten();
     known.any(|row| {
         (row.market, row.wording, row.price) == (order.market, order.wording, order.price)

@@ -1,5 +1,5 @@
-//! Fills a new venue. Every step looks first for what is there already, so a start that was cut
-//! short is finished by the next one.
+//! Seeds a new venue with the demo. Each step checks what exists and creates only what is missing,
+//! so the next start completes an interrupted one.
 
 use rustc_hash::FxHashMap;
 
@@ -17,29 +17,29 @@ use super::pipeline::{expect_done, submit_all, submit_sure};
 use super::texts::{Catalogue, Market, Quotes};
 use super::{SeedError, bets, books, quotes};
 
-/// What a start of the demo found or did.
+/// What seeding found or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seeded {
-    /// The demo was there, whole.
+    /// The demo was already complete.
     Already,
-    /// The demo was made.
+    /// The demo was created.
     Made(Seeding),
-    /// An earlier start had been cut short; what it lacked was made.
+    /// An interrupted seeding was completed.
     Finished(Seeding),
 }
 
-/// What was done.
+/// What seeding did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeding {
     /// Recorded commands played into books.
     pub commands_played: usize,
-    /// Markets left out because their day is over.
+    /// Markets left out because their deadline has passed.
     pub markets_past: usize,
-    /// Books into which an earlier start was playing when it was cut off: they stay as they are.
+    /// Books that an interrupted start was still filling; they stay as they are.
     pub books_cut: usize,
 }
 
-/// How far a venue is on the way to being the demo.
+/// How much of the demo a venue contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Empty,
@@ -48,10 +48,10 @@ enum Stage {
     Foreign,
 }
 
-/// Makes the demo in an empty venue, finishes one that was cut short, leaves a whole one alone.
+/// Creates the demo in an empty venue, completes an interrupted one, leaves a complete one alone.
 ///
 /// # Errors
-/// The venue is someone else's, or the engine stopped.
+/// The venue is not a demo, or the engine stopped.
 pub async fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
     let stage = stage(&engine.read());
     match stage {
@@ -62,8 +62,8 @@ pub async fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
     }
 }
 
-/// The demo's operator is the first thing that the demo makes, the last trader's key the last. A
-/// venue is still empty when it has an operator of its own, as every start leaves it.
+/// Classifies a venue. The demo creates its operator first and the last trader's key last. A venue
+/// that holds only the regular operator, as every start creates it, still counts as empty.
 fn stage(model: &ReadModel) -> Stage {
     if TRADERS.last().is_some_and(|last| has_key(model, last.key_hash())) {
         return Stage::Whole;
@@ -79,14 +79,13 @@ fn stage(model: &ReadModel) -> Stage {
     if nothing_listed && model.accounts.users_count() <= 1 { Stage::Empty } else { Stage::Foreign }
 }
 
-/// Whether the journal holds a venue that the demo did not make, with more in it than a start
-/// leaves.
+/// Whether the journal holds a venue that is not a demo and has more in it than a start creates.
 pub fn is_foreign(model: &ReadModel) -> bool {
     stage(model) == Stage::Foreign
 }
 
-/// Whether the journal holds the demo's public keys, so that the venue must not listen beyond the
-/// loopback whatever it was started as.
+/// Whether the journal holds the demo's public keys: then the server must listen on loopback only,
+/// even without `--demo`.
 pub fn is_a_demo(model: &ReadModel) -> bool {
     matches!(stage(model), Stage::Whole | Stage::Begun)
 }
@@ -108,15 +107,15 @@ async fn make(engine: &Engine) -> Result<Seeding, SeedError> {
     let (commands_played, books_cut) = play(engine, &catalogue).await?;
     quote(engine, &catalogue).await?;
     let traders = people(engine, &TRADERS).await?;
-    // Bound first: a guard in the call would be held while the projector waits for it.
-    let markets = living(&engine.read(), &catalogue);
+    // Bind first: a read guard in the call below would block the projector that the call waits for.
+    let markets = with_flow(&engine.read(), &catalogue);
     let markets: Vec<MarketNo> = markets.into_iter().map(|(market, _)| market).collect();
     bets::place(engine, &traders, &markets).await?;
     keys(engine, &TRADERS, &traders).await?;
     Ok(Seeding { commands_played, markets_past, books_cut })
 }
 
-/// A user to be there with money.
+/// A user that must exist, with a deposit.
 struct Wanted {
     name: String,
     money: Money,
@@ -127,18 +126,18 @@ async fn people(engine: &Engine, people: &[Person]) -> Result<Vec<UserNo>, SeedE
     users(engine, &people.iter().map(wanted).collect::<Vec<_>>()).await
 }
 
-/// Creates the users that are missing and gives money to those who never had any.
+/// Creates the missing users, and deposits for those without money or positions.
 async fn users(engine: &Engine, wanted: &[Wanted]) -> Result<Vec<UserNo>, SeedError> {
-    let there = users_by_picture(&engine.read());
-    let missing = wanted.iter().filter(|user| !there.contains_key(&picture(&user.name)));
+    let existing = users_by_picture(&engine.read());
+    let missing = wanted.iter().filter(|user| !existing.contains_key(&picture(&user.name)));
     let create = |user: &Wanted| Command::CreateUser {
         profile_name: user.name.clone(),
         profile_pic: picture(&user.name),
     };
     submit_sure(engine, missing.map(create).collect()).await?;
-    let there = users_by_picture(&engine.read());
+    let existing = users_by_picture(&engine.read());
     let number = |user: &Wanted| {
-        let number = there.get(&picture(&user.name)).copied();
+        let number = existing.get(&picture(&user.name)).copied();
         number.ok_or_else(|| SeedError::Vanished(format!("user {}", user.name)))
     };
     let numbers = wanted.iter().map(number).collect::<Result<Vec<_>, _>>()?;
@@ -147,7 +146,7 @@ async fn users(engine: &Engine, wanted: &[Wanted]) -> Result<Vec<UserNo>, SeedEr
     Ok(numbers)
 }
 
-/// Users by their picture's address, which says that they are the demo's as well as who they are.
+/// Users by picture URL, which identifies each demo user.
 fn users_by_picture(model: &ReadModel) -> FxHashMap<String, UserNo> {
     let users = model.accounts.users_newest_first();
     users.map(|user| (user.profile_pic.to_string(), user.no)).collect()
@@ -182,7 +181,7 @@ async fn keys(engine: &Engine, people: &[Person], users: &[UserNo]) -> Result<()
     Ok(())
 }
 
-/// Creates the categories that are missing and gives all their numbers, in the file's order.
+/// Creates the missing categories and returns the numbers of all, in file order.
 async fn categories(engine: &Engine, catalogue: &Catalogue) -> Result<Vec<CategoryNo>, SeedError> {
     let find = |model: &ReadModel, slug: &str| {
         let mut rows = model.catalogue.categories().iter();
@@ -201,7 +200,7 @@ async fn categories(engine: &Engine, catalogue: &Catalogue) -> Result<Vec<Catego
     catalogue.categories.iter().map(|category| number(&category.slug)).collect()
 }
 
-/// Creates the events that are missing and gives all their numbers, in the file's order.
+/// Creates the missing events and returns the numbers of all, in file order.
 async fn events(
     engine: &Engine,
     catalogue: &Catalogue,
@@ -226,17 +225,17 @@ async fn events(
     catalogue.events.iter().map(|event| number(event.image())).collect()
 }
 
-/// Creates the markets that are missing and gives the number of those whose day is over.
+/// Creates the missing markets and returns how many were refused because their deadline has passed.
 async fn markets(
     engine: &Engine,
     catalogue: &Catalogue,
     categories: &[CategoryNo],
     events: &[EventNo],
 ) -> Result<usize, SeedError> {
-    let there = markets_by_logo(&engine.read());
+    let existing = markets_by_logo(&engine.read());
     let mut commands = Vec::new();
     for (index, market) in catalogue.markets() {
-        if !there.contains_key(&market.logo()) {
+        if !existing.contains_key(&market.logo()) {
             let event = events.get(index).copied();
             let event = event.ok_or_else(|| SeedError::Vanished(format!("event {index}")))?;
             let draft = catalogue.market_draft(market, event, categories)?;
@@ -253,12 +252,13 @@ async fn markets(
     Ok(past)
 }
 
-/// Publishes what is to be public, the file's first market last: lists are newest first.
+/// Publishes all markets that are not drafts, the file's first market last: lists show the newest
+/// first.
 async fn publish(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError> {
     let commands = {
-        let there = markets_by_logo(&engine.read());
+        let existing = markets_by_logo(&engine.read());
         let public = catalogue.markets().rev().filter(|(_, market)| !market.draft);
-        let found = public.filter_map(|(_, market)| there.get(&market.logo()));
+        let found = public.filter_map(|(_, market)| existing.get(&market.logo()));
         let hidden = found.filter(|(_, status)| *status == MarketStatus::Draft);
         hidden.map(|(market, _)| Command::PublishMarket { market: *market }).collect()
     };
@@ -266,8 +266,8 @@ async fn publish(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError
     Ok(())
 }
 
-/// Plays recorded flow into the markets that are to have a living book and have none yet; how many
-/// commands, and how many books were begun before and perhaps not ended.
+/// Plays recorded flow into the markets that need a book and have none. Returns the number of
+/// commands played, and of books that an interrupted start may have left incomplete.
 async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), SeedError> {
     let (untouched, begun) = {
         let model = engine.read();
@@ -277,13 +277,13 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), 
             side(Direction::Up) && side(Direction::Down) && !traded
         };
         let (untouched, begun): (Vec<_>, Vec<_>) =
-            living(&model, catalogue).into_iter().partition(|(market, _)| empty(*market));
-        // Whoever quotes comes when all has been played.
+            with_flow(&model, catalogue).into_iter().partition(|(market, _)| empty(*market));
+        // The quoter is created only after all flow has been played.
         let played = users_by_picture(&model).contains_key(&picture(quotes::QUOTER));
         (untouched, if played { 0 } else { begun.len() })
     };
     if begun > 0 {
-        // At once: after another cut it could not be told any more.
+        // Warn now: after another interruption this can no longer be detected.
         tracing::warn!(
             books = begun,
             "an earlier start was cut off while it played orders into these books, which may lack \
@@ -291,9 +291,10 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), 
         );
     }
     let recording = books::recording()?;
-    let lane = |(market, book): (MarketNo, &str)| books::lane(&recording, market, book);
-    let lanes = untouched.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?;
-    let mut accounts: Vec<_> = lanes.iter().flat_map(books::Lane::accounts).collect();
+    let market_flow =
+        |(market, book): (MarketNo, &str)| books::market_flow(&recording, market, book);
+    let flows = untouched.into_iter().map(market_flow).collect::<Result<Vec<_>, _>>()?;
+    let mut accounts: Vec<_> = flows.iter().flat_map(books::MarketFlow::accounts).collect();
     accounts.sort_unstable();
     accounts.dedup();
     let wanted: Vec<Wanted> = accounts
@@ -301,11 +302,11 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), 
         .map(|account| Wanted { name: bookkeeper_name(account.0), money: BOOKKEEPER_MONEY })
         .collect();
     let numbers = users(engine, &wanted).await?;
-    let played = books::play(engine, lanes, accounts.into_iter().zip(numbers)).await?;
+    let played = books::play(engine, flows, accounts.into_iter().zip(numbers)).await?;
     Ok((played, begun))
 }
 
-/// Quotes the markets that are to be quoted.
+/// Places the quotes of the markets that have some.
 async fn quote(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError> {
     let quoter = Wanted { name: quotes::QUOTER.to_owned(), money: BOOKKEEPER_MONEY };
     let markets = quoted(&engine.read(), catalogue);
@@ -315,26 +316,25 @@ async fn quote(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError> 
     Ok(())
 }
 
-/// The markets that are to have a living book, as far as they take orders, in the file's order,
-/// each with the name of what is played.
-fn living<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a str)> {
+/// The active markets with recorded flow, in file order, each with the name of its flow.
+fn with_flow<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a str)> {
     active(model, catalogue, |market| market.book.as_deref())
 }
 
-/// The markets that are to be quoted, as far as they take orders, each with its quotes.
+/// The active markets with quotes, in file order.
 fn quoted<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a Quotes)> {
     active(model, catalogue, |market| market.quotes.as_ref())
 }
 
-/// The markets that take orders and of which `of` finds something, in the file's order.
+/// The active markets for which `of` returns a value, in file order.
 fn active<'a, T>(
     model: &ReadModel,
     catalogue: &'a Catalogue,
     of: impl Fn(&'a Market) -> Option<T>,
 ) -> Vec<(MarketNo, T)> {
-    let there = markets_by_logo(model);
+    let existing = markets_by_logo(model);
     let found = catalogue.markets().filter_map(|(_, market)| {
-        let (number, status) = there.get(&market.logo())?;
+        let (number, status) = existing.get(&market.logo())?;
         (*status == MarketStatus::Active).then_some((*number, of(market)?))
     });
     found.collect()
@@ -353,7 +353,7 @@ mod tests {
     use crate::exchange::command::Role;
     use crate::exchange::units::{MONEY_PER_UNIT, Sequence};
 
-    /// What a whole demo has, counted in the read model.
+    /// Asserts that the read model holds a complete demo.
     fn assert_whole(engine: &Engine) {
         let catalogue = Catalogue::embedded().unwrap();
         let model = engine.read();
@@ -386,7 +386,7 @@ mod tests {
 
     fn assert_books_live(engine: &Engine) {
         let model = engine.read();
-        for (market, _) in living(&model, &Catalogue::embedded().unwrap()) {
+        for (market, _) in with_flow(&model, &Catalogue::embedded().unwrap()) {
             assert!(model.depth.last_trade(market).is_some(), "{market:?}");
             let bids = model.depth.levels(market, Direction::Up).count();
             let asks = model.depth.levels(market, Direction::Down).count();
@@ -395,8 +395,8 @@ mod tests {
         assert_field_quoted(&model);
     }
 
-    /// There is an event of markets that exclude each other, quoted as such are: somebody who
-    /// buys no contracts of two of them can have them converted.
+    /// Asserts that an event of mutually exclusive markets is quoted consistently: buying no
+    /// contracts of two of them leaves a user able to convert them.
     fn assert_field_quoted(model: &ReadModel) {
         let mut events = model.catalogue.events_published();
         let event = events.find(|row| row.draft.mutually_exclusive).unwrap();
@@ -435,8 +435,8 @@ mod tests {
             let engine = venue().await;
             make_some(&engine, steps).await.unwrap();
             let Seeded::Finished(done) = seed(&engine).await.unwrap() else { panic!("{steps}") };
-            // All books were played; that this was the end of it shows in what came next only.
-            let books = living(&engine.read(), &Catalogue::embedded().unwrap()).len();
+            // All books were played; only the steps after that show that playing had finished.
+            let books = with_flow(&engine.read(), &Catalogue::embedded().unwrap()).len();
             assert_eq!(done.books_cut, if steps == 5 { books } else { 0 }, "{steps}");
             assert_whole(&engine);
             assert_books_live(&engine);
@@ -445,7 +445,7 @@ mod tests {
         }
     }
 
-    /// The first steps of a start.
+    /// Runs the first `steps` steps of seeding.
     async fn make_some(engine: &Engine, steps: u32) -> Result<(), SeedError> {
         let catalogue = Catalogue::embedded()?;
         let operator = people(engine, &[OPERATOR]).await?;
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn someone_elses_venue_is_not_touched() {
+    async fn a_venue_that_is_not_a_demo_is_not_touched() {
         let stranger = Command::CreateUser {
             profile_name: OPERATOR.name.to_owned(),
             profile_pic: "https://example.org/olga.png".to_owned(),

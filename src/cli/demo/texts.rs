@@ -1,4 +1,4 @@
-//! The demo's catalogue: what its data file says, as drafts for the exchange.
+//! The demo's catalogue: parses the embedded data file into drafts for the exchange.
 
 use chrono::{NaiveDate, NaiveTime};
 use serde::Deserialize;
@@ -8,16 +8,16 @@ use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryNo, EventNo};
 use crate::exchange::units::{Tick, TimeMs};
 
-/// Where the demo's pictures would be. The domain is reserved (RFC 2606): nothing is fetched.
+/// Base URL of the demo's pictures. The domain is reserved (RFC 2606): nothing is fetched.
 pub const ASSETS: &str = "https://assets.example.org";
 
-/// Trading ends with the last second of the day that the data file names, UTC.
+/// Trading ends at the last second, UTC, of the day given in the data file.
 const LAST_SECOND: (u32, u32, u32) = (23, 59, 59);
 
 /// Why the embedded catalogue cannot be used; only a mistake in the data file can cause it.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    /// Not of the form that this file describes.
+    /// The file does not match the types below.
     #[error("the demo's catalogue cannot be read: {0}")]
     Form(#[from] serde_json::Error),
     /// A category that the file does not list.
@@ -32,7 +32,7 @@ pub struct Catalogue {
     answers: Sides,
     /// Categories, in order of creation.
     pub categories: Vec<Category>,
-    /// Events, each with its markets, the one to be shown first first.
+    /// Events with their markets, in display order.
     pub events: Vec<Event>,
 }
 
@@ -42,7 +42,7 @@ pub struct Catalogue {
 pub struct Category {
     /// Unique short name.
     pub slug: String,
-    /// Shown name, which the interface has in one text: all three languages in a row.
+    /// Display name. The interface has one text for it, so it holds all three languages.
     pub name: String,
 }
 
@@ -50,10 +50,10 @@ pub struct Category {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Event {
-    /// Unique short name, from which the picture's address is made.
+    /// Unique short name; part of the picture's URL.
     pub slug: String,
     highlighted: bool,
-    /// Whether one of its markets at most resolves yes.
+    /// Whether at most one of its markets resolves yes.
     #[serde(default)]
     mutually_exclusive: bool,
     categories: Vec<String>,
@@ -68,15 +68,15 @@ pub struct Event {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Market {
-    /// Unique short name, from which the logo's address is made.
+    /// Unique short name; part of the logo's URL.
     pub slug: String,
     highlighted: bool,
     /// Whether it stays unpublished.
     #[serde(default)]
     pub draft: bool,
-    /// The recorded flow that is played into it, as [`super::books::lane`] reads it.
+    /// The recorded flow to play into it, as read by [`super::books::market_flow`].
     pub book: Option<String>,
-    /// What is quoted in it.
+    /// The quotes to place in it.
     pub quotes: Option<Quotes>,
     categories: Vec<String>,
     #[serde(deserialize_with = "end_of_day")]
@@ -87,14 +87,14 @@ pub struct Market {
     descriptions: Words,
 }
 
-/// The best prices of yes that are quoted in a market.
+/// The best quoted prices of yes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quotes {
-    /// What is bid.
+    /// Best bid.
     #[serde(deserialize_with = "tick")]
     pub bid: Tick,
-    /// What is asked.
+    /// Best ask.
     #[serde(deserialize_with = "tick")]
     pub ask: Tick,
 }
@@ -121,7 +121,7 @@ impl Words {
 }
 
 impl Catalogue {
-    /// The catalogue that the binary carries.
+    /// The catalogue embedded in the binary.
     pub fn embedded() -> Result<Catalogue, CatalogueError> {
         Ok(serde_json::from_str(include_str!("catalogue.json"))?)
     }
@@ -132,7 +132,7 @@ impl Catalogue {
         events.flat_map(|(index, event)| event.markets.iter().map(move |market| (index, market)))
     }
 
-    /// An event as the exchange takes it, where `categories` are the file's, in its order.
+    /// The exchange's draft of an event; `categories` are the numbers of the file's, in file order.
     pub fn event_draft(
         &self,
         event: &Event,
@@ -149,7 +149,7 @@ impl Catalogue {
         })
     }
 
-    /// A market as the exchange takes it, where `categories` are the file's, in its order.
+    /// The exchange's draft of a market; `categories` are the numbers of the file's, in file order.
     pub fn market_draft(
         &self,
         market: &Market,
@@ -187,32 +187,32 @@ impl Catalogue {
 }
 
 impl Category {
-    /// The category as the exchange takes it.
+    /// The exchange's draft of the category.
     pub fn draft(&self) -> CategoryDraft {
         CategoryDraft { name: self.name.clone(), slug: self.slug.clone() }
     }
 }
 
 impl Market {
-    /// The logo's address. No other market has it, so it also finds the market again.
+    /// The logo's URL; unique per market, so it also identifies the market.
     pub fn logo(&self) -> String {
         format!("{ASSETS}/markets/{}.svg", self.slug)
     }
 }
 
 impl Event {
-    /// The address of its picture. No other event has it, so it also finds the event again.
+    /// The picture's URL; unique per event, so it also identifies the event.
     pub fn image(&self) -> String {
         format!("{ASSETS}/events/{}.jpg", self.slug)
     }
 }
 
-/// Reads a price as `0.52`.
+/// Reads a price such as `0.52`.
 fn tick<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Tick, D::Error> {
     Tick::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
-/// Reads a day as `2030-07-20` and gives its last second.
+/// Reads a day such as `2030-07-20` and returns its last second.
 fn end_of_day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<TimeMs, D::Error> {
     let text = String::deserialize(deserializer)?;
     let (hour, minute, second) = LAST_SECOND;
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    // The bounds that the API puts on what an operator sends.
+    // The API's bounds on these texts.
     const TITLE_BYTES_MAX: usize = 1000;
     const OUTCOME_BYTES_MAX: usize = 200;
     const DESCRIPTION_BYTES_MAX: usize = 5000;

@@ -1,4 +1,4 @@
-//! What the server answers, as far as the player reads it: JSON to typed values.
+//! The server's answers, as far as `play` reads them: JSON parsed into typed values.
 
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, Error};
@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick, UnitError};
 
-/// Whatever was created.
+/// The answer to a creation.
 #[derive(Debug, Deserialize)]
 pub struct Created {
     /// Its id.
     pub id: String,
 }
 
-/// A key, shown once.
+/// The answer to the creation of a key.
 #[derive(Debug, Deserialize)]
 pub struct CreatedKey {
     /// The key.
@@ -30,7 +30,7 @@ pub struct PlacedAnswer {
     pub order_id: Uuid,
     /// Status after submission.
     pub status: String,
-    /// Filled at once.
+    /// Quantity filled immediately.
     pub filled_quantity: String,
     /// Left on the book.
     pub remaining_quantity: String,
@@ -46,7 +46,7 @@ pub struct TradeAnswer {
     /// The trade's id.
     #[serde(deserialize_with = "uuid")]
     pub id: Uuid,
-    /// In the order's own words.
+    /// Price of the order's own outcome.
     pub price: String,
     /// Contracts.
     pub quantity: String,
@@ -112,7 +112,7 @@ pub struct FillAnswer {
     /// This party's order.
     #[serde(deserialize_with = "uuid")]
     pub order_id: Uuid,
-    /// Its price, in this party's words.
+    /// Price of the outcome of this party's order.
     pub price: String,
     /// Contracts.
     pub quantity: String,
@@ -157,7 +157,7 @@ fn uuid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
 /// Reads an answer of the shape expected.
 ///
 /// # Errors
-/// What is not of that shape, in words.
+/// A description of what does not match.
 pub fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, String> {
     serde_json::from_slice(body).map_err(|error| format!("unreadable answer: {error}"))
 }

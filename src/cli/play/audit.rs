@@ -1,5 +1,5 @@
-//! After the play: every account's fills, positions and balance, against what the answers told,
-//! against each other, and against the positions expected.
+//! After the play: compares every account's fills, positions and balance with the answers received
+//! during the play, with each other, and with the expected positions.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use super::answers::{
     BalanceAnswer, FillAnswer, FillsPage, PositionAnswer, PositionsPage, lots, money, read, tick,
 };
 use super::compare::{self, Differences, Subject, Traded};
-use super::script::{Accepted, Cast, Played, Told, refusal};
+use super::script::{Accepted, Played, ReportedTrade, SharedPlay, refusal};
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::Side;
 use crate::exchange::units::{Lots, TICKS_PER_UNIT};
 use crate::flow::{AccountIndex, Flow, Gross, MarketIndex, OrderRef};
 
-/// Fills of one page, the most that the server gives (semantics 8).
+/// Fills per page: the maximum that the server allows (semantics 8).
 const FILLS_PAGE: usize = 1_000;
-/// Positions of one page, the most that the server gives (interface 4.7).
+/// Positions per page: the maximum that the server allows (interface 4.7).
 const POSITIONS_PAGE: usize = 100;
-/// Pages of one list; a server that never ends a list must not hold the player.
+/// Most pages read per list, so that a server whose list never ends cannot block the player.
 const PAGES_MAX: usize = 10_000;
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Audited {
-    /// Trades joined from both parties' lists.
+    /// Trades matched between both parties' lists.
     pub trades: u64,
-    /// Accounts in markets.
+    /// Positions: pairs of account and market.
     pub positions: u64,
     /// Accounts.
     pub accounts: u64,
 }
 
-/// An order of this play, by the server's id.
+/// An order of this play, found by the server's id.
 #[derive(Debug, Clone, Copy)]
 struct Owned {
     market: MarketIndex,
@@ -45,7 +45,7 @@ struct Owned {
     accepted: Accepted,
 }
 
-/// One party's side of a trade, as its list of fills tells it.
+/// One party's side of a trade, from that account's fills.
 #[derive(Debug, Clone, Copy)]
 struct Party {
     owned: Owned,
@@ -53,23 +53,23 @@ struct Party {
     taker: bool,
 }
 
-/// What an account's lists say, in lots: yes and no held, by market.
+/// An account's positions by market, in lots: (yes, no).
 type Holdings = BTreeMap<MarketIndex, (i128, i128)>;
 
-/// Reads every account and compares.
+/// Reads every account from the server and compares.
 ///
 /// # Errors
-/// The server stopped answering; what was found until then stays in `differences`.
+/// The server stopped answering; differences found until then remain in `differences`.
 pub async fn run(
-    cast: &Cast,
+    shared: &SharedPlay,
     flow: &Flow,
     played: &[Played],
     differences: &mut Differences,
 ) -> Result<Audited, ClientError> {
-    let mut audit = Audit::of(cast, flow, played, differences);
-    let mut connection = Connection::open(&cast.target).await?;
-    let mut accounts = Vec::with_capacity(cast.stage.keys.len());
-    for (number, key) in cast.stage.keys.iter().enumerate() {
+    let mut audit = Audit::of(shared, flow, played, differences);
+    let mut connection = Connection::open(&shared.target).await?;
+    let mut accounts = Vec::with_capacity(shared.stage.keys.len());
+    for (number, key) in shared.stage.keys.iter().enumerate() {
         let account = AccountIndex(number);
         let pages = match fetch(&mut connection, key).await? {
             Ok(pages) => pages,
@@ -142,8 +142,9 @@ async fn get<T: DeserializeOwned>(
     key: &ApiKey,
     path: &str,
 ) -> Result<Result<T, String>, ClientError> {
-    let reply =
-        connection.ask(&Ask { method: Method::GET, path, key, once: None, body: None }).await?;
+    let reply = connection
+        .ask(&Ask { method: Method::GET, path, key, idempotency_key: None, body: None })
+        .await?;
     Ok(match refusal(&reply, StatusCode::OK) {
         Some(says) => Err(format!("GET {path}: {says}")),
         None => read(&reply.body).map_err(|says| format!("GET {path}: {says}")),
@@ -151,7 +152,7 @@ async fn get<T: DeserializeOwned>(
 }
 
 struct Audit<'a> {
-    cast: &'a Cast,
+    shared: &'a SharedPlay,
     flow: &'a Flow,
     owned: FxHashMap<Uuid, Owned>,
     markets: FxHashMap<&'a str, MarketIndex>,
@@ -163,7 +164,7 @@ struct Audit<'a> {
 
 impl<'a> Audit<'a> {
     fn of(
-        cast: &'a Cast,
+        shared: &'a SharedPlay,
         flow: &'a Flow,
         played: &[Played],
         differences: &'a mut Differences,
@@ -178,9 +179,9 @@ impl<'a> Audit<'a> {
                 }
             }
         }
-        let numbered = cast.stage.markets.iter().enumerate();
+        let numbered = shared.stage.markets.iter().enumerate();
         Audit {
-            cast,
+            shared,
             flow,
             owned,
             markets: numbered.map(|(n, id)| (id.as_str(), MarketIndex(n))).collect(),
@@ -191,7 +192,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Takes an account's fills for its contracts and cash, and for joining the two parties.
+    /// Adds an account's fills to its contracts and cash, and indexes them by trade.
     fn take_fills(&mut self, account: AccountIndex, fills: &[FillAnswer]) {
         for fill in fills {
             match self.party(account, fill) {
@@ -222,14 +223,15 @@ impl<'a> Audit<'a> {
         Ok(Party { owned, traded, taker })
     }
 
-    /// Every trade that an answer told of must be in both parties' lists, and no other.
+    /// Checks that the trades in the lists are exactly those reported by answers, each in the lists
+    /// of both parties.
     fn join(&mut self, played: &[Played]) {
-        for told in played.iter().flat_map(|play| &play.trades) {
-            let parties = self.parties.remove(&told.id).unwrap_or_default();
+        for reported in played.iter().flat_map(|play| &play.trades) {
+            let parties = self.parties.remove(&reported.id).unwrap_or_default();
             self.audited.trades += 1;
-            if let Err(says) = joined(told, &parties) {
-                let says = format!("order {}: {says}", told.taker.0);
-                self.differences.add(Subject::Fill, Some(told.line), says);
+            if let Err(says) = joined(reported, &parties) {
+                let says = format!("order {}: {says}", reported.taker.0);
+                self.differences.add(Subject::Fill, Some(reported.line), says);
             }
         }
         for (id, parties) in std::mem::take(&mut self.parties) {
@@ -239,8 +241,8 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// An account's holdings must be what its fills make, and its cash too: each pair still in
-    /// hand is 1.00 that merging it would bring.
+    /// Checks that an account's holdings and cash follow from its fills. A yes/no pair still held
+    /// counts as 1.00, the cash that merging it would bring.
     fn account(&mut self, account: AccountIndex, pages: &Pages) {
         let holdings = match self.holdings(&pages.positions) {
             Ok(holdings) => holdings,
@@ -264,7 +266,7 @@ impl<'a> Audit<'a> {
             .and_then(|available| Ok((available, money(&pages.balance.reserved)?)));
         match balance {
             Ok((available, reserved)) => {
-                let deposit = i128::from(self.cast.stage.deposit.get());
+                let deposit = i128::from(self.shared.stage.deposit.get());
                 let earned = i128::from(available.get()) + i128::from(reserved.get()) - deposit
                     + pairs * i128::from(TICKS_PER_UNIT);
                 if earned != cash {
@@ -292,9 +294,9 @@ impl<'a> Audit<'a> {
         Ok(holdings)
     }
 
-    /// The positions expected, and no others.
+    /// Compares the positions with those expected; others are differences.
     fn positions(&mut self) {
-        let Some(expected) = &self.cast.expectations.positions else { return };
+        let Some(expected) = &self.shared.expectations.positions else { return };
         let mut keys: Vec<_> = expected.keys().chain(self.gross.keys()).copied().collect();
         keys.sort_unstable();
         keys.dedup();
@@ -319,7 +321,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// Adds one fill to its owner's contracts and cash, in the owner's words.
+/// Adds one fill to its owner's contracts and cash, by the outcome and side of the owner's order.
 fn add(gross: &mut Gross, party: &Party) {
     let wording = party.owned.accepted.order.wording;
     let quantity = i128::from(party.traded.quantity.get());
@@ -335,23 +337,23 @@ fn add(gross: &mut Gross, party: &Party) {
     }
 }
 
-/// A trade as its taker was told, against both parties' lists.
-fn joined(told: &Told, parties: &[Party]) -> Result<(), String> {
+/// Compares a trade reported to its taker with the entries in both parties' lists.
+fn joined(reported: &ReportedTrade, parties: &[Party]) -> Result<(), String> {
     let (taker, maker) = match parties {
         [one, other] if one.taker && !other.taker => (one, other),
         [one, other] if other.taker && !one.taker => (other, one),
         _ => {
             let takers = parties.iter().filter(|party| party.taker).count();
-            let (trade, makers) = (told.id, parties.len() - takers);
+            let (trade, makers) = (reported.id, parties.len() - takers);
             return Err(format!(
                 "trade {trade} is in the lists of {takers} takers, {makers} makers"
             ));
         }
     };
-    if taker.owned.order != told.taker || taker.traded != told.traded {
-        return Err(format!("trade {}: the taker's list and the answer differ", told.id));
+    if taker.owned.order != reported.taker || taker.traded != reported.traded {
+        return Err(format!("trade {}: the taker's list and the answer differ", reported.id));
     }
-    if let Some(expected) = told.maker
+    if let Some(expected) = reported.maker
         && expected != maker.owned.order
     {
         let got = maker.owned.order.0;
@@ -365,7 +367,7 @@ fn joined(told: &Told, parties: &[Party]) -> Result<(), String> {
     if same {
         return Ok(());
     }
-    Err(format!("trade {}: the maker's list and the taker's differ", told.id))
+    Err(format!("trade {}: the maker's list and the taker's differ", reported.id))
 }
 
 #[cfg(test)]
@@ -392,18 +394,18 @@ mod tests {
         Party { owned, traded: Traded { price, quantity }, taker }
     }
 
-    fn told(price: u8) -> Told {
+    fn reported(price: u8) -> ReportedTrade {
         let traded = Traded { price: Tick::new(price).unwrap(), quantity: Lots::contracts(2) };
         let (taker, maker) = (OrderRef(2), Some(OrderRef(1)));
-        Told { id: Uuid::nil(), line: LineNo(9), taker, maker, traded }
+        ReportedTrade { id: Uuid::nil(), line: LineNo(9), taker, maker, traded }
     }
 
     #[test]
     fn a_trade_needs_both_its_parties() {
         let maker = party(1, Outcome::Yes, Side::Buy, 44, false);
         let taker = party(2, Outcome::No, Side::Buy, 56, true);
-        assert_eq!(joined(&told(56), &[maker, taker]), Ok(()));
-        assert_eq!(joined(&told(56), &[taker, maker]), Ok(()));
+        assert_eq!(joined(&reported(56), &[maker, taker]), Ok(()));
+        assert_eq!(joined(&reported(56), &[taker, maker]), Ok(()));
         let stranger = party(3, Outcome::Yes, Side::Buy, 44, false);
         let dearer = party(1, Outcome::Yes, Side::Buy, 45, false);
         let second = Party { taker: true, ..maker };
@@ -415,10 +417,10 @@ mod tests {
             &[taker, stranger],
             &[taker, dearer],
         ] {
-            assert!(joined(&told(56), wrong).is_err(), "{wrong:?}");
+            assert!(joined(&reported(56), wrong).is_err(), "{wrong:?}");
         }
-        assert!(joined(&told(57), &[taker, maker]).is_err());
-        let says = joined(&told(56), &[taker, stranger]).unwrap_err();
+        assert!(joined(&reported(57), &[taker, maker]).is_err());
+        let says = joined(&reported(56), &[taker, stranger]).unwrap_err();
         assert_eq!(says, "expected the maker to be order 1, got order 3");
     }
 

@@ -1,4 +1,4 @@
-//! Answers against expectations: pure functions, each saying in words what differs.
+//! Compares answers with expectations: pure functions that describe each difference in words.
 
 use super::answers::{DepthAnswer, LevelAnswer, PlacedAnswer, TradeAnswer, bound, lots, tick};
 use crate::exchange::catalogue::Outcome;
@@ -7,8 +7,8 @@ use crate::exchange::units::{AveragePrice, Lots, Money, SettlementPrice, Tick};
 use crate::flow::rows::{BookLevel, BookRow, FillRow, PlacedOrder};
 use crate::flow::{LineNo, Merged};
 
-/// Levels a side that the depth endpoint shows at most (interface 4.4). A market has 99 prices,
-/// so the deepest end of a long side cannot be compared.
+/// Levels per side that the depth endpoint shows at most (interface 4.4). A market has 99 prices,
+/// so levels beyond these cannot be compared.
 pub const LEVELS_SHOWN_MAX: usize = 50;
 
 /// What a difference is about.
@@ -46,18 +46,18 @@ impl Subject {
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// The line of the flow it belongs to, if any.
+    /// The line of the flow that it belongs to, if any.
     pub line: Option<LineNo>,
     /// What it is about.
     pub subject: Subject,
-    /// What was expected and what was there.
+    /// What was expected and what was found.
     pub says: String,
 }
 
-/// Differences kept for showing; the rest are only counted.
+/// Differences kept for display; further ones are only counted.
 pub const SHOWN_MAX: usize = 20;
 
-/// All differences: counted, the first of them kept.
+/// All differences: every one counted, the first ones kept.
 #[derive(Debug, Default)]
 pub struct Differences {
     counts: [u64; Subject::ALL.len()],
@@ -75,7 +75,7 @@ impl Differences {
         }
     }
 
-    /// Adds another market's; the first by line stay shown.
+    /// Adds another market's differences; the first ones by line are kept.
     pub fn absorb(&mut self, other: Differences) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
@@ -85,26 +85,26 @@ impl Differences {
         self.shown.truncate(SHOWN_MAX);
     }
 
-    /// How many, of each subject.
+    /// Counts by subject.
     pub fn counts(&self) -> impl Iterator<Item = (Subject, u64)> {
         Subject::ALL.into_iter().zip(self.counts)
     }
 
-    /// How many.
+    /// Count of all differences.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The first of them.
+    /// The first differences, at most [`SHOWN_MAX`].
     pub fn shown(&self) -> &[Difference] {
         &self.shown
     }
 }
 
-/// A trade as an answer tells it.
+/// A trade reported in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traded {
-    /// In the order's own words.
+    /// Price of the order's own outcome.
     pub price: Tick,
     /// Contracts.
     pub quantity: Lots,
@@ -118,7 +118,7 @@ pub fn traded(trade: &TradeAnswer) -> Result<Traded, String> {
     Ok(Traded { price: tick(&trade.price)?, quantity: lots(&trade.quantity)? })
 }
 
-/// The fills of one order against those expected, in order.
+/// Compares the fills of one order with those expected, in order.
 ///
 /// # Errors
 /// What differs.
@@ -139,10 +139,10 @@ fn list(trades: &[Traded]) -> String {
     if each.is_empty() { "none".to_owned() } else { each.join(", ") }
 }
 
-/// The answer to a placed order against itself: its figures must follow from its trades.
+/// Checks that the figures in the answer to a placed order follow from its trades.
 ///
 /// # Errors
-/// What does not.
+/// What differs.
 pub fn placed(order: &PlacedOrder, answer: &PlacedAnswer, trades: &[Traded]) -> Result<(), String> {
     let overflow = |_| "the trades sum up beyond any account".to_owned();
     let (mut filled, mut notional) = (Lots::ZERO, Money::ZERO);
@@ -179,7 +179,7 @@ pub fn placed(order: &PlacedOrder, answer: &PlacedAnswer, trades: &[Traded]) -> 
     Err(format!("the answer says {}; its trades make {}", say(got), say(expected)))
 }
 
-/// The two views of one book against the one expected, as deep as they show it.
+/// Compares one outcome's view of a book with the expected book, up to the levels shown.
 ///
 /// # Errors
 /// The first level that differs, or the best prices.
@@ -191,7 +191,7 @@ pub fn book(expected: &BookRow, outcome: Outcome, got: &DepthAnswer) -> Result<(
         };
         levels.iter().take(LEVELS_SHOWN_MAX).map(mirrored).collect()
     };
-    // The other outcome's bids are this one's asks.
+    // The bids of one outcome are the asks of the other.
     let (bids, asks) = match outcome {
         Outcome::Yes => (view(&expected.bids), view(&expected.asks)),
         Outcome::No => (view(&expected.asks), view(&expected.bids)),
@@ -249,7 +249,7 @@ fn side(
     Ok(())
 }
 
-/// An account's contracts and cash in a market against those expected.
+/// Compares an account's contracts and cash in a market with those expected.
 ///
 /// # Errors
 /// What differs.
@@ -266,7 +266,7 @@ pub fn position(expected: Merged, got: Merged) -> Result<(), String> {
     ))
 }
 
-/// A net number of contracts in words.
+/// A net number of contracts as text, such as `2 yes`.
 pub fn net(lots: i128) -> String {
     let outcome = if lots < 0 { Outcome::No } else { Outcome::Yes };
     let count = u64::try_from(lots.unsigned_abs()).map_or(Lots::new(u64::MAX), Lots::new);

@@ -1,4 +1,5 @@
-//! What must come of a flow: the files of expectations, brought to the part that is played.
+//! Reads the files of expected fills, books and positions, limited to the part of the flow that is
+//! played.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::flow::lines::Source;
 use crate::flow::rows::{Action, BookRow, FillRow, PositionRow};
 use crate::flow::{AccountIndex, Flow, FlowError, LineNo, MarketIndex, Merged, OrderRef};
 
-/// What is expected; `None` where no file was given.
+/// The expectations; `None` where no file was given.
 #[derive(Debug, Default)]
 pub struct Expectations {
     /// Fills.
@@ -21,13 +22,13 @@ pub struct Expectations {
     pub positions: Option<BTreeMap<(MarketIndex, AccountIndex), Merged>>,
 }
 
-/// Why a file of expectations does not fit.
+/// Why a file of expectations is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectationError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Flow(#[from] FlowError),
-    /// It speaks of a market, an account or an order that the flow does not have there.
+    /// The file names a market, account or order that the flow does not have there.
     #[error("line {}: does not belong to this flow: {what}", line.0)]
     Foreign {
         /// Line of the file.
@@ -47,7 +48,7 @@ pub struct ExpectedFills {
 }
 
 impl ExpectedFills {
-    /// Reads them, leaving out those of lines that are not played.
+    /// Reads expected fills, skipping those of lines that are not played.
     ///
     /// # Errors
     /// Unreadable, or not of this flow.
@@ -64,7 +65,8 @@ impl ExpectedFills {
             }
             for order in [fill.taker, fill.maker] {
                 let filled = fills.filled.entry(order).or_default();
-                // Far more than the flow's orders ask for; the comparison of the fills fails.
+                // Saturated: more than any order of the flow asks for, so the comparison reports
+                // it.
                 *filled = filled.plus(fill.quantity).unwrap_or(Lots::new(u64::MAX));
             }
             fills.count += 1;
@@ -78,20 +80,20 @@ impl ExpectedFills {
         self.by_line.get(&line).map_or(&[], Vec::as_slice)
     }
 
-    /// How much of an order is filled in the end.
+    /// The total quantity of an order that gets filled.
     pub fn filled(&self, order: OrderRef) -> Lots {
         self.filled.get(&order).copied().unwrap_or(Lots::ZERO)
     }
 }
 
 impl Expectations {
-    /// Nothing but the commands' answers themselves.
+    /// No expectations: only the answers themselves are checked.
     pub fn none(flow: &Flow) -> Expectations {
         Expectations { books: vec![Vec::new(); flow.markets().len()], ..Expectations::default() }
     }
 
-    /// Reads the files given. Books after lines that are not played are left out; positions are
-    /// those of a whole flow, so a part of one has none.
+    /// Reads the given files. Books after lines that are not played are skipped. Positions hold for
+    /// a whole flow only: the caller passes none for a part.
     ///
     /// # Errors
     /// The file, and what is wrong with it.

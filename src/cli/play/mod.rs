@@ -1,7 +1,7 @@
-//! `openoutcry play`: drives a running server with recorded flow, as clients would, and compares
-//! everything that comes of it.
+//! `openoutcry play`: plays recorded order flow to a running server over REST, and compares every
+//! answer and account with expectations.
 //!
-//! Must not know: any rule of trade, the inside of the server; it speaks REST only.
+//! Must not know: any trading rule, or server internals.
 
 pub mod answers;
 pub mod audit;
@@ -26,11 +26,11 @@ use crate::flow::{Flow, FlowError, MarketIndex};
 use audit::Audited;
 use compare::{Differences, Subject};
 use expect::{ExpectationError, Expectations};
-use script::{Cast, Counts, Played};
+use script::{Counts, Played, SharedPlay};
 use stage::StageError;
 use summary::{Latencies, Summary};
 
-/// Exit code where the arguments or the files were at fault.
+/// Exit code for bad arguments or files.
 const EXIT_USAGE: u8 = 2;
 
 const DETAILS: &str = "\
@@ -41,7 +41,7 @@ come. The summary on stdout has throughput, latency percentiles and the number o
 Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
 or the files are at fault.";
 
-/// What `play` can be told.
+/// The arguments of `play`.
 #[derive(Debug, Args)]
 #[command(after_help = DETAILS)]
 pub struct PlayArgs {
@@ -109,7 +109,7 @@ impl PlayError {
     }
 }
 
-/// Plays, prints the summary on stdout, and says how it went.
+/// Plays the flow, prints the summary on stdout, and returns the exit code.
 pub fn run(args: &PlayArgs) -> ExitCode {
     match played(args) {
         Ok(summary) => {
@@ -132,7 +132,7 @@ fn played(args: &PlayArgs) -> Result<Summary, PlayError> {
     let flow = Source::open(&args.flow)
         .and_then(|source| Flow::read(source, args.limit))
         .map_err(|cause| PlayError::Flow { path, cause })?;
-    // Positions are what the whole flow makes.
+    // Expected positions are those after the whole flow.
     let positions = args.positions.as_deref().filter(|_| args.limit.is_none());
     let expectations =
         Expectations::read(&flow, args.check.as_deref(), args.books.as_deref(), positions)
@@ -156,24 +156,24 @@ async fn orchestrate(
     progress.set_message("making markets and accounts");
     let stage = stage::build(&target, operator, &flow).await?;
     let deposit = stage.deposit;
-    let cast = Arc::new(Cast { target, stage, expectations, progress });
+    let shared = Arc::new(SharedPlay { target, stage, expectations, progress });
 
-    cast.progress.set_message("playing");
-    cast.progress.reset();
+    shared.progress.set_message("playing");
+    shared.progress.reset();
     let started = Instant::now();
-    let played = play(&cast, &flow).await?;
+    let played = play(&shared, &flow).await?;
     let took = started.elapsed();
 
-    cast.progress.set_message("comparing accounts");
+    shared.progress.set_message("comparing accounts");
     let mut differences = Differences::default();
-    let audited = match audit::run(&cast, &flow, &played, &mut differences).await {
+    let audited = match audit::run(&shared, &flow, &played, &mut differences).await {
         Ok(audited) => audited,
         Err(error) => {
             differences.add(Subject::Balance, None, format!("accounts: {error}"));
             Audited::default()
         }
     };
-    cast.progress.finish_and_clear();
+    shared.progress.finish_and_clear();
 
     let (mut counts, mut latencies) = (Counts::default(), Latencies::default());
     for play in played {
@@ -197,11 +197,11 @@ async fn orchestrate(
     })
 }
 
-/// All markets side by side.
-async fn play(cast: &Arc<Cast>, flow: &Flow) -> Result<Vec<Played>, PlayError> {
+/// Plays all markets concurrently.
+async fn play(shared: &Arc<SharedPlay>, flow: &Flow) -> Result<Vec<Played>, PlayError> {
     let mut scripts = JoinSet::new();
     for (number, lines) in flow.by_market().into_iter().enumerate() {
-        scripts.spawn(script::play(Arc::clone(cast), MarketIndex(number), lines));
+        scripts.spawn(script::play(Arc::clone(shared), MarketIndex(number), lines));
     }
     let mut played = Vec::new();
     while let Some(one) = scripts.join_next().await {
@@ -214,7 +214,7 @@ async fn play(cast: &Arc<Cast>, flow: &Flow) -> Result<Vec<Played>, PlayError> {
 fn progress(lines: usize) -> ProgressBar {
     let bar = ProgressBar::new(lines as u64);
     let template = "{msg:<28} {wide_bar} {human_pos}/{human_len} {per_sec} {eta}";
-    // The template is a constant; a mistake in it would leave the plain bar.
+    // The template is a constant; if it is invalid, the default bar style remains.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }

@@ -1,5 +1,5 @@
-//! One market's commands, played in order over one connection: the next only after the answer to
-//! the last, because a cancel needs the id that its order was given.
+//! Plays one market's commands in order over one connection. Each command waits for the answer to
+//! the previous one, because a cancel needs the id that its order was given.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ use crate::exchange::units::Lots;
 use crate::flow::rows::{Action, BookRow, FillRow, PlacedOrder};
 use crate::flow::{AccountIndex, FlowLine, LineNo, MarketIndex, OrderRef};
 
-/// What all markets' scripts share.
-pub struct Cast {
+/// State shared by the scripts of all markets.
+pub struct SharedPlay {
     /// The server.
     pub target: Target,
     /// Markets and accounts on it.
     pub stage: Stage,
-    /// What must come out.
+    /// The expected results.
     pub expectations: Expectations,
-    /// Shows how far the play is.
+    /// Progress bar.
     pub progress: ProgressBar,
 }
 
@@ -39,44 +39,44 @@ pub struct Cast {
 pub struct Accepted {
     /// The server's id.
     pub id: Uuid,
-    /// Where it was placed.
+    /// The line that placed it.
     pub line: LineNo,
-    /// Whose it is.
+    /// The account that placed it.
     pub account: AccountIndex,
-    /// As it was written.
+    /// The order as recorded.
     pub order: PlacedOrder,
-    /// Whether a cancel of it has been answered.
+    /// Whether a cancel of it was answered.
     pub cancelled: bool,
 }
 
-/// A trade that a taker's answer told of.
+/// A trade reported in the answer to its taker.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct ReportedTrade {
     /// The trade's id.
     pub id: Uuid,
     /// The taker's line.
     pub line: LineNo,
     /// The taker.
     pub taker: OrderRef,
-    /// The maker expected, if fills are.
+    /// The expected maker, if fills are expected.
     pub maker: Option<OrderRef>,
-    /// Price in the taker's words, and quantity.
+    /// Price of the taker's outcome, and quantity.
     pub traded: Traded,
 }
 
-/// What became of one market.
+/// The result of playing one market.
 pub struct Played {
     /// The market.
     pub market: MarketIndex,
     /// Orders accepted.
     pub orders: FxHashMap<OrderRef, Accepted>,
-    /// Trades told, in order.
-    pub trades: Vec<Told>,
-    /// What differed.
+    /// Trades reported, in order.
+    pub trades: Vec<ReportedTrade>,
+    /// Differences found.
     pub differences: Differences,
-    /// How long answers took.
+    /// Latencies of the answers.
     pub latencies: Latencies,
-    /// What was counted.
+    /// Counts.
     pub counts: Counts,
 }
 
@@ -91,14 +91,14 @@ pub struct Counts {
     pub cancelled: u64,
     /// Cancels refused because the order had ended, as the flow implies.
     pub ended: u64,
-    /// Requests repeated because the server was too busy.
+    /// Retries because the server was too busy.
     pub repeats: u64,
     /// Books compared.
     pub books: u64,
 }
 
 impl Counts {
-    /// Adds another market's.
+    /// Adds another market's counts.
     pub fn absorb(&mut self, other: Counts) {
         self.commands += other.commands;
         self.placed += other.placed;
@@ -109,9 +109,9 @@ impl Counts {
     }
 }
 
-/// Plays one market from its first line to its last. A lost connection ends it early, as a
-/// difference: whether the last command was carried out is then unknown.
-pub async fn play(cast: Arc<Cast>, market: MarketIndex, lines: Vec<FlowLine>) -> Played {
+/// Plays one market from its first line to its last. A lost connection ends it early and is
+/// reported as a difference, since the outcome of the last command is then unknown.
+pub async fn play(shared: Arc<SharedPlay>, market: MarketIndex, lines: Vec<FlowLine>) -> Played {
     let played = Played {
         market,
         orders: FxHashMap::default(),
@@ -120,15 +120,15 @@ pub async fn play(cast: Arc<Cast>, market: MarketIndex, lines: Vec<FlowLine>) ->
         latencies: Latencies::default(),
         counts: Counts::default(),
     };
-    let connection = Connection::open(&cast.target).await;
+    let connection = Connection::open(&shared.target).await;
     let mut script = match connection {
-        Ok(connection) => Script { cast: &cast, connection, played },
+        Ok(connection) => Script { shared: &shared, connection, played },
         Err(error) => return unplayed(played, lines.first(), &error),
     };
-    let books = cast.expectations.books.get(market.0).map_or(&[][..], Vec::as_slice);
+    let books = shared.expectations.books.get(market.0).map_or(&[][..], Vec::as_slice);
     let mut books = books.iter().peekable();
     for (position, line) in lines.iter().enumerate() {
-        // A book stated after a line before this one is the book as it stands now.
+        // A book expected after an earlier line is the current book.
         while let Some(book) = books.next_if(|book| book.after_line < line.line) {
             if let Err(error) = script.book(book).await {
                 return unplayed(script.played, Some(line), &error);
@@ -151,9 +151,9 @@ fn unplayed(mut played: Played, line: Option<&FlowLine>, error: &ClientError) ->
     played
 }
 
-/// A market's script under way.
+/// A market's script in progress.
 struct Script<'a> {
-    cast: &'a Cast,
+    shared: &'a SharedPlay,
     connection: Connection,
     played: Played,
 }
@@ -190,14 +190,15 @@ impl<'a> Script<'a> {
             Action::Place(order) => self.place(line, order).await?,
             Action::Cancel => self.cancel(line).await?,
         }
-        self.cast.progress.inc(1);
+        self.shared.progress.inc(1);
         Ok(())
     }
 
     async fn place(&mut self, line: &FlowLine, order: PlacedOrder) -> Result<(), ClientError> {
         let Some((market, key)) = self.parties(line) else { return Ok(()) };
         let body = serde_json::to_vec(&OrderBody::of(market, &order)).map(Bytes::from).ok();
-        let ask = Ask { method: Method::POST, path: "/trading/orders", key, once: None, body };
+        let ask =
+            Ask { method: Method::POST, path: "/trading/orders", key, idempotency_key: None, body };
         let reply = self.ask(Kind::Place, &ask).await?;
         let expected = self.fills().map(|fills| fills.of_line(line.line));
         let verdict = match refusal(&reply, StatusCode::OK) {
@@ -211,7 +212,7 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// Keeps what an accepted order's answer says, and compares it.
+    /// Records the answer to an accepted order and compares it.
     fn accepted(
         &mut self,
         line: &FlowLine,
@@ -228,7 +229,13 @@ impl<'a> Script<'a> {
         for (index, (trade, traded)) in answer.trades.iter().zip(&trades).enumerate() {
             let maker = expected.and_then(|fills| fills.get(index)).map(|fill| fill.maker);
             let (line, taker) = (line.line, line.order);
-            self.played.trades.push(Told { id: trade.id, line, taker, maker, traded: *traded });
+            self.played.trades.push(ReportedTrade {
+                id: trade.id,
+                line,
+                taker,
+                maker,
+                traded: *traded,
+            });
         }
         if let Some(Err(says)) = expected.map(|fills| compare::fills(fills, &trades)) {
             self.differ(Subject::Fill, line.line, format!("order {}: {says}", line.order.0));
@@ -244,7 +251,8 @@ impl<'a> Script<'a> {
             return Ok(());
         };
         let path = format!("/trading/orders/{}", accepted.id);
-        let ask = Ask { method: Method::DELETE, path: &path, key, once: None, body: None };
+        let ask =
+            Ask { method: Method::DELETE, path: &path, key, idempotency_key: None, body: None };
         let reply = self.ask(Kind::Cancel, &ask).await?;
         if let Some(order) = self.played.orders.get_mut(&line.order) {
             order.cancelled = true;
@@ -257,7 +265,7 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// Compares the answer to a cancel: what was filled before is all that ever is.
+    /// Compares the answer to a cancel; a cancelled order must have its final expected fills.
     fn cancelled(
         &mut self,
         accepted: &Accepted,
@@ -294,16 +302,17 @@ impl<'a> Script<'a> {
     }
 
     async fn book(&mut self, book: &BookRow) -> Result<(), ClientError> {
-        let Some(market) = self.cast.stage.markets.get(self.played.market.0) else {
+        let Some(market) = self.shared.stage.markets.get(self.played.market.0) else {
             return Ok(());
         };
-        let Some(key) = self.cast.stage.keys.first() else { return Ok(()) };
+        let Some(key) = self.shared.stage.keys.first() else { return Ok(()) };
         for outcome in [Outcome::Yes, Outcome::No] {
             let path = format!(
                 "/trading/books/{market}/depth?outcome={}&levels={LEVELS_SHOWN_MAX}",
                 outcome.id()
             );
-            let ask = Ask { method: Method::GET, path: &path, key, once: None, body: None };
+            let ask =
+                Ask { method: Method::GET, path: &path, key, idempotency_key: None, body: None };
             let reply = self.ask(Kind::Depth, &ask).await?;
             let verdict = match refusal(&reply, StatusCode::OK) {
                 Some(says) => Err(says),
@@ -329,12 +338,12 @@ impl<'a> Script<'a> {
     }
 
     fn parties(&self, line: &FlowLine) -> Option<(&'a str, &'a ApiKey)> {
-        let stage = &self.cast.stage;
+        let stage = &self.shared.stage;
         Some((stage.markets.get(line.market.0)?, stage.keys.get(line.account.0)?))
     }
 
     fn fills(&self) -> Option<&'a ExpectedFills> {
-        self.cast.expectations.fills.as_ref()
+        self.shared.expectations.fills.as_ref()
     }
 
     fn differ(&mut self, subject: Subject, line: LineNo, says: String) {
@@ -342,7 +351,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// What an answer that is not the status expected says.
+/// The text of a reply whose status is not the expected one.
 pub fn refusal(reply: &Reply, expected: StatusCode) -> Option<String> {
     if reply.status == expected {
         return None;

@@ -1,4 +1,4 @@
-//! The set-up: the operator makes the flow's markets and accounts on the server and funds them.
+//! Set-up of a play: creates the flow's markets and accounts on the server and funds the accounts.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::engine::clock;
 use crate::exchange::units::{MONEY_PER_UNIT, Money};
 use crate::flow::Flow;
 
-/// Connections that make the accounts. The server groups what comes together into one write; more
-/// would not make it faster.
+/// Connections that create the accounts. The server commits concurrent requests in one write; more
+/// connections would not be faster.
 const SETUP_CONNECTIONS: usize = 8;
-/// How far off the markets' deadline is: no play takes a year.
+/// Time to the markets' deadline: a year, longer than any play.
 const DEADLINE_AFTER_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// The flow's markets and accounts on the server.
@@ -27,7 +27,7 @@ pub struct Stage {
     pub markets: Vec<String>,
     /// Accounts' keys, by `AccountIndex`.
     pub keys: Vec<ApiKey>,
-    /// What each account was given.
+    /// Deposit of each account.
     pub deposit: Money,
 }
 
@@ -57,15 +57,16 @@ pub enum StageError {
         /// What is wrong.
         says: String,
     },
-    /// The flow needs more money than there can be.
+    /// The flow needs more money than an account can hold.
     #[error("the flow's orders cost more than an account can hold")]
     Need,
-    /// A task of the set-up ended before its time.
+    /// A set-up task panicked or was cancelled.
     #[error("the set-up stopped: {0}")]
     Stopped(#[from] tokio::task::JoinError),
 }
 
-/// What each account gets: more than all its orders cost together, up to the next power of ten.
+/// Deposit of each account: the smallest power of ten, in whole currency units, above the cost of
+/// all orders of any account.
 ///
 /// # Errors
 /// [`StageError::Need`].
@@ -78,19 +79,20 @@ pub fn deposit_of(flow: &Flow) -> Result<Money, StageError> {
     Ok(Money::new(deposit))
 }
 
-/// Makes everything. Names carry the moment, so that a server can be played on again.
+/// Creates everything. Names include the current time, so that a flow can be played on one server
+/// again.
 ///
 /// # Errors
-/// The first thing that could not be made.
+/// The first failure.
 pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<Stage, StageError> {
     let deposit = deposit_of(flow)?;
     let now_ms = clock::now().get();
     let run = format!("{now_ms:x}");
 
-    let mut desk = Desk::open(target, operator).await?;
+    let mut client = OperatorClient::open(target, operator).await?;
     let mut markets = Vec::with_capacity(flow.markets().len());
     for (number, name) in flow.markets().iter().enumerate() {
-        markets.push(desk.market(name, &format!("play-{run}-{number}"), now_ms).await?);
+        markets.push(client.market(name, &format!("play-{run}-{number}"), now_ms).await?);
     }
 
     let mut makers = JoinSet::new();
@@ -99,10 +101,10 @@ pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<St
         let names: Vec<Arc<str>> = names.to_vec();
         let (target, operator, run) = (target.clone(), operator.clone(), run.clone());
         makers.spawn(async move {
-            let mut desk = Desk::open(&target, &operator).await?;
+            let mut client = OperatorClient::open(&target, &operator).await?;
             let mut keys = Vec::with_capacity(names.len());
             for name in names {
-                keys.push(desk.account(&format!("{name}-{run}"), deposit).await?);
+                keys.push(client.account(&format!("{name}-{run}"), deposit).await?);
             }
             Ok::<_, StageError>((part, keys))
         });
@@ -116,18 +118,18 @@ pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<St
     Ok(Stage { markets, keys, deposit })
 }
 
-/// The operator at one connection.
-struct Desk<'a> {
+/// One connection with the operator's key.
+struct OperatorClient<'a> {
     connection: Connection,
     operator: &'a ApiKey,
 }
 
-impl<'a> Desk<'a> {
-    async fn open(target: &Target, operator: &'a ApiKey) -> Result<Desk<'a>, StageError> {
-        Ok(Desk { connection: Connection::open(target).await?, operator })
+impl<'a> OperatorClient<'a> {
+    async fn open(target: &Target, operator: &'a ApiKey) -> Result<OperatorClient<'a>, StageError> {
+        Ok(OperatorClient { connection: Connection::open(target).await?, operator })
     }
 
-    /// A category, an event and a market of its own, open for orders.
+    /// Creates a category, an event and a market, and publishes the market.
     async fn market(&mut self, name: &str, slug: &str, now_ms: i64) -> Result<String, StageError> {
         let category = json!({"name": format!("Flow {name}"), "slug": slug});
         let category: Created = self.post("/admin/categories", &category).await?;
@@ -167,7 +169,7 @@ impl<'a> Desk<'a> {
         Ok(market.id)
     }
 
-    /// A user with a trader's key and money.
+    /// Creates a user with a trader's key and a deposit.
     async fn account(&mut self, name: &str, deposit: Money) -> Result<ApiKey, StageError> {
         let picture = format!("https://openoutcry.example/{name}.png");
         let user = json!({"profileName": name, "profilePic": picture});
@@ -186,7 +188,8 @@ impl<'a> Desk<'a> {
         body: &Value,
     ) -> Result<T, StageError> {
         let body = Some(Bytes::from(body.to_string()));
-        let ask = Ask { method: Method::POST, path, key: self.operator, once: None, body };
+        let ask =
+            Ask { method: Method::POST, path, key: self.operator, idempotency_key: None, body };
         let reply = self.connection.ask(&ask).await?;
         let path = path.to_owned();
         if !reply.status.is_success() {

@@ -1,4 +1,4 @@
-//! What a play ends with: throughput, latency percentiles and the differences, as text or JSON.
+//! The summary of a play: throughput, latency percentiles and differences, as text or JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
 use super::script::Counts;
 use crate::exchange::units::Money;
 
-/// A kind of request whose latency is kept.
+/// A kind of request whose latency is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An order.
@@ -40,7 +40,7 @@ const PERCENTILES: [(&str, f64); 5] =
 
 /// Significant digits of a latency.
 const LATENCY_DIGITS: u8 = 3;
-/// The longest latency told apart, two minutes: no answer is waited for as long.
+/// Largest latency recorded, two minutes: above the client's timeout.
 const LATENCY_MICROS_MAX: u64 = 120_000_000;
 
 /// Latencies in microseconds, by kind of request.
@@ -48,11 +48,11 @@ const LATENCY_MICROS_MAX: u64 = 120_000_000;
 pub struct Latencies([Option<Histogram<u64>>; Kind::ALL.len()]);
 
 impl Latencies {
-    /// Adds one.
+    /// Records one latency.
     pub fn record(&mut self, kind: Kind, took: Duration) {
         let Some(slot) = self.0.get_mut(kind as usize) else { return };
         let Some(histogram) = slot.as_mut() else {
-            // These bounds make a histogram (tested).
+            // These bounds are valid for a histogram (tested).
             *slot = Histogram::new_with_bounds(1, LATENCY_MICROS_MAX, LATENCY_DIGITS).ok();
             if slot.is_some() {
                 self.record(kind, took);
@@ -62,7 +62,7 @@ impl Latencies {
         histogram.saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// Adds another market's.
+    /// Adds another market's latencies.
     pub fn absorb(&mut self, other: Latencies) {
         for (mine, more) in self.0.iter_mut().zip(other.0) {
             match (mine.as_mut(), more) {
@@ -80,7 +80,7 @@ impl Latencies {
     }
 }
 
-/// All of it.
+/// The whole summary.
 pub struct Summary {
     /// The flow's name.
     pub flow: String,
@@ -88,23 +88,23 @@ pub struct Summary {
     pub markets: usize,
     /// How many accounts.
     pub accounts: usize,
-    /// What each account was given.
+    /// Deposit of each account.
     pub deposit: Money,
-    /// Lines of the flow that were to be played.
+    /// Lines of the flow to be played.
     pub lines: usize,
-    /// Fills expected, if any are.
+    /// Number of expected fills, if given.
     pub fills: Option<u64>,
-    /// Whether positions were expected, but not compared because a part was played.
+    /// Whether expected positions were given but not compared, because only a part was played.
     pub positions_left_out: bool,
     /// From the first command to the last answer, books included.
     pub took: Duration,
-    /// What was counted.
+    /// Counts of the play.
     pub counts: Counts,
-    /// What was compared afterwards.
+    /// Counts of the audit.
     pub audited: Audited,
-    /// How long answers took.
+    /// Latencies of the answers.
     pub latencies: Latencies,
-    /// What differed.
+    /// Differences found.
     pub differences: Differences,
 }
 
@@ -116,7 +116,7 @@ impl Summary {
         u64::try_from(commands / micros).unwrap_or(u64::MAX)
     }
 
-    /// The same figures for a machine; latencies in microseconds.
+    /// The summary as JSON; latencies in microseconds.
     pub fn json(&self) -> Value {
         let latencies: serde_json::Map<String, Value> = self
             .latencies

@@ -1,5 +1,5 @@
-//! A book in an image: bids then asks, each the levels from the best on, each level its orders in
-//! order of arrival.
+//! A book in the state image: bids then asks, each side its levels from the best on, each level its
+//! orders in time priority.
 
 use super::{Book, Level};
 use crate::exchange::command::Direction;
@@ -10,7 +10,7 @@ use crate::exchange::orders::OrderPool;
 use crate::exchange::orders::image::read_order;
 use crate::exchange::units::{Sequence, Tick};
 
-/// Where orders are read for.
+/// The price level whose orders are being read, and the last record of the image.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     market: MarketNo,
@@ -26,8 +26,8 @@ impl Book {
         pool: &OrderPool,
         sink: &mut impl ImageSink,
     ) -> Result<(), Broken> {
-        // A level is what stands there, whatever room it has.
-        let Book { bids, asks, places: _, blocks: _ } = self;
+        // Which level blocks are allocated is history and shapes no outcome.
+        let Book { bids, asks, block_numbers: _, blocks: _ } = self;
         for (side, occupied) in [(Direction::Up, bids), (Direction::Down, asks)] {
             let levels_count = u8::try_from(occupied.count_ones());
             levels_count.map_err(|_| Broken::LevelMismatch)?.write(sink);
@@ -84,7 +84,7 @@ impl Book {
             if order.direction() != queue.side {
                 return Err(BadImage::Contradiction("an order on the wrong side"));
             }
-            // Before it is numbered: the pool's index is as long as the highest number.
+            // Checked before the insert: the pool's index grows with the highest number.
             if order.no.0 == Sequence::ZERO || order.no.0 > queue.last {
                 return Err(BadImage::Contradiction("an order that no record placed"));
             }

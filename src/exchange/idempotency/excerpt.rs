@@ -1,36 +1,36 @@
-//! What an excerpt must know of the names that are given in it.
+//! Copies the names that a trial's commands use into the trial's excerpt.
 
-use super::{Exchange, Known, Sequence, key_name, order_name};
+use super::{Exchange, NameEntry, Sequence, key_name, order_name};
 use crate::exchange::command::{Command, Record};
 use crate::exchange::ids::UserNo;
 
 impl Exchange {
-    /// The records that did what is asked by this one's names, as far as there are any.
-    pub(in crate::exchange) fn firsts_of(&self, record: &Record) -> Vec<Sequence> {
-        let known = names(record).filter_map(|name| self.repeats.known.get(&name));
-        known.flat_map(|known| known.firsts.iter().map(|(_, first)| *first)).collect()
+    /// The records that executed requests with this record's names.
+    pub(in crate::exchange) fn first_executions(&self, record: &Record) -> Vec<Sequence> {
+        let entries = names(record).filter_map(|name| self.idempotency.entries.get(&name));
+        entries.flat_map(|entry| entry.firsts.iter().map(|(_, first)| *first)).collect()
     }
 
-    /// Takes over what the whole knows of a record's names, in the numbers of this excerpt. The
-    /// names themselves, and what was asked under them, stay in the whole's.
-    pub(in crate::exchange) fn take_names(
+    /// Copies what the whole exchange remembers of a record's names, with record numbers translated
+    /// to this excerpt. Fingerprints stay those of the whole exchange's numbers.
+    pub(in crate::exchange) fn copy_names(
         &mut self,
         whole: &Exchange,
         record: &Record,
         number: impl Fn(Sequence) -> Sequence,
     ) {
         for name in names(record) {
-            if let Some(known) = whole.repeats.known.get(&name) {
-                let firsts = known.firsts.iter().map(|(part, first)| (*part, number(*first)));
-                let known = Known { firsts: firsts.collect(), ..known.clone() };
-                self.repeats.known.insert(name, known);
+            if let Some(entry) = whole.idempotency.entries.get(&name) {
+                let firsts = entry.firsts.iter().map(|(part, first)| (*part, number(*first)));
+                let entry = NameEntry { firsts: firsts.collect(), ..entry.clone() };
+                self.idempotency.entries.insert(name, entry);
             }
         }
     }
 
-    /// Takes over how many names of a user's are held.
-    pub(in crate::exchange) fn hold_names(&mut self, whole: &Exchange, user: UserNo) {
-        self.repeats.count(user, whole.repeats.held_of(user));
+    /// Copies the number of a user's names.
+    pub(in crate::exchange) fn copy_names_count(&mut self, whole: &Exchange, user: UserNo) {
+        self.idempotency.count(user, whole.idempotency.names_of(user));
     }
 }
 

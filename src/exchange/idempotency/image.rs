@@ -1,12 +1,12 @@
-//! Names in an image, in the order in which they are looked at again.
+//! Names in the state image, in the order of their expiry checks.
 
-use super::{End, Fingerprint, IdempotencyTable, Known};
+use super::{ExpiryCheck, Fingerprint, IdempotencyTable, NameEntry};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
 use crate::exchange::image::coding::{imaged, write_count};
 use crate::exchange::units::Sequence;
 
-imaged!(End { at, name, first });
-imaged!(Known { user, body, until, firsts, order });
+imaged!(ExpiryCheck { at, name, first });
+imaged!(NameEntry { user, body, until, firsts, order });
 
 impl Imaged for Fingerprint {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -18,7 +18,7 @@ impl Imaged for Fingerprint {
     }
 }
 
-/// A part, and the record that did it.
+/// A part, and the record that executed it.
 impl Imaged for (u8, Sequence) {
     fn write(&self, sink: &mut impl ImageSink) {
         self.0.write(sink);
@@ -32,42 +32,42 @@ impl Imaged for (u8, Sequence) {
 
 impl Imaged for IdempotencyTable {
     fn write(&self, sink: &mut impl ImageSink) {
-        write_count(self.ends.len(), sink);
-        for end in &self.ends {
-            end.write(sink);
-            // A name that was given anew stands at its newer end.
-            let known = self.known.get(&end.name).filter(|known| known.begins_with(end.first));
-            known.is_some().write(sink);
-            if let Some(known) = known {
-                known.write(sink);
+        write_count(self.checks.len(), sink);
+        for check in &self.checks {
+            check.write(sink);
+            // A reused name is written with its newer expiry entry only.
+            let entry = self.entries.get(&check.name).filter(|entry| entry.starts_at(check.first));
+            entry.is_some().write(sink);
+            if let Some(entry) = entry {
+                entry.write(sink);
             }
         }
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let mut repeats = IdempotencyTable::default();
+        let mut table = IdempotencyTable::default();
         for _ in 0..read_count(source)? {
-            let end = End::read(source)?;
+            let check = ExpiryCheck::read(source)?;
             if bool::read(source)? {
-                let known = Known::read(source)?;
-                let first = known.begins_with(end.first);
-                if !first || repeats.known.insert(end.name, known).is_some() {
+                let entry = NameEntry::read(source)?;
+                let first = entry.starts_at(check.first);
+                if !first || table.entries.insert(check.name, entry).is_some() {
                     return Err(BadImage::Contradiction("a name that stands twice or for nothing"));
                 }
             }
-            repeats.ends.push_back(end);
+            table.checks.push_back(check);
         }
-        repeats.held = repeats.counted();
-        Ok(repeats)
+        table.counts = table.count_by_user();
+        Ok(table)
     }
 }
 
 impl IdempotencyTable {
-    /// The last record that a name leads to.
+    /// The last record that a name refers to.
     pub(in crate::exchange) fn last_record(&self) -> Sequence {
-        let firsts = self.ends.iter().filter_map(|end| self.known.get(&end.name));
-        let records = firsts.flat_map(|known| known.firsts.iter().map(|(_, first)| *first));
-        let ends = self.ends.iter().map(|end| end.first);
+        let firsts = self.checks.iter().filter_map(|check| self.entries.get(&check.name));
+        let records = firsts.flat_map(|entry| entry.firsts.iter().map(|(_, first)| *first));
+        let ends = self.checks.iter().map(|check| check.first);
         records.chain(ends).max().unwrap_or(Sequence::ZERO)
     }
 }

@@ -1,13 +1,14 @@
-//! How an image is written and read: a sink for bytes, a source of them, and what can be wrong.
-//! Integers are little-endian; lists and texts come after their length.
+//! The encoding of images: a sink for bytes, a source of them, and the errors of reading. Integers
+//! are little-endian; lists and texts follow their length. No length in an image is trusted with
+//! memory before its bytes have arrived.
 
 use super::super::invariant::Broken;
 
-/// Bytes of a text or list that are made room for before they have come.
+/// Bytes of a text or list that may be allocated before they are read.
 const STEP: usize = 64 << 10;
 
-/// Where an image is written to. It takes everything: one that can fail keeps its failure until
-/// it is asked.
+/// Where an image is written to. Writing cannot fail here: a sink that can fail keeps its error for
+/// its owner.
 pub trait ImageSink {
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
@@ -31,22 +32,21 @@ pub trait ImageSource {
     /// Fills all of `into` with the next bytes.
     ///
     /// # Errors
-    /// [`BadImage::Truncated`] if there are not as many; [`BadImage::Unreadable`] if they cannot
-    /// be had.
+    /// [`BadImage::Truncated`] if there are too few; [`BadImage::Unreadable`] if reading fails.
     fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage>;
 
-    /// The next eight bytes, where they are at hand: to be looked at, and passed over with
-    /// [`pass`](ImageSource::pass). Those after the end have all bits set.
+    /// The next eight bytes without consuming them, if the source can show them; consume them with
+    /// [`pass`](ImageSource::pass). Bytes after the end are 0xFF.
     #[inline]
     fn ahead(&self) -> Option<[u8; 8]> {
         None
     }
 
-    /// Passes over so many of the bytes that [`ahead`](ImageSource::ahead) gave.
+    /// Consumes so many of the bytes that [`ahead`](ImageSource::ahead) returned.
     #[inline]
     fn pass(&mut self, _: usize) {}
 
-    /// How many more bytes there are, if that is known.
+    /// The number of bytes left, if known.
     fn left(&self) -> Option<usize> {
         None
     }
@@ -98,10 +98,10 @@ pub enum BadImage {
     /// Values that contradict each other.
     #[error("the image contradicts itself: {0}")]
     Contradiction(&'static str),
-    /// What it describes breaks what is always true.
+    /// The state breaks an invariant.
     #[error("the image is of an impossible state: {0}")]
     Impossible(#[from] Broken),
-    /// The bytes cannot be had.
+    /// The bytes cannot be read.
     #[error("the image cannot be read: {0}")]
     Unreadable(String),
 }
@@ -121,7 +121,7 @@ impl BadImage {
     }
 }
 
-/// A value that has one form in an image, and is read back from it and from nothing else.
+/// A value with exactly one form in an image; reading refuses every other form.
 pub(crate) trait Imaged: Sized {
     /// Appends the value's bytes.
     fn write(&self, sink: &mut impl ImageSink);
@@ -130,24 +130,24 @@ pub(crate) trait Imaged: Sized {
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage>;
 }
 
-/// The length of a list or text, before its parts.
+/// Writes the length of a list or text.
 pub(crate) fn write_count(count: usize, sink: &mut impl ImageSink) {
     u64::try_from(count).unwrap_or(u64::MAX).write(sink);
 }
 
-/// The length of a list or text. It promises nothing: see [`room`].
+/// Reads the length of a list or text. Not to be trusted with memory: see [`room`].
 pub(crate) fn read_count(source: &mut impl ImageSource) -> Result<usize, BadImage> {
     usize::try_from(u64::read(source)?).map_err(|_| BadImage::Truncated)
 }
 
-/// For how many values of type `T` room may be made before they are read: no more than `count`,
-/// nor than what is left could hold. A length alone must not take memory.
+/// The capacity for values of type `T` that may be allocated before they are read: at most `count`,
+/// and at most what the bytes left could hold, so that a false length cannot take memory.
 pub(crate) fn room<T>(count: usize, source: &impl ImageSource) -> usize {
     let bytes = source.left().unwrap_or(STEP);
     count.min(bytes.checked_div(size_of::<T>()).unwrap_or(0))
 }
 
-/// That nothing comes any more.
+/// Checks that there are no more bytes.
 pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
     match source.fill(&mut [0]) {
         Err(BadImage::Truncated) => Ok(()),
@@ -156,7 +156,7 @@ pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
     }
 }
 
-/// Lists, element by element.
+/// Writes a list, element by element.
 pub(crate) fn write_list<'a, T: Imaged + 'a>(
     list: impl ExactSizeIterator<Item = &'a T>,
     sink: &mut impl ImageSink,
@@ -192,18 +192,18 @@ impl Imaged for String {
     }
 }
 
-/// A text: its length in bytes, then UTF-8.
+/// Writes a text: its length in bytes, then UTF-8.
 pub(crate) fn write_text(text: &str, sink: &mut impl ImageSink) {
     write_bytes(text.as_bytes(), sink);
 }
 
-/// Bytes of any meaning, after how many they are.
+/// Writes bytes after their count.
 pub(crate) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
     write_count(bytes.len(), sink);
     sink.put(bytes);
 }
 
-/// What [`write_bytes`] wrote. Memory is taken as bytes come.
+/// Reads what [`write_bytes`] wrote. Memory grows only as bytes arrive.
 pub(crate) fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
     let count = read_count(source)?;
     let mut bytes = Vec::new();
@@ -261,8 +261,8 @@ impl Imaged for bool {
     }
 }
 
-/// Gives a struct an image: its fields, all of them, in this order. A field that is added to the
-/// struct and not here does not compile. Where it is used, this module's names are imported.
+/// Implements [`Imaged`] for a struct: all its fields, in this order. A field missing here does not
+/// compile. The caller imports this module's names.
 macro_rules! imaged {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl Imaged for $name {
@@ -281,8 +281,8 @@ macro_rules! imaged {
 }
 pub(crate) use imaged;
 
-/// Gives a choice an image: one byte, never 0, which stands for no choice in the image of an
-/// `Option`. A choice that is added and not here does not compile.
+/// Implements [`Imaged`] for an enum without fields: one byte, never 0, which is `None` in the
+/// image of an `Option`. A variant missing here does not compile.
 macro_rules! imaged_choice {
     ($name:ident { $($choice:ident = $code:literal),* $(,)? }) => {
         impl Imaged for $name {

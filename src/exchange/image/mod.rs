@@ -1,7 +1,8 @@
-//! The image of a state: everything that can shape an outcome, in one canonical form. Equal
-//! states have equal images, and a state read from an image goes on exactly as the one it shows.
+//! The state image: everything that can shape an outcome, as canonical bytes. Snapshots store it
+//! and digests hash it. Equal states have equal images, and a state read from an image behaves
+//! exactly like the one written.
 //!
-//! What the exchange can derive is left out and derived again: slots, links, sums, the schedule.
+//! Whatever can be derived is left out and rebuilt: slots, links, sums, the schedule.
 
 pub mod coding;
 mod words;
@@ -28,7 +29,7 @@ impl Exchange {
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
     pub fn write_image(&self, sink: &mut impl ImageSink) -> Result<(), Broken> {
-        // What is due follows from the markets and orders.
+        // The schedule follows from the markets, orders and heartbeats.
         let Exchange {
             rules,
             sequence,
@@ -39,8 +40,8 @@ impl Exchange {
             markets,
             orders,
             schedule: _,
-            repeats,
-            standings,
+            idempotency,
+            restrictions,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
@@ -56,8 +57,8 @@ impl Exchange {
         for market in markets {
             market.write(orders, sink)?;
         }
-        standings.write(sink);
-        repeats.write(sink);
+        restrictions.write(sink);
+        idempotency.write(sink);
         Ok(())
     }
 
@@ -71,10 +72,9 @@ impl Exchange {
         Ok(image)
     }
 
-    /// The state that an image shows. Any bytes may be given: the answer is an error, or a state
-    /// whose image they are and in which everything that is always true holds. Takes memory in
-    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 32,768
-    /// records.
+    /// Reads a state from an image. Any bytes may be given: the result is an error, or a state
+    /// with exactly this image in which every invariant holds. Takes memory in proportion to the
+    /// bytes and, as in the run that wrote them, 8 bytes for every 32,768 records.
     ///
     /// # Errors
     /// [`BadImage`] if they are not the image of a possible state.
@@ -100,8 +100,8 @@ impl Exchange {
             markets: Vec::new(),
             orders: OrderPool::default(),
             schedule: Schedule::default(),
-            repeats: IdempotencyTable::default(),
-            standings: Restrictions::default(),
+            idempotency: IdempotencyTable::default(),
+            restrictions: Restrictions::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {
@@ -114,8 +114,8 @@ impl Exchange {
             let state = exchange.read_market(market, source)?;
             exchange.markets.push(state);
         }
-        exchange.standings = Imaged::read(source)?;
-        exchange.repeats = Imaged::read(source)?;
+        exchange.restrictions = Imaged::read(source)?;
+        exchange.idempotency = Imaged::read(source)?;
         exchange.schedule_all();
         Ok(exchange)
     }
@@ -143,9 +143,9 @@ impl Exchange {
         })
     }
 
-    /// Puts everything on the schedule that the markets and orders have on it.
+    /// Rebuilds the schedule from the markets, orders and heartbeats.
     fn schedule_all(&mut self) {
-        let Exchange { markets, orders, schedule, standings, .. } = self;
+        let Exchange { markets, orders, schedule, restrictions, .. } = self;
         for (market, state) in (0..).map(MarketNo).zip(markets) {
             if state.status.keeps_orders() {
                 schedule.add(state.deadline, Due::Deadline(market));
@@ -159,8 +159,8 @@ impl Exchange {
                 schedule.add(expires_at, Due::Expiry(order.no));
             }
         }
-        for (user, standing) in (0..).map(UserNo).zip(&standings.users) {
-            let heartbeat = standing.heartbeat;
+        for (user, user_restrictions) in (0..).map(UserNo).zip(&restrictions.users) {
+            let heartbeat = user_restrictions.heartbeat;
             if let Some(until) = heartbeat.until.filter(|_| !heartbeat.expired) {
                 schedule.add(until, Due::Heartbeat(user));
             }

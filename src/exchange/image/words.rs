@@ -1,5 +1,5 @@
-//! The units, numbers and choices of the exchange as they stand in an image. Everything here has
-//! one width, whatever its value: what is missing is a value that nothing has.
+//! The images of the exchange's units, numbers, enums and small structs. Optional numbers have a
+//! fixed width: `None` is a number that no value has.
 
 use super::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
@@ -24,7 +24,7 @@ use crate::exchange::units::{
 };
 use crate::exchange::venue::Key;
 
-/// Values that wrap a number of which each is valid.
+/// Types that wrap an integer, every value of which is valid.
 macro_rules! wrapped {
     ($($name:ident($number:ty)),* $(,)?) => {$(
         impl Imaged for $name {
@@ -43,7 +43,7 @@ macro_rules! wrapped {
 
 wrapped!(Lots(u64), LotsSum(u128), Money(i64), MoneySum(i128), Sequence(u64));
 
-/// Values that wrap a number in a narrower range.
+/// Types that wrap an integer of a narrower range.
 macro_rules! bounded {
     ($($name:ident($number:ty)),* $(,)?) => {$(
         impl Imaged for $name {
@@ -94,7 +94,7 @@ impl Imaged for MarketSet {
     }
 }
 
-/// Outside ids, as the 16 bytes of their UUID.
+/// Public ids, as the 16 bytes of their UUID.
 macro_rules! outside_ids {
     ($($name:ident),* $(,)?) => {$(
         impl Imaged for $name {
@@ -111,7 +111,7 @@ macro_rules! outside_ids {
 
 outside_ids!(UserId, KeyId, CategoryId, EventId, MarketId);
 
-/// Values that may be missing, as their number in a wider type or range; missing is -1 or 255.
+/// Optional values, as their number in a wider type or range; `None` is -1 or 255.
 macro_rules! missing {
     ($($name:ident as $wide:ty: $nothing:literal, $out:expr, $in:expr);* $(;)?) => {$(
         impl Imaged for Option<$name> {
@@ -236,7 +236,7 @@ impl Imaged for Ratio {
     }
 }
 
-/// A number for the kind, and the time of its expiry or nothing.
+/// A number for the kind, then the optional time of its expiry.
 impl Imaged for TimeInForce {
     #[inline]
     fn write(&self, sink: &mut impl ImageSink) {

@@ -1,5 +1,5 @@
-//! A conversion in the ledger: no contracts go, cash and yes contracts come, and what the former
-//! cost goes on with them (see `exchange/conversion.rs` for what is exchanged).
+//! A conversion in the ledger: no contracts are given for cash and yes contracts, which take over
+//! their cost (see `exchange/conversion.rs` for what is exchanged).
 
 use super::Ledger;
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -9,13 +9,13 @@ use crate::exchange::units::{Lots, Money, SettlementPrice};
 impl Ledger {
     /// Takes `quantity` free no contracts of each market in `given`, of which there is at least
     /// one, and gives 1.00 for all but one of each such set, and as many yes contracts of each
-    /// market in `received`. Answers the cash.
+    /// market in `received`. Returns the cash.
     ///
-    /// The cash pays back what the given contracts cost, one market after the other as they are
-    /// listed. Cash that is left then is realised, spread evenly over the given markets. Cost that
-    /// is left goes on to the contracts received, spread evenly; where none are received it is a
-    /// loss in its own market. So nothing is realised but what the cash exceeds the cost by, or
-    /// falls short of it for good, and no contract gets a cost below zero.
+    /// The cash first repays the cost of the given contracts, market by market as they are listed.
+    /// Cash that is left is realised profit, spread evenly over the given markets. Cost that is
+    /// left passes to the contracts received, spread evenly; if none are received, it is a loss in
+    /// its own market. So only the difference of cash and cost is realised, a loss only if nothing
+    /// can carry it on, and no contract gets a cost below zero.
     pub(in crate::exchange) fn convert(
         &mut self,
         user: UserNo,
@@ -60,8 +60,8 @@ impl Ledger {
     }
 }
 
-/// An amount in so many parts, as even as can be: the first ones are greater by one unit where it
-/// does not divide.
+/// Splits an amount into `parts` nearly equal parts; the first ones are larger by one money unit
+/// where it does not divide.
 fn spread(amount: Money, parts: usize) -> Result<impl Iterator<Item = Money>, Broken> {
     let count = i64::try_from(parts).map_err(|_| Broken::Capacity)?.max(1);
     let each = amount.get().checked_div(count).ok_or(Broken::Arithmetic)?;

@@ -1,4 +1,4 @@
-//! Accounts and positions in an image; positions by ascending user number.
+//! Accounts and positions in the state image; positions by ascending user number.
 
 use super::{Holders, Ledger};
 use crate::exchange::ids::UserNo;
@@ -11,12 +11,12 @@ use crate::exchange::units::MoneySum;
 
 impl Imaged for Ledger {
     fn write(&self, sink: &mut impl ImageSink) {
-        // What contracts cost is told by the positions.
+        // The costs are the sums over the positions.
         let Ledger { accounts, costs: _, markets, net_deposits, fees } = self;
         accounts.write(sink);
         write_count(markets.len(), sink);
         for holders in markets {
-            // A market without holders is as one that never had any.
+            // No holders left and no holders ever must give the same image.
             match holders {
                 Some(holders) => holders.write(sink),
                 None => write_count(0, sink),
@@ -49,7 +49,7 @@ impl Imaged for Ledger {
 
 impl Imaged for Holders {
     fn write(&self, sink: &mut impl ImageSink) {
-        // The order of the rows is that of history, and shapes no outcome.
+        // The order of the rows depends on history and shapes no outcome.
         let Holders { rows_by_user: _, rows } = self;
         let mut sorted: Vec<&(UserNo, Position)> = rows.iter().collect();
         sorted.sort_unstable_by_key(|(user, _)| *user);
@@ -79,7 +79,7 @@ impl Imaged for Holders {
 }
 
 impl Ledger {
-    /// Markets that have positions, or room for them.
+    /// Markets known to the ledger.
     pub(in crate::exchange) const fn markets_count(&self) -> usize {
         self.markets.len()
     }

@@ -1,59 +1,60 @@
-//! Room for what is kept by number: it comes by the thousand and never moves. What grew in one
-//! piece would have to be copied now and then, and leave holes that nothing fits into.
+//! A vector in chunks that never move: it grows without copying the whole, and without leaving
+//! large holes in the heap, as one contiguous block would.
 
-/// Things in a room.
-const ROOM: usize = 1024;
-/// Things that there is room for first.
-const FIRST: usize = 64;
+/// Elements of a full chunk.
+const CHUNK: usize = 1024;
+/// Initial capacity of the first chunk.
+const FIRST_CAPACITY: usize = 64;
 
-/// Things by their index.
+/// A growing list of elements, by index.
 #[derive(Debug, Clone)]
 pub struct ChunkedVec<T> {
     /// All full but the last.
-    rooms: Vec<Vec<T>>,
+    chunks: Vec<Vec<T>>,
 }
 
 impl<T> Default for ChunkedVec<T> {
     fn default() -> ChunkedVec<T> {
-        ChunkedVec { rooms: Vec::new() }
+        ChunkedVec { chunks: Vec::new() }
     }
 }
 
 impl<T> ChunkedVec<T> {
-    /// How many there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
-        let full = self.rooms.len().saturating_sub(1).saturating_mul(ROOM);
-        full.saturating_add(self.rooms.last().map_or(0, Vec::len))
+        let full = self.chunks.len().saturating_sub(1).saturating_mul(CHUNK);
+        full.saturating_add(self.chunks.last().map_or(0, Vec::len))
     }
 
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        self.rooms.get(index / ROOM)?.get(index % ROOM)
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
 
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        self.rooms.get_mut(index / ROOM)?.get_mut(index % ROOM)
+        self.chunks.get_mut(index / CHUNK)?.get_mut(index % CHUNK)
     }
 
-    /// Adds one after the others.
-    pub fn push(&mut self, thing: T) {
-        if let Some(room) = self.rooms.last_mut().filter(|room| room.len() < ROOM) {
-            // A venue may stay small, and a copy has no more room than it needed.
-            if room.len() == room.capacity() {
-                room.reserve_exact(room.len().min(ROOM.saturating_sub(room.len())));
+    /// Appends an element.
+    pub fn push(&mut self, element: T) {
+        if let Some(chunk) = self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
+            // The first chunk starts small, and a clone has no spare capacity.
+            if chunk.len() == chunk.capacity() {
+                chunk.reserve_exact(chunk.len().min(CHUNK.saturating_sub(chunk.len())));
             }
-            room.push(thing);
+            chunk.push(element);
             return;
         }
-        let mut room = Vec::with_capacity(if self.rooms.is_empty() { FIRST } else { ROOM });
-        room.push(thing);
-        self.rooms.push(room);
+        let mut chunk =
+            Vec::with_capacity(if self.chunks.is_empty() { FIRST_CAPACITY } else { CHUNK });
+        chunk.push(element);
+        self.chunks.push(chunk);
     }
 
-    /// All of them, in order.
+    /// All elements, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.rooms.iter().flatten()
+        self.chunks.iter().flatten()
     }
 }
 
@@ -61,27 +62,27 @@ impl<T> ChunkedVec<T> {
 mod tests {
     use super::*;
 
-    /// Each stays where it was put, in a copy too, and no room is larger than it should be.
+    /// Also in a clone; and no chunk grows too large.
     #[test]
-    fn what_is_put_there_is_found_by_its_index() {
-        let mut rooms = ChunkedVec::default();
-        for index in 0..ROOM * 3 + 7 {
-            assert_eq!((rooms.len(), rooms.get(index)), (index, None));
-            rooms.push(index);
+    fn elements_keep_their_index_and_chunks_their_bound() {
+        let mut chunks = ChunkedVec::default();
+        for index in 0..CHUNK * 3 + 7 {
+            assert_eq!((chunks.len(), chunks.get(index)), (index, None));
+            chunks.push(index);
             if index % 700 == 0 {
-                rooms = rooms.clone();
+                chunks = chunks.clone();
             }
         }
-        for changed in [ROOM, ROOM + 700] {
-            *rooms.get_mut(changed).unwrap() = 0;
+        for changed in [CHUNK, CHUNK + 700] {
+            *chunks.get_mut(changed).unwrap() = 0;
         }
-        let changed = |index| [ROOM, ROOM + 700].contains(&index);
-        let expected = (0..ROOM * 3 + 7).map(|index| if changed(index) { 0 } else { index });
-        assert!(rooms.iter().copied().eq(expected.clone()));
+        let changed = |index| [CHUNK, CHUNK + 700].contains(&index);
+        let expected = (0..CHUNK * 3 + 7).map(|index| if changed(index) { 0 } else { index });
+        assert!(chunks.iter().copied().eq(expected.clone()));
         for (index, expected) in expected.enumerate() {
-            assert_eq!(rooms.get(index), Some(&expected));
+            assert_eq!(chunks.get(index), Some(&expected));
         }
-        assert!(rooms.rooms.iter().all(|room| room.capacity() <= ROOM));
-        assert_eq!((rooms.get(rooms.len()), rooms.get(usize::MAX)), (None, None));
+        assert!(chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK));
+        assert_eq!((chunks.get(chunks.len()), chunks.get(usize::MAX)), (None, None));
     }
 }

@@ -1,4 +1,5 @@
-//! A resting order as the pool keeps it: one cache line, and what few orders have kept apart.
+//! A resting order as the pool stores it: one cache line. Fields that few orders have are stored
+//! apart.
 
 use super::{Backing, Links, Order, RareSlot, Slot};
 use crate::exchange::catalogue::Outcome;
@@ -7,11 +8,11 @@ use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
-/// The number of no order: in a slot that is free.
-const NOBODY: OrderNo = OrderNo(Sequence::new(u64::MAX));
+/// Flags a free slot: no order has this number.
+const NO_ORDER: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
-/// A resting order with its neighbours: in the queue of its price level, and among its owner's.
-/// While the slot is free, the number is that of no order and `owner.after` is the next free slot.
+/// A resting order with its neighbours in the queue of its price level and in its owner's list.
+/// While the slot is free, the number marks it so and `owner.after` is the next free slot.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
@@ -25,18 +26,18 @@ pub struct Entry {
     pub owner: Links,
     pub rare: Option<RareSlot>,
     pub price: Tick,
-    pub marks: Marks,
+    pub flags: Flags,
 }
 
 // One line of the cache.
 const _: () = assert!(size_of::<Entry>() == 64);
 
-/// What few orders have.
+/// Fields that few orders have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rare {
     pub expires_at: Option<TimeMs>,
     pub copy_from: Option<UserNo>,
-    /// What is set aside for fees.
+    /// Cash reserved for fees.
     pub fees: Money,
 }
 
@@ -52,11 +53,11 @@ impl Rare {
 
 /// An order's wording, self-trade mode and condition, two bits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marks(u8);
+pub struct Flags(u8);
 
-impl Marks {
+impl Flags {
     #[inline]
-    pub const fn of(order: &Order) -> Marks {
+    pub const fn of(order: &Order) -> Flags {
         let outcome = match order.wording.outcome {
             Outcome::Yes => 0,
             Outcome::No => 1,
@@ -76,7 +77,7 @@ impl Marks {
             Condition::ReduceOnly => 32,
             Condition::PostOnlyReduceOnly => 48,
         };
-        Marks(outcome | side | self_trade | condition)
+        Flags(outcome | side | self_trade | condition)
     }
 
     pub const fn wording(self) -> Wording {
@@ -108,10 +109,10 @@ impl Marks {
 }
 
 impl Entry {
-    /// Leaves the slot without an order; `next` is free too.
+    /// Flags the slot as free; `next` is the next free slot.
     #[inline]
-    pub const fn leave(&mut self, next: Option<Slot>) {
-        self.no = NOBODY;
+    pub const fn set_free(&mut self, next: Option<Slot>) {
+        self.no = NO_ORDER;
         self.owner.after = next;
     }
 
@@ -129,11 +130,11 @@ impl Entry {
             owner,
             rare,
             price: order.price,
-            marks: Marks::of(order),
+            flags: Flags::of(order),
         }
     }
 
-    /// The order; all that was filled and all that backs the rest make its quantity.
+    /// The order. Its quantity is the sum of the filled and the backed lots.
     #[inline]
     pub fn order(&self, rare: Rare) -> Result<Order, Broken> {
         let Entry { contracts, cash, .. } = *self;
@@ -142,27 +143,27 @@ impl Entry {
             no: self.no,
             user: self.user,
             market: self.market,
-            wording: self.marks.wording(),
+            wording: self.flags.wording(),
             price: self.price,
             quantity: self.filled.plus(self.remaining()?)?,
             filled: self.filled,
             backing,
             expires_at: rare.expires_at,
-            self_trade: self.marks.self_trade(),
-            condition: self.marks.condition(),
+            self_trade: self.flags.self_trade(),
+            condition: self.flags.condition(),
             copy_from: rare.copy_from,
         })
     }
 
-    /// What is still to be filled.
+    /// The unfilled quantity.
     #[inline]
     pub fn remaining(&self) -> Result<Lots, Broken> {
         Ok(self.contracts.plus(self.cash)?)
     }
 
-    /// Whether there is an order.
+    /// Whether the slot holds an order.
     #[inline]
-    pub fn taken(&self) -> bool {
-        self.no != NOBODY
+    pub fn is_occupied(&self) -> bool {
+        self.no != NO_ORDER
     }
 }

@@ -1,4 +1,4 @@
-//! A resting order in an image. Its market, side and price are those of the queue it stands in.
+//! A resting order in the state image. Its market, side and price are those of its queue.
 
 use super::{Backing, Order, OrderPool, Slot};
 use crate::exchange::command::{Condition, SelfTradePrevention, Wording};
@@ -14,7 +14,7 @@ impl OrderPool {
         slot: Slot,
         sink: &mut impl ImageSink,
     ) -> Result<(), Broken> {
-        // The orders are all there is: slots, lists and counts come back when they are inserted.
+        // Slots, lists and counts are not written: inserting the orders rebuilds them.
         let Order {
             no,
             user,
@@ -43,7 +43,7 @@ impl OrderPool {
     }
 }
 
-/// Reads an order that stands in a market at a price of yes.
+/// Reads an order that rests in a market at a price of yes.
 pub(in crate::exchange) fn read_order(
     market: MarketNo,
     price: Tick,

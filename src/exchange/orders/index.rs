@@ -1,8 +1,8 @@
-//! From sequence number to slot, by three array steps and without hashing.
+//! The index from sequence number to slot: three array steps and no hashing.
 //!
-//! A leaf lives while one of its orders rests, and its room is used again for another; a branch
-//! lives while one of its leaves does. What stays for good is the table of branches: 8 bytes for
-//! every 32,768 records ever journaled.
+//! A leaf exists while one of its orders rests, and is then reused; a branch exists while one of
+//! its leaves does. Only the table of branches never shrinks: 8 bytes for every 32,768 records ever
+//! journaled.
 
 use std::num::NonZeroU32;
 
@@ -11,13 +11,12 @@ use super::grow;
 use crate::exchange::invariant::Broken;
 use crate::exchange::units::Sequence;
 
-/// Sequence numbers in one leaf: few, so that an old order that rests alone for months keeps
-/// little alive.
+/// Sequence numbers in one leaf: few, so that one old resting order keeps little memory in use.
 const LEAF: usize = 64;
 /// Leaves of one branch.
 const BRANCH: usize = 512;
 
-/// Where a leaf is, counted from 1.
+/// The number of a leaf, from 1.
 type LeafNo = NonZeroU32;
 
 #[derive(Debug, Clone)]
@@ -36,7 +35,7 @@ impl Leaf {
     const EMPTY: Leaf = Leaf { slots: [None; LEAF], live: 0 };
 }
 
-/// The slots of all orders that stand.
+/// The slots of all resting orders.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceIndex {
     branches: Vec<Option<Box<Branch>>>,
@@ -44,7 +43,7 @@ pub struct SequenceIndex {
     free: Vec<LeafNo>,
 }
 
-/// Where a sequence number stands: branch, leaf in it, place in that.
+/// The path to a sequence number: branch, leaf of the branch, index in the leaf.
 #[derive(Debug, Clone, Copy)]
 struct Path(usize, usize, usize);
 
@@ -56,7 +55,7 @@ impl Path {
     }
 }
 
-const fn place(leaf: LeafNo) -> usize {
+const fn leaf_index(leaf: LeafNo) -> usize {
     leaf.get().saturating_sub(1) as usize
 }
 
@@ -66,10 +65,10 @@ impl SequenceIndex {
     pub fn get(&self, sequence: Sequence) -> Option<Slot> {
         let Path(branch, leaf, at) = Path::to(sequence);
         let leaf = (*self.branches.get(branch)?.as_ref()?.leaves.get(leaf)?)?;
-        *self.leaves.get(place(leaf))?.slots.get(at)?
+        *self.leaves.get(leaf_index(leaf))?.slots.get(at)?
     }
 
-    /// Takes in an order that is not there yet.
+    /// Adds an order that is not there yet.
     #[inline]
     pub fn insert(&mut self, sequence: Sequence, slot: Slot) -> Result<(), Broken> {
         let path = Path::to(sequence);
@@ -77,7 +76,7 @@ impl SequenceIndex {
             Some(leaf) => leaf,
             None => self.add_leaf(path)?,
         };
-        let leaf = self.leaves.get_mut(place(leaf)).ok_or(Broken::Dangling)?;
+        let leaf = self.leaves.get_mut(leaf_index(leaf)).ok_or(Broken::Dangling)?;
         let at = leaf.slots.get_mut(path.2).ok_or(Broken::Dangling)?;
         if at.replace(slot).is_some() {
             return Err(Broken::Dangling);
@@ -86,12 +85,12 @@ impl SequenceIndex {
         Ok(())
     }
 
-    /// Takes out an order that is there.
+    /// Removes an order that is there.
     #[inline]
     pub fn remove(&mut self, sequence: Sequence) -> Result<(), Broken> {
         let path = Path::to(sequence);
         let number = self.leaf(path).ok_or(Broken::Dangling)?;
-        let leaf = self.leaves.get_mut(place(number)).ok_or(Broken::Dangling)?;
+        let leaf = self.leaves.get_mut(leaf_index(number)).ok_or(Broken::Dangling)?;
         let at = leaf.slots.get_mut(path.2).ok_or(Broken::Dangling)?;
         at.take().ok_or(Broken::Dangling)?;
         leaf.live = leaf.live.checked_sub(1).ok_or(Broken::Dangling)?;
@@ -130,12 +129,12 @@ impl SequenceIndex {
     #[cold]
     fn remove_leaf(&mut self, Path(at, leaf, _): Path, number: LeafNo) -> Result<(), Broken> {
         self.free.push(number);
-        let home = self.branches.get_mut(at).ok_or(Broken::Dangling)?;
-        let branch = home.as_mut().ok_or(Broken::Dangling)?;
+        let branch_slot = self.branches.get_mut(at).ok_or(Broken::Dangling)?;
+        let branch = branch_slot.as_mut().ok_or(Broken::Dangling)?;
         *branch.leaves.get_mut(leaf).ok_or(Broken::Dangling)? = None;
         branch.live = branch.live.checked_sub(1).ok_or(Broken::Dangling)?;
         if branch.live == 0 {
-            *home = None;
+            *branch_slot = None;
         }
         Ok(())
     }
@@ -149,9 +148,9 @@ mod tests {
         Sequence::new(u64::try_from(sequence).unwrap())
     }
 
-    /// Numbers on both sides of the edges of leaves and branches; nothing stays behind.
+    /// With numbers on both sides of leaf and branch boundaries; removal leaves no branch behind.
     #[test]
-    fn every_number_leads_to_its_own_slot_and_rooms_are_used_again() {
+    fn every_number_has_its_own_slot_and_leaves_are_reused() {
         let mut index = SequenceIndex::default();
         let numbers = [1, 63, 64, 65, 32_767, 32_768, 32_769, 65_536, 1_000_000];
         for round in 0..3 {

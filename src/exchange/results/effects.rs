@@ -1,5 +1,5 @@
 //! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
-//! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
+//! of journal-format.md. A new effect or field does not compile until it is added here.
 
 use super::sink::{Buffer, Sink};
 use crate::exchange::catalogue::{
@@ -19,9 +19,9 @@ use crate::exchange::reject::Reject;
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
-/// What has canonical bytes.
+/// A value with canonical bytes.
 pub trait Canonical {
-    /// Appends them.
+    /// Appends the value's bytes.
     fn write(&self, out: &mut impl Sink);
 }
 
@@ -30,7 +30,7 @@ pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
     effect.write(out);
 }
 
-/// The same, made for those effects that are nearly all there are.
+/// The same, with a fast path for the most frequent effects.
 pub fn append_effect(effect: &Effect, out: &mut Buffer) {
     use Effect as E;
     let appended = match effect {
@@ -49,7 +49,7 @@ pub fn append_effect(effect: &Effect, out: &mut Buffer) {
     }
 }
 
-/// Fields one after the other.
+/// Writes fields one after the other.
 macro_rules! put {
     ($out:expr; $($field:expr),+ $(,)?) => {{ $($field.write($out);)+ }};
 }
@@ -98,7 +98,7 @@ wrapped! {
     KeyHash: it => it.0;
     Sequence: it => it.get();
     Token: it => it.as_str();
-    // By its code, which is never given again, not by its place in a list that grows.
+    // By its stable code, not by its place in a list that grows.
     Reject: it => it.code();
     String: it => it.as_str();
     Outcome: it => match it {
@@ -221,7 +221,7 @@ impl Canonical for TimeInForce {
     }
 }
 
-/// What is written field by field, in this order.
+/// Types that are written field by field, in this order.
 macro_rules! in_order {
     ($($kind:ident { $($field:ident),+ $(,)? })+) => { $(
         impl Canonical for $kind {
@@ -266,7 +266,7 @@ in_order! {
 
 impl Canonical for Effect {
     #[rustfmt::skip] // a line an effect, its number first
-                     // Inlined, so that the places in a small effect are known when it is compiled.
+                     // Inlined, so that offsets in a small effect are known at compile time.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn write(&self, out: &mut impl Sink) {

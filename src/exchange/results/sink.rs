@@ -1,10 +1,10 @@
-//! Where the canonical bytes of effects go.
+//! The buffers that the canonical bytes of effects are written to.
 
-/// Where canonical bytes go.
+/// Receives canonical bytes.
 pub trait Sink {
     /// Appends an integer's bytes.
     fn integer<const N: usize>(&mut self, bytes: [u8; N]);
-    /// Appends a text's bytes, or a hash's.
+    /// Appends bytes of any length.
     fn bytes(&mut self, bytes: &[u8]);
 }
 
@@ -18,28 +18,28 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Room for any effect without texts.
+/// Space for any effect without texts.
 const SMALL_BYTES: usize = 96;
-/// Room that is taken at first.
-const ROOM_BYTES: usize = 1024;
+/// Smallest allocation.
+const INITIAL_BYTES: usize = 1024;
 
-/// Canonical bytes one after the other. Room for more is there beforehand, so that a small effect
-/// is put together in its place: what is put together elsewhere field by field and copied at once
-/// waits for its own stores, which takes longer than all else.
+/// A growing byte buffer that keeps zeroed space behind its content, so that a small effect is
+/// written in place. Building it elsewhere and copying it would wait for the stores just made,
+/// which takes longer than everything else.
 #[derive(Debug, Clone, Default)]
 pub struct Buffer {
-    /// What is after `length` means nothing.
-    room: Vec<u8>,
+    /// Bytes after `length` mean nothing.
+    storage: Vec<u8>,
     length: usize,
 }
 
 impl Buffer {
-    /// None, with room for so many.
-    pub fn with_room(bytes: usize) -> Buffer {
-        Buffer { room: vec![0; bytes], length: 0 }
+    /// An empty buffer with space for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Buffer {
+        Buffer { storage: vec![0; bytes], length: 0 }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub const fn len(&self) -> usize {
         self.length
     }
@@ -49,25 +49,25 @@ impl Buffer {
         self.length == 0
     }
 
-    /// All of them.
+    /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
-        self.room.get(..self.length).unwrap_or_default()
+        self.storage.get(..self.length).unwrap_or_default()
     }
 
-    /// Forgets them and keeps the room.
+    /// Empties the buffer and keeps its memory.
     pub const fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// Appends bytes that somebody else wrote.
+    /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) {
         self.bytes(bytes);
     }
 
-    /// Appends what `write` puts together; false, and nothing is appended, if it is not small.
+    /// Appends what `write` writes; returns false and appends nothing if that is too large.
     #[inline]
     pub fn append_small(&mut self, write: impl FnOnce(&mut Small<'_>)) -> bool {
-        let Some(bytes) = self.room_for(SMALL_BYTES).first_chunk_mut() else { return false };
+        let Some(bytes) = self.spare(SMALL_BYTES).first_chunk_mut() else { return false };
         let mut small = Small { bytes, length: 0 };
         write(&mut small);
         let length = small.length;
@@ -78,20 +78,20 @@ impl Buffer {
         fits
     }
 
-    /// Room for so many more, at least.
+    /// At least `bytes` of space behind the content.
     #[inline]
-    fn room_for(&mut self, bytes: usize) -> &mut [u8] {
+    fn spare(&mut self, bytes: usize) -> &mut [u8] {
         let end = self.length.saturating_add(bytes);
-        if end > self.room.len() {
+        if end > self.storage.len() {
             self.grow(end);
         }
-        self.room.get_mut(self.length..).unwrap_or_default()
+        self.storage.get_mut(self.length..).unwrap_or_default()
     }
 
     #[cold]
     fn grow(&mut self, bytes_min: usize) {
-        let twice = self.room.len().saturating_mul(2);
-        self.room.resize(bytes_min.max(twice).max(ROOM_BYTES), 0);
+        let twice = self.storage.len().saturating_mul(2);
+        self.storage.resize(bytes_min.max(twice).max(INITIAL_BYTES), 0);
     }
 }
 
@@ -103,35 +103,35 @@ impl Sink for Buffer {
 
     #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.room_for(bytes.len()).get_mut(..bytes.len()) {
-            room.copy_from_slice(bytes);
+        if let Some(target) = self.spare(bytes.len()).get_mut(..bytes.len()) {
+            target.copy_from_slice(bytes);
             self.length = self.length.saturating_add(bytes.len());
         }
     }
 }
 
-/// One small effect in its place, where the compiler knows that of each field.
+/// The fixed-size space of one small effect, so that the compiler knows the offset of each field.
 #[derive(Debug)]
 pub struct Small<'a> {
     bytes: &'a mut [u8; SMALL_BYTES],
-    /// More than there is room for, where it does not fit.
+    /// Above [`SMALL_BYTES`] if the effect does not fit.
     length: usize,
 }
 
 impl Sink for Small<'_> {
     #[inline]
     fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        let room = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
-        if let Some(room) = room {
-            *room = bytes;
+        let target = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
+        if let Some(target) = target {
+            *target = bytes;
         }
         self.length = self.length.saturating_add(N);
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         let end = self.length.saturating_add(bytes.len());
-        if let Some(room) = self.bytes.get_mut(self.length..end) {
-            room.copy_from_slice(bytes);
+        if let Some(target) = self.bytes.get_mut(self.length..end) {
+            target.copy_from_slice(bytes);
         }
         self.length = end;
     }
@@ -141,9 +141,9 @@ impl Sink for Small<'_> {
 mod tests {
     use super::*;
 
-    /// Longer ones than there is room for included.
+    /// Also with effects that are too large.
     #[test]
-    fn what_is_put_together_in_place_is_what_is_appended() {
+    fn small_effects_written_in_place_equal_appended_ones() {
         let (mut plain, mut buffer) = (Vec::new(), Buffer::default());
         for (length, fill) in (0..300).zip((0..=u8::MAX).cycle()) {
             let text = vec![fill; length];

@@ -1,4 +1,4 @@
-//! The texts that a name stands for, and how a creation differs from them.
+//! The default texts that follow from a name, and the difference of a creation from them.
 
 use sha2::{Digest, Sha256};
 
@@ -27,17 +27,17 @@ fn everywhere(text: &str) -> Localized {
     Localized { pt: text.to_owned(), en: text.to_owned(), es: text.to_owned() }
 }
 
-/// Address of the picture that a name stands for.
+/// Default picture URL of a name.
 pub fn picture(name: &str) -> String {
     format!("https://example.org/{name}.png")
 }
 
-/// Hash of the key that a name stands for.
+/// Default key hash of a name.
 pub fn key_hash(name: &str) -> KeyHash {
     KeyHash(Sha256::digest(name.as_bytes()).into())
 }
 
-/// The event that a name alone stands for.
+/// Default event of a name.
 pub fn event_draft(name: &str) -> EventDraft {
     EventDraft {
         titles: everywhere(name),
@@ -50,7 +50,7 @@ pub fn event_draft(name: &str) -> EventDraft {
     }
 }
 
-/// The market that a name alone stands for, when created `now`.
+/// Default market of a name, created at `now`.
 pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
     let words = |pt: &str, en: &str, es: &str| Localized {
         pt: pt.to_owned(),
@@ -72,7 +72,7 @@ pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
     }
 }
 
-/// The revision that makes `draft` of `base`.
+/// The revision that turns `base` into `draft`.
 pub fn event_difference(base: &EventDraft, draft: &EventDraft) -> EventRevision {
     EventRevision {
         titles: changed(&base.titles, &draft.titles),
@@ -84,7 +84,7 @@ pub fn event_difference(base: &EventDraft, draft: &EventDraft) -> EventRevision 
     }
 }
 
-/// The parts that make `draft` of `base`.
+/// The parts that turn `base` into `draft`.
 pub fn market_difference(base: &MarketDraft, draft: &MarketDraft) -> MarketParts {
     let revision = MarketRevision {
         questions: changed(&base.questions, &draft.questions),

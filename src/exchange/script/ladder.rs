@@ -1,5 +1,5 @@
-//! A market's book as a ladder, asks on the left and bids on the right, each level with its
-//! orders in the queue's order. Built from effects alone.
+//! Draws a market's book as a ladder, asks on the left and bids on the right, each level with its
+//! orders in time priority. Built from effects alone.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const SIDE_COLUMNS: usize = 8;
 
 /// One order in its queue.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct QueuedOrder {
     order: OrderNo,
     remaining: Lots,
 }
@@ -23,7 +23,7 @@ struct Standing {
 /// The books of all markets.
 #[derive(Debug, Clone, Default)]
 pub struct Ladders {
-    levels: BTreeMap<(MarketNo, Direction, Tick), Vec<Standing>>,
+    levels: BTreeMap<(MarketNo, Direction, Tick), Vec<QueuedOrder>>,
 }
 
 impl Ladders {
@@ -32,19 +32,19 @@ impl Ladders {
         Ladders::default()
     }
 
-    /// Takes one effect in.
+    /// Applies one effect.
     pub fn fold(&mut self, effect: &Effect) {
         match effect {
             Effect::OrderRested { order, market, direction, price, remaining, .. } => {
-                let standing = Standing { order: *order, remaining: *remaining };
-                self.levels.entry((*market, *direction, *price)).or_default().push(standing);
+                let queued = QueuedOrder { order: *order, remaining: *remaining };
+                self.levels.entry((*market, *direction, *price)).or_default().push(queued);
             }
             Effect::TradeMade(trade) => {
-                let place = (trade.market, trade.taker_direction.opposite(), trade.price);
-                self.leave(place, trade.maker.order, trade.maker.remaining);
+                let level = (trade.market, trade.taker_direction.opposite(), trade.price);
+                self.set_remaining(level, trade.maker.order, trade.maker.remaining);
             }
             Effect::OrderCancelled { order, market, direction, price, rested: true, .. } => {
-                self.leave((*market, *direction, *price), *order, Lots::ZERO);
+                self.set_remaining((*market, *direction, *price), *order, Lots::ZERO);
             }
             Effect::OrderAmended {
                 order,
@@ -56,22 +56,27 @@ impl Ladders {
                 ..
             } => {
                 let left = if *kept_place { *remaining } else { Lots::ZERO };
-                self.leave((*market, *direction, *price_before), *order, left);
+                self.set_remaining((*market, *direction, *price_before), *order, left);
             }
             _ => {}
         }
     }
 
-    /// Leaves this much of an order standing.
-    fn leave(&mut self, place: (MarketNo, Direction, Tick), order: OrderNo, remaining: Lots) {
-        let Some(queue) = self.levels.get_mut(&place) else { return };
+    /// Sets the unfilled quantity of an order, and removes it if that is zero.
+    fn set_remaining(
+        &mut self,
+        level: (MarketNo, Direction, Tick),
+        order: OrderNo,
+        remaining: Lots,
+    ) {
+        let Some(queue) = self.levels.get_mut(&level) else { return };
         if remaining.is_zero() {
-            queue.retain(|standing| standing.order != order);
-        } else if let Some(standing) = queue.iter_mut().find(|one| one.order == order) {
-            standing.remaining = remaining;
+            queue.retain(|queued| queued.order != order);
+        } else if let Some(queued) = queue.iter_mut().find(|one| one.order == order) {
+            queued.remaining = remaining;
         }
         if queue.is_empty() {
-            self.levels.remove(&place);
+            self.levels.remove(&level);
         }
     }
 
@@ -85,8 +90,7 @@ impl Ladders {
         self.levels.range(range).map(|((_, _, price), queue)| (*price, total(queue), queue.len()))
     }
 
-    /// Draws a market's book as seen by those who trade `outcome`: for no, sides and prices are
-    /// mirrored.
+    /// Draws a market's book in prices of `outcome`: for no, sides and prices are mirrored.
     pub fn draw(&self, market: MarketNo, outcome: Outcome, names: &Names) -> String {
         let mut drawing = Vec::new();
         let mut rows: Vec<_> = self.levels.iter().filter(|((of, _, _), _)| *of == market).collect();
@@ -120,7 +124,7 @@ impl Ladders {
     }
 }
 
-fn total(queue: &[Standing]) -> Lots {
+fn total(queue: &[QueuedOrder]) -> Lots {
     let lots = queue.iter().map(|one| one.remaining.get());
     Lots::new(lots.fold(0, u64::saturating_add))
 }

@@ -1,15 +1,15 @@
-//! The text form of commands and effects: one line a command, below it what came of it. The test
+//! The text form of commands and effects: one line per command, below it its effects. The test
 //! scripts, the replay tool and bug reports write and read the same lines.
 //!
-//! Must not know: how the exchange decides. It names things and puts commands and effects in
-//! words; where a name depends on a decision, an exchange is asked. A ladder is drawn from effects
-//! alone, so that it can contradict the book.
+//! Must not know: how the exchange decides. It only names things and puts commands and effects into
+//! words; where a name depends on a decision, it runs an exchange. A ladder is drawn from effects
+//! alone, so that it shows where effects and book differ.
 //!
 //! # The lines
-//! `NAME` is a letter, then letters, digits, `-` or `_`; `?7` stands wherever a name does, for
-//! the thing numbered 7. `SPAN` is `250ms`, `5s`, `3m`, `2h` or `1d`; `MOMENT` is a span from the
-//! record's own time, `+5s` or `-5s`; `TEXTS` is three quoted texts: Portuguese, English, Spanish.
-//! Parts in brackets may be left out; their defaults are made from the name.
+//! `NAME` is a letter, then letters, digits, `-` or `_`; `?7` may replace any name, for the thing
+//! numbered 7. `SPAN` is `250ms`, `5s`, `3m`, `2h` or `1d`; `MOMENT` is a span from the record's
+//! own time, `+5s` or `-5s`; `TEXTS` is three quoted texts: Portuguese, English, Spanish. Parts in
+//! brackets may be left out; the defaults of texts are made from the name.
 //! ```text
 //! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
 //!       [repeats 1d] [names 1000000]
@@ -44,10 +44,10 @@
 //! once ann "KEY" [part 1] [body 64-hex-digits] ...      with any of the lines above
 //! ```
 //! An order without `on` goes to the market of the order before it, or to the one created since;
-//! one without `as` is its owner's n-th: `ann.3`. A line may begin with the time that has passed
-//! since the one before, `+5s clock`, or with a time of its own in ms since 1970, `@1700000000000`.
-//! Lines that begin with `#` are remarks. A script that begins at another record than the first
-//! says so in its first line: `from 17`.
+//! one without `as` is named by its owner and count: `ann.3`. A line may begin with the time passed
+//! since the line before, `+5s clock`, or with an absolute time in ms since 1970, `@1700000000000`.
+//! Lines that begin with `#` are comments. A script that does not begin with record 1 begins with
+//! the line `from 17`.
 
 mod drafts;
 pub mod ladder;
@@ -67,27 +67,27 @@ use names::Names;
 /// Word of the line that says at which record a script begins.
 const FROM: &str = "from";
 
-/// A command's line, read: the record, and the name that it gives to what it makes.
+/// A parsed line: the record, and the name that it gives to what it creates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// The record.
     pub record: Record,
-    /// Name of the user, key, category, event, market or order it makes; `None` for a default.
+    /// Name of the user, key, category, event, market or order created; `None` for a default.
     pub name: Option<String>,
 }
 
-/// Whether a record made what it asked for. Things are numbered as they are made, so names can
-/// be followed only by one who knows.
+/// Whether a record created what it asked for. Things are numbered as they are created, so the
+/// names of later things depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It did.
+    /// It was executed.
     Taken,
-    /// It changed nothing.
+    /// It was refused, or repeated an earlier one, and changed nothing.
     Refused,
 }
 
 impl Verdict {
-    /// What a record's effects say.
+    /// The verdict of a record with these effects.
     pub const fn of(effects: &[Effect]) -> Verdict {
         match effects {
             [Effect::Refused(_) | Effect::Repeated { .. }, ..] => Verdict::Refused,
@@ -102,22 +102,22 @@ pub enum ScriptError {
     /// The line ends where more is needed.
     #[error("the line ends before {0}")]
     Missing(&'static str),
-    /// A word that means nothing where it stands.
+    /// A word that is not allowed where it is.
     #[error("`{0}` means nothing here")]
     Unexpected(String),
-    /// A name that nothing has.
+    /// A name of nothing.
     #[error("nothing is called `{0}`")]
     UnknownName(String),
-    /// A name that something has already.
+    /// A name that is already used.
     #[error("`{0}` is already the name of something")]
     NameTaken(String),
     /// A word that cannot be a name.
     #[error("`{0}` cannot be a name")]
     NotAName(String),
-    /// A price, quantity or amount that is none.
+    /// An invalid price, quantity or amount.
     #[error("`{0}` {1}")]
     Unit(String, UnitError),
-    /// A time or a span of time that is none, or outside the years 1970 to 9999.
+    /// An invalid time or span of time, or one outside the years 1970 to 9999.
     #[error("`{0}` is not a time")]
     Time(String),
     /// A quoted text that does not end, or holds an unknown escape.
@@ -128,14 +128,14 @@ pub enum ScriptError {
     At(usize, Box<ScriptError>),
 }
 
-/// Says of each record whether it made what it asked for, by applying it to an exchange of its
-/// own. Of records that do not begin with the first, or that no exchange can apply, nobody knows;
-/// they count as taken, for the writer of a script and for its reader alike.
-struct Witness(Option<Exchange>);
+/// Finds the verdict of each record by applying it to an exchange of its own. Records that do not
+/// begin with the first, or that no exchange can apply, have no known verdict; writer and reader
+/// both count them as taken.
+struct ShadowExchange(Option<Exchange>);
 
-impl Witness {
-    fn from(first: Sequence) -> Witness {
-        Witness((first == Sequence::new(1)).then(Exchange::new))
+impl ShadowExchange {
+    fn from(first: Sequence) -> ShadowExchange {
+        ShadowExchange((first == Sequence::new(1)).then(Exchange::new))
     }
 
     fn verdict(&mut self, record: &Record) -> Verdict {
@@ -148,11 +148,11 @@ impl Witness {
     }
 }
 
-/// Writes records, dense in their sequence, as a script that reads back as the same records.
+/// Writes records with consecutive sequence numbers as a script that parses to the same records.
 pub fn print(records: &[Record]) -> String {
     let first = records.first().map_or(Sequence::new(1), |record| record.sequence);
     let mut names = Names::starting_at(first);
-    let mut witness = Witness::from(first);
+    let mut shadow = ShadowExchange::from(first);
     let mut script = String::new();
     if first != Sequence::new(1) {
         script = format!("{FROM} {first}\n");
@@ -161,15 +161,15 @@ pub fn print(records: &[Record]) -> String {
         let line = names.christen(record.clone());
         script.push_str(&print::line(&line, &names));
         script.push('\n');
-        names.follow(&line, witness.verdict(&line.record));
+        names.follow(&line, shadow.verdict(&line.record));
     }
     script
 }
 
-/// Reads a script as records.
+/// Parses a script into records.
 pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
     let mut names = Names::starting_at(Sequence::new(1));
-    let mut witness = Witness::from(Sequence::new(1));
+    let mut shadow = ShadowExchange::from(Sequence::new(1));
     let mut records = Vec::new();
     for (index, text) in script.lines().enumerate() {
         let text = text.trim();
@@ -181,11 +181,11 @@ pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
             let first =
                 first.trim().parse().map_err(|_| at(ScriptError::Unexpected(text.into())))?;
             names = Names::starting_at(Sequence::new(first));
-            witness = Witness::from(Sequence::new(first));
+            shadow = ShadowExchange::from(Sequence::new(first));
             continue;
         }
         let line = parse::line(text, &names).map_err(at)?;
-        names.follow(&line, witness.verdict(&line.record));
+        names.follow(&line, shadow.verdict(&line.record));
         records.push(line.record);
     }
     Ok(records)

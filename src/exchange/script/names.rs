@@ -1,5 +1,5 @@
-//! Names for what the exchange numbers, and where a script stands: the time and sequence of its
-//! next line, and the market its orders go to.
+//! The names of what the exchange numbers, and the state of a script being read or written: the
+//! time and sequence of its next line, and the market its orders go to.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::{Line, ScriptError, Verdict};
 pub const START_MS: i64 = 1_700_000_000_000;
 /// Longest name, so that a line made from someone's profile name stays a line.
 const NAME_CHARS_MAX: usize = 24;
-/// What stands before a number that has no name.
+/// The mark before the number of a thing without a name.
 const NUMBER_MARK: char = '?';
-/// Words that begin a line, or stand where a name could, and so are no names.
+/// Words that cannot be names, because they begin a line or may be where a name is expected.
 const RESERVED: [&str; 30] = [
     "all",
     "book",
@@ -66,7 +66,7 @@ struct Table {
 }
 
 impl Table {
-    /// The number that a name stands for.
+    /// The number of a name.
     fn number(&self, name: &str) -> Result<u64, ScriptError> {
         let unknown = || ScriptError::UnknownName(name.to_owned());
         let digits = || name.strip_prefix(NUMBER_MARK)?.parse().ok();
@@ -93,7 +93,8 @@ impl Table {
         self.next = self.next.saturating_add(1);
     }
 
-    /// A name for the next thing: the one wanted if it can be had, else a letter and its number.
+    /// A name for the next thing: the one wanted if it is valid and free, else a letter and its
+    /// number.
     fn choose(&self, wanted: &str, letter: char) -> String {
         if is_name(wanted) && !self.numbers.contains_key(wanted) {
             return wanted.to_owned();
@@ -106,7 +107,7 @@ impl Table {
     }
 }
 
-/// Who is who in a script, and where it stands.
+/// The names in a script, and its state after the lines so far.
 #[derive(Debug, Clone)]
 pub struct Names {
     users: Table,
@@ -115,7 +116,7 @@ pub struct Names {
     events: Table,
     markets: Table,
     orders: Table,
-    /// Orders each user has asked for, to name those that the script does not.
+    /// Orders that each user has sent, for the default names of orders.
     orders_counts: BTreeMap<UserNo, u64>,
     market: Option<MarketNo>,
     next: Sequence,
@@ -236,7 +237,7 @@ impl Names {
         Ok(())
     }
 
-    /// Finds a name for what a record makes, near to what it is called in its own texts.
+    /// Chooses a name for what a record creates, from its own texts if possible.
     pub fn christen(&self, record: Record) -> Line {
         let name = match &record.command {
             Command::CreateUser { profile_name, .. } => Some(self.users.choose(profile_name, 'u')),
@@ -251,7 +252,7 @@ impl Names {
         Line { record, name }
     }
 
-    /// Moves on past a line: its time, its number, and the name of what it made, if it did.
+    /// Moves past a line: takes its time and number, and binds the name of what it created.
     pub fn follow(&mut self, line: &Line, verdict: Verdict) {
         self.time = line.record.time;
         self.next = line.record.sequence.next();

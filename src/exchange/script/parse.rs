@@ -1,4 +1,4 @@
-//! Reads a line as a command with its place.
+//! Parses a line into a record and the name of what it creates.
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 
@@ -42,7 +42,7 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
 /// What may follow a venue's currency.
 const VENUE_PARTS: [&str; 6] = ["version", "orders", "venue-orders", "supply", "repeats", "names"];
 
-/// A command, and the name of what it makes.
+/// A command, and the name of what it creates.
 type Named = (Command, Option<String>);
 
 impl Reader<'_> {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         Ok((command, None))
     }
 
-    /// Money that comes to a user's account or goes from it.
+    /// A command that moves money to or from a user's account.
     fn transfer(&mut self, moves: fn(UserNo, Money) -> Command) -> Result<Command, ScriptError> {
         Ok(moves(self.user()?, self.unit("an amount", Money::parse)?))
     }
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(IdempotencyKey { caller, key, part, body })
     }
 
-    /// A client's own name for something, quoted.
+    /// A client order id or idempotency key, quoted.
     fn token(&mut self) -> Result<Token, ScriptError> {
         let text = self.quoted()?;
         Token::new(&text).ok_or(ScriptError::NotAName(text))

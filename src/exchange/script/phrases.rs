@@ -1,4 +1,4 @@
-//! Effects in words, one short line each.
+//! Prints effects in words, one short line each.
 
 use super::super::command::Direction;
 use super::super::effect::{Effect, Holding, Party};
@@ -8,7 +8,7 @@ use super::super::units::{Lots, Money, MoneySum, Tick, TimeMs};
 use super::names::Names;
 use super::words::moment;
 
-/// Says what an effect of the record stamped `now` did; `names` as they stand after it.
+/// The line of an effect of the record at time `now`; `names` as they are after the record.
 pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
     match effect {
         Effect::Refused(reject) => format!("refused {}", reject.code()),
@@ -37,7 +37,7 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
         | Effect::HeartbeatExpired { .. }
         | Effect::VenueModeSet { .. }
         | Effect::UserModeSet { .. }
-        | Effect::ExposureLimitSet { .. } => switched(effect, now, names),
+        | Effect::ExposureLimitSet { .. } => restriction_set(effect, now, names),
         Effect::CategoryCreated { category, .. } => {
             format!("category {}", names.of_category(*category))
         }
@@ -52,7 +52,7 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             let until = revision.deadline.map(|at| format!(" until {}", moment(at, now)));
             format!("market {name} revised{}", until.unwrap_or_default())
         }
-        Effect::MarketMoved { .. } => moved(effect, now, names),
+        Effect::MarketMoved { .. } => status_changed(effect, now, names),
         Effect::OrderAccepted { .. }
         | Effect::OrderAmended { .. }
         | Effect::TradeMade(_)
@@ -91,7 +91,7 @@ fn of_sets(effect: &Effect, names: &Names) -> String {
     }
 }
 
-fn switched(effect: &Effect, now: TimeMs, names: &Names) -> String {
+fn restriction_set(effect: &Effect, now: TimeMs, names: &Names) -> String {
     match effect {
         Effect::HeartbeatSet { user, until } => {
             let until = until.map_or("off".to_owned(), |at| format!("until {}", moment(at, now)));
@@ -112,7 +112,7 @@ fn switched(effect: &Effect, now: TimeMs, names: &Names) -> String {
     }
 }
 
-fn moved(effect: &Effect, now: TimeMs, names: &Names) -> String {
+fn status_changed(effect: &Effect, now: TimeMs, names: &Names) -> String {
     let Effect::MarketMoved { market, from, to, deadline, winner, settled_at } = effect else {
         return String::new();
     };
@@ -144,30 +144,30 @@ fn of_order(effect: &Effect, names: &Names) -> String {
             ..
         } => {
             let name = names.of_order(*order);
-            let before = standing(*direction, *price_before, *remaining_before);
-            let after = standing(*direction, *price, *remaining);
-            let place = if *kept_place { "keeps its place" } else { "loses its place" };
-            format!("{name} amended {before} to {after} of {quantity}, {place}")
+            let before = resting(*direction, *price_before, *remaining_before);
+            let after = resting(*direction, *price, *remaining);
+            let priority = if *kept_place { "keeps its place" } else { "loses its place" };
+            format!("{name} amended {before} to {after} of {quantity}, {priority}")
         }
         Effect::TradeMade(trade) => {
             let (taker, maker) = (party(trade.taker, names), party(trade.maker, names));
             format!("trade {} x{}: {taker} takes {maker}", trade.price, trade.quantity)
         }
         Effect::OrderRested { order, direction, price, remaining, .. } => {
-            let standing = standing(*direction, *price, *remaining);
-            format!("{} rests {standing}", names.of_order(*order))
+            let resting = resting(*direction, *price, *remaining);
+            format!("{} rests {resting}", names.of_order(*order))
         }
         Effect::OrderCancelled { order, direction, price, quantity, rested, reason, .. } => {
-            let standing = standing(*direction, *price, *quantity);
-            let where_ = if *rested { "off the book" } else { "unrested" };
-            format!("{} cancelled {standing} {where_}: {}", names.of_order(*order), reason.code())
+            let resting = resting(*direction, *price, *quantity);
+            let location = if *rested { "off the book" } else { "unrested" };
+            format!("{} cancelled {resting} {location}: {}", names.of_order(*order), reason.code())
         }
         _ => String::new(),
     }
 }
 
-/// A place on the book: `bid 0.60 x5`.
-fn standing(direction: Direction, price: Tick, quantity: Lots) -> String {
+/// Side, price and quantity on the book: `bid 0.60 x5`.
+fn resting(direction: Direction, price: Tick, quantity: Lots) -> String {
     let side = match direction {
         Direction::Up => "bid",
         Direction::Down => "ask",
@@ -185,7 +185,7 @@ fn party(party: Party, names: &Names) -> String {
     }
 }
 
-/// A holder's name, with the market's where orders go to another one now.
+/// A holder's name, with the market's name unless it is the script's current market.
 fn holder(user: UserNo, market: MarketNo, names: &Names) -> String {
     let user = names.of_user(user);
     if names.current_market() == Some(market) {

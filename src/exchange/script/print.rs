@@ -1,4 +1,4 @@
-//! Writes a record as the line that reads back as the same record.
+//! Prints a record as a line that parses to the same record.
 
 use data_encoding::HEXLOWER;
 
@@ -17,7 +17,7 @@ use super::drafts::{
 use super::names::Names;
 use super::words::{moment, quote, span};
 
-/// Writes a line; `names` as they stood before it.
+/// Writes a line; `names` as they were before it.
 pub fn line(line: &Line, names: &Names) -> String {
     let mut writer = Writer { words: Vec::new(), names, now: line.record.time };
     if writer.now > names.time() {
@@ -32,7 +32,7 @@ pub fn line(line: &Line, names: &Names) -> String {
     writer.words.join(" ")
 }
 
-/// A line on its way.
+/// A line being written.
 struct Writer<'a> {
     words: Vec<String>,
     names: &'a Names,
@@ -228,7 +228,7 @@ impl Writer<'_> {
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
         match role {
             Role::Reader => self.word("reader"),
-            // What is not said is a trader.
+            // Trader is the default.
             Role::Trader => {}
             Role::Operator => self.word("operator"),
         }

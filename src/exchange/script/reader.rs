@@ -1,5 +1,4 @@
-//! Takes a line apart word by word; knows what a price, a moment or a name looks like, but no
-//! command.
+//! Reads a line word by word: knows the form of prices, times and names, but no command.
 
 use super::super::catalogue::{Localized, Outcome};
 use super::super::ids::{CategoryNo, EventNo, MarketNo, MarketSet, OrderNo, UserNo};
@@ -8,11 +7,11 @@ use super::ScriptError;
 use super::names::{Names, is_name};
 use super::words::{Word, parse_moment, parse_span};
 
-/// What is still unread of a line.
+/// The unread rest of a line.
 pub struct Reader<'a> {
     /// Words still unread.
     pub words: &'a [Word],
-    /// Who is who.
+    /// Names of things.
     pub names: &'a Names,
     /// The line's own time.
     pub time: TimeMs,
@@ -28,14 +27,14 @@ impl<'a> Reader<'a> {
         Some(first)
     }
 
-    /// The next word, as it would be named in an error.
+    /// The next word, quoted or not, without consuming it.
     pub fn peek(&self) -> Option<&'a str> {
         match self.words.first()? {
             Word::Bare(word) | Word::Quoted(word) => Some(word),
         }
     }
 
-    /// The next word, which must not be quoted; `what` it should be says the error.
+    /// The next word, which must not be quoted; `what` names it in the error.
     pub fn bare(&mut self, what: &'static str) -> Result<&'a str, ScriptError> {
         match self.next() {
             Some(Word::Bare(word)) => Ok(word),
@@ -71,7 +70,7 @@ impl<'a> Reader<'a> {
         self.next_if_quoted().ok_or(ScriptError::Missing("a quoted text"))
     }
 
-    /// Passes over a word that must stand here.
+    /// Skips a word that must be the next.
     pub fn pass_over(&mut self, word: &'static str) -> Result<(), ScriptError> {
         let found = self.bare(word)?;
         if found == word { Ok(()) } else { Err(ScriptError::Unexpected(found.to_owned())) }
@@ -141,7 +140,7 @@ impl<'a> Reader<'a> {
         text.parse().map_err(|_| ScriptError::Unexpected(text.to_owned()))
     }
 
-    /// A moment as seen from the line's own time.
+    /// A time relative to the line's own.
     pub fn moment(&mut self) -> Result<TimeMs, ScriptError> {
         parse_moment(self.bare("a moment")?, self.time)
     }
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
         Ok(Localized { pt: self.quoted()?, en: self.quoted()?, es: self.quoted()? })
     }
 
-    /// Takes the line's own time off its beginning, if it says one.
+    /// Reads the line's own time at its beginning, if it has one.
     pub fn stamp(&mut self) -> Result<(), ScriptError> {
         let Some(word) = self.peek().filter(|word| word.starts_with(['+', '@'])) else {
             return Ok(());

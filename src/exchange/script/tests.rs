@@ -1,4 +1,4 @@
-//! Every command survives print and parse.
+//! Tests that every record parses back from its printed form, and that errors name their line.
 
 use proptest::option::of;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
 use super::*;
 
-/// Texts that could be names, and texts that could break a line.
+/// Texts that are valid names, and texts that could break a line.
 fn text() -> BoxedStrategy<String> {
     prop_oneof!["[a-z]{1,3}", "all|yes|u0|m0|m1", "\\PC{0,6}", "[\"\\\\\n\t ;#?]{0,5}"].boxed()
 }
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// A market that was refused takes no number: the next one is the first, for reader and writer.
+/// A refused market takes no number, for reader and writer alike: the next one is market 0.
 #[test]
 fn refused_creations_keep_no_name() {
     let script = "\
@@ -322,7 +322,7 @@ ann cancel ann.2
     assert_eq!(print(&records), script);
 }
 
-/// A line a command: read, then written again, it is the same line.
+/// Each line, parsed and printed again, is the same line.
 #[test]
 fn lines_are_written_as_they_are_read() {
     let script = "\

@@ -1,5 +1,5 @@
-//! The words of a line: bare or quoted; and the small things that both directions write alike:
-//! quoted texts and spans of time.
+//! The words of a line, bare or quoted; and the forms that parser and printer share: quoted texts
+//! and spans of time.
 
 use super::super::units::TimeMs;
 use super::ScriptError;
@@ -11,7 +11,7 @@ const SPAN_UNITS: [(&str, u64); 5] =
 /// One word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Word {
-    /// As it stands.
+    /// Without quotes.
     Bare(String),
     /// Between quotes.
     Quoted(String),
@@ -36,7 +36,7 @@ pub fn split(line: &str) -> Result<Vec<Word>, ScriptError> {
     Ok(words)
 }
 
-/// Reads a quoted text after its first quote; answers the text and what follows it.
+/// Reads a quoted text after its first quote; returns the text and what follows it.
 fn unquote(quoted: &str) -> Result<(String, &str), ScriptError> {
     let mut text = String::new();
     let mut chars = quoted.chars();
@@ -62,7 +62,7 @@ fn unquote(quoted: &str) -> Result<(String, &str), ScriptError> {
     }
 }
 
-/// Writes a text between quotes, on one line whatever it holds.
+/// Writes a text between quotes, always on one line.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -78,7 +78,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Writes a span in its longest unit that needs no fraction.
+/// Writes a span in the longest unit that needs no fraction.
 pub fn span(ms: u64) -> String {
     let fitting = SPAN_UNITS.iter().find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
     match fitting.and_then(|(name, unit)| Some((name, ms.checked_div(*unit)?))) {
@@ -97,13 +97,13 @@ pub fn parse_span(text: &str) -> Result<u64, ScriptError> {
     count.checked_mul(*unit_ms).ok_or_else(bad)
 }
 
-/// Writes a moment as seen from another: `+5s`, `-5s`.
+/// Writes a time relative to another: `+5s`, `-5s`.
 pub fn moment(moment: TimeMs, now: TimeMs) -> String {
     let sign = if moment < now { '-' } else { '+' };
     format!("{sign}{}", span(moment.get().abs_diff(now.get())))
 }
 
-/// Reads a moment as seen from another.
+/// Reads a time relative to another.
 pub fn parse_moment(text: &str, now: TimeMs) -> Result<TimeMs, ScriptError> {
     let bad = || ScriptError::Time(text.to_owned());
     let (before, rest) = match text.strip_prefix('-') {

@@ -1,11 +1,10 @@
-//! What several orders and cancels of one user would come to, asked one after the other.
+//! A trial of several orders and cancels of one user, one after the other.
 //!
-//! Each must be judged by the state that those before it leave, so the checks too run on the
-//! excerpt. It holds all that any of them can meet or name: of each side of each market so much as
-//! their quantities come to together, the orders that are cancelled, and the orders whose names are
-//! given again. What an excerpt would not count by itself is set: the user's open orders, and
-//! contracts in other markets. How long names are remembered is not tried: a name is free or taken
-//! as it is when the first is asked.
+//! Each step must be checked against the state that the steps before it leave, so the checks too
+//! run on the excerpt. It holds everything that a step can meet or refer to: on each side of each
+//! market enough resting orders for all quantities together, the orders to cancel, and the orders
+//! whose client order ids are repeated. The user's open orders and contracts elsewhere are not
+//! copied; order limits and costs are adjusted for them. Names do not expire during a trial.
 
 use std::collections::BTreeMap;
 
@@ -19,31 +18,31 @@ use crate::exchange::reject::Reject;
 use crate::exchange::units::{Lots, Money, Sequence, TimeMs};
 use crate::exchange::{Exchange, Stamp, Stop};
 
-/// The number of what is not there.
-const NOTHING: u32 = u32::MAX;
+/// The number of something that does not exist.
+const NO_NUMBER: u32 = u32::MAX;
 
-/// One of several.
+/// One step of a trial of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Places an order.
     Place(PlaceOrder),
     /// Cancels an order.
     Cancel {
-        /// The newest to which a step before gave this name, if one did.
+        /// The newest order to which an earlier step gave this client order id, if any did.
         name: Option<Token>,
-        /// Otherwise this one.
+        /// Otherwise this order.
         order: Option<OrderNo>,
     },
 }
 
-/// A step, and the key under which it is asked.
+/// A step, and the idempotency key that it is sent with.
 pub type KeyedStep = (Step, Option<Box<IdempotencyKey>>);
 
 impl Exchange {
-    /// The effects that records with these steps would have, were they the next ones, of this user
-    /// and all stamped `time` (or with the time of the last record, if that is later). `None` where
-    /// they could meet more orders than `met_max`, with their user's own that they name: whoever
-    /// tries several need not have the money for all that they could meet.
+    /// The effects that these steps of one user would have as the next records, all at `time` (or
+    /// at the time of the last record, if that is later). `None` if they could meet more resting
+    /// orders than `met_max`, including the user's own that they refer to; this bound is needed
+    /// because the orders to copy are chosen before anyone checks the user's money.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -84,7 +83,8 @@ impl Exchange {
 }
 
 impl Step {
-    /// The command that it comes to after those before it; `None` where there is no such order.
+    /// The step's command, given the orders that the steps before it placed; `None` if there is no
+    /// such order.
     fn resolved(self, user: UserNo, placed: &[(Token, OrderNo)]) -> Option<Command> {
         match self {
             Step::Place(terms) => Some(Tried::Place(terms).into()),
@@ -98,7 +98,7 @@ impl Step {
 }
 
 impl Excerpt<'_> {
-    /// Takes in all that the steps can meet or name; false where that is too much.
+    /// Copies everything that the steps can meet or refer to; false if that is too much.
     fn prepare(
         &mut self,
         user: UserNo,
@@ -108,12 +108,12 @@ impl Excerpt<'_> {
     ) -> Result<bool, Broken> {
         let whole = self.whole;
         let here = self.user(user)?;
-        self.part.standings.venue = whole.standings.venue;
-        if let Some(standing) = self.part.standings.users.get_mut(here.index()) {
-            *standing = whole.standings.of(user);
+        self.part.restrictions.venue = whole.restrictions.venue;
+        if let Some(restrictions) = self.part.restrictions.users.get_mut(here.index()) {
+            *restrictions = whole.restrictions.of(user);
         }
-        for reach in self.reaches(user, steps, at)? {
-            if !self.take_in_met(&reach, at, met_max)? {
+        for furthest in self.furthest_orders(user, steps, at)? {
+            if !self.copy_reachable(&furthest, at, met_max)? {
                 return Ok(false);
             }
         }
@@ -124,21 +124,21 @@ impl Excerpt<'_> {
             };
             let once = once.clone();
             let record = Record { sequence: at.sequence, time: at.time, once, command: asked };
-            let named = whole.firsts_of(&record).into_iter().map(OrderNo);
+            let named = whole.first_executions(&record).into_iter().map(OrderNo);
             for order in named.chain(cancelled) {
-                if self.numbers.contains_key(&order) {
+                if self.order_numbers.contains_key(&order) {
                     continue;
                 }
                 match whole.order(order) {
-                    Some(order) => self.take_in(&order)?,
+                    Some(order) => self.copy_order(&order)?,
                     None => drop(self.number(order)),
                 }
             }
-            let Excerpt { part, numbers, .. } = self;
-            let number = |first| numbers.get(&OrderNo(first)).map_or(first, |here| here.0);
-            part.take_names(whole, &record, number);
+            let Excerpt { part, order_numbers, .. } = self;
+            let number = |first| order_numbers.get(&OrderNo(first)).map_or(first, |here| here.0);
+            part.copy_names(whole, &record, number);
         }
-        self.part.hold_names(whole, user);
+        self.part.copy_names_count(whole, user);
         self.part.ledger.set_costs(here, whole.ledger.costs_of(user)?)?;
         let (all, own) = (self.part.orders.count(), self.part.orders.count_of(here));
         if let Some(rules) = self.part.rules.as_mut() {
@@ -151,25 +151,25 @@ impl Excerpt<'_> {
         Ok(true)
     }
 
-    /// For each side of each market an order that reaches as far as any step does, for all that
-    /// they ask for there together.
-    fn reaches(
+    /// For each side of each market one order with the furthest limit of all steps there, and their
+    /// total quantity.
+    fn furthest_orders(
         &mut self,
         user: UserNo,
         steps: &[KeyedStep],
         at: Stamp,
     ) -> Result<Vec<Order>, Broken> {
-        let mut reaches: BTreeMap<(MarketNo, bool), (PlaceOrder, Lots)> = BTreeMap::new();
+        let mut furthest_orders: BTreeMap<(MarketNo, bool), (PlaceOrder, Lots)> = BTreeMap::new();
         for (step, _) in steps {
             let Step::Place(terms) = step else { continue };
             if self.whole.market(terms.market).is_none() {
                 continue;
             }
-            self.take_in_owner(user, terms.market)?;
+            self.copy_owner(user, terms.market)?;
             let limit = |terms: &PlaceOrder| terms.wording.yes_price(terms.price);
             let up = terms.wording.direction() == Direction::Up;
             let (furthest, sum) =
-                reaches.entry((terms.market, up)).or_insert((terms.clone(), Lots::ZERO));
+                furthest_orders.entry((terms.market, up)).or_insert((terms.clone(), Lots::ZERO));
             *sum = sum.plus(terms.quantity)?;
             if if up { limit(terms) > limit(furthest) } else { limit(terms) < limit(furthest) } {
                 *furthest = terms.clone();
@@ -179,38 +179,39 @@ impl Excerpt<'_> {
             let backing = Backing { contracts: Lots::ZERO, cash, fees: Money::ZERO };
             Order::new(OrderNo(at.sequence), &terms, backing)
         };
-        Ok(reaches.into_values().map(order).collect())
+        Ok(furthest_orders.into_values().map(order).collect())
     }
 
-    /// Does what a record of the whole's asks here, and says what came of it.
+    /// Executes a record of the whole on the excerpt, and returns its effects in the whole's
+    /// numbers.
     fn take(&mut self, user: UserNo, record: &Record) -> Result<Vec<Effect>, Broken> {
         let here = self.command(user, &record.command)?;
         let sequence = self.number(OrderNo(record.sequence)).0;
         let (at, mut effects) = (Stamp { sequence, time: record.time }, Vec::new());
-        match self.part.carry_out(record, &here, at, &mut effects) {
-            Ok(()) => self.told(effects),
+        match self.part.execute(record, &here, at, &mut effects) {
+            Ok(()) => self.all_to_whole(effects),
             Err(Stop::Refused(reject)) => Ok(vec![Effect::Refused(reject)]),
             Err(Stop::Broken(broken)) => Err(broken),
         }
     }
 
-    /// A command in the numbers of the excerpt.
+    /// A command in the excerpt's numbers.
     fn command(&mut self, user: UserNo, command: &Command) -> Result<Command, Broken> {
         let user = self.user(user)?;
         Ok(match command {
             Command::PlaceOrder(terms) => {
                 let there = self.whole.market(terms.market).is_some();
-                let market = if there { self.market(terms.market)? } else { MarketNo(NOTHING) };
+                let market = if there { self.market(terms.market)? } else { MarketNo(NO_NUMBER) };
                 let copies = |copied: UserNo| match self.whole.known_user(copied) {
                     Ok(()) => self.user(copied),
-                    Err(_) => Ok(UserNo(NOTHING)),
+                    Err(_) => Ok(UserNo(NO_NUMBER)),
                 };
                 let copy_from = terms.copy_from.map(copies).transpose()?;
                 Command::PlaceOrder(PlaceOrder { user, market, copy_from, ..terms.clone() })
             }
             Command::CancelOrder { order, .. } => {
                 let nothing = OrderNo(Sequence::new(u64::MAX));
-                let order = self.numbers.get(order).copied().unwrap_or(nothing);
+                let order = self.order_numbers.get(order).copied().unwrap_or(nothing);
                 Command::CancelOrder { user, order }
             }
             other => other.clone(),

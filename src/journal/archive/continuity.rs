@@ -1,5 +1,5 @@
-//! Whether an archive's files follow each other, found out without reading them whole: of each the
-//! last member and the first block.
+//! Checks that an archive's files follow each other, reading only the last member and the first
+//! block of each.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,11 +13,11 @@ use crate::exchange::units::Sequence;
 use crate::journal::block::{Block, BlockFault};
 use crate::journal::member::{MEMBER_HEADER_BYTES, MEMBER_START, MemberHeader, Members};
 
-/// Bytes at a file's end in which its last member is looked for, and if it is larger, again: a
-/// quiet venue's members are small, and none is larger than the second.
+/// Bytes at a file's end that are searched for its last member: a quiet venue's members are small,
+/// and none is larger than the second bound.
 const TAIL_BYTES: [u64; 2] = [64 << 10, TORN_BYTES_MAX];
 
-/// Holds each file's first block to the last one of the file before it.
+/// Checks that each file's first block follows the last block of the file before it.
 pub(super) fn check(files: &VecDeque<PathBuf>) -> Result<(), ArchiveError> {
     for (earlier, later) in files.iter().zip(files.iter().skip(1)) {
         let end = head_of(earlier, &last_member(earlier)?)?;
@@ -33,7 +33,7 @@ pub(super) fn check(files: &VecDeque<PathBuf>) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// The member that a file ends with.
+/// The last member of a file.
 fn last_member(path: &Path) -> Result<WholeMember, ArchiveError> {
     let file = File::open(path).map_err(|error| failed(path, error))?;
     let end = file.metadata().map_err(|error| failed(path, error))?.len();

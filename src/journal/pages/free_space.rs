@@ -1,16 +1,16 @@
-//! Room in the file of pages where nothing stands any more: what comes next is written there.
+//! Free space in the page file, which later pages reuse. In memory only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rooms that are known of at most, some megabytes. Of more, the smallest is forgotten.
-const ROOMS_MAX: usize = 1 << 16;
+/// Most extents remembered, some megabytes. Beyond that, the smallest is forgotten.
+const EXTENTS_MAX: usize = 1 << 16;
 
-/// What is free. Rooms that touch are one.
+/// Free extents. Adjacent ones are merged.
 #[derive(Debug, Default)]
 pub(super) struct FreeSpace {
-    /// Lengths by where the room begins.
+    /// Length by offset.
     lengths: BTreeMap<u64, u64>,
-    /// Length and beginning.
+    /// Length and offset.
     by_length: BTreeSet<(u64, u64)>,
 }
 
@@ -30,14 +30,14 @@ impl FreeSpace {
             length = length.saturating_add(bytes);
         }
         self.add(offset, length);
-        if self.lengths.len() > ROOMS_MAX
+        if self.lengths.len() > EXTENTS_MAX
             && let Some((length, offset)) = self.by_length.first().copied()
         {
             self.remove(offset, length);
         }
     }
 
-    /// Takes so many bytes of the smallest room that has them; gives where they begin.
+    /// Takes `length` bytes from the smallest extent that fits; returns their offset.
     pub(super) fn take(&mut self, length: u64) -> Option<u64> {
         let (found, offset) = self.by_length.range((length, 0)..).next().copied()?;
         self.remove(offset, found);
@@ -64,40 +64,40 @@ mod tests {
 
     #[test]
     fn the_smallest_room_that_is_large_enough_is_taken_and_the_rest_of_it_left() {
-        let mut rooms = FreeSpace::default();
-        assert_eq!((rooms.take(1), rooms.take(0)), (None, None));
+        let mut space = FreeSpace::default();
+        assert_eq!((space.take(1), space.take(0)), (None, None));
         for (offset, length) in [(100, 30), (200, 10), (300, 20)] {
-            rooms.free(offset, length);
+            space.free(offset, length);
         }
-        assert_eq!((rooms.take(31), rooms.take(10)), (None, Some(200)));
-        assert_eq!((rooms.take(15), rooms.take(5)), (Some(300), Some(315)));
-        assert_eq!((rooms.take(30), rooms.take(1)), (Some(100), None));
+        assert_eq!((space.take(31), space.take(10)), (None, Some(200)));
+        assert_eq!((space.take(15), space.take(5)), (Some(300), Some(315)));
+        assert_eq!((space.take(30), space.take(1)), (Some(100), None));
     }
 
     #[test]
     fn rooms_that_touch_are_one() {
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let mut rooms = FreeSpace::default();
+            let mut space = FreeSpace::default();
             for part in order {
-                rooms.free(100 + 10 * part, 10);
+                space.free(100 + 10 * part, 10);
             }
-            rooms.free(131, 10);
+            space.free(131, 10);
             assert_eq!(
-                (rooms.take(31), rooms.take(30), rooms.take(10)),
+                (space.take(31), space.take(30), space.take(10)),
                 (None, Some(100), Some(131))
             );
-            assert_eq!((rooms.lengths.len(), rooms.by_length.len()), (0, 0));
+            assert_eq!((space.lengths.len(), space.by_length.len()), (0, 0));
         }
     }
 
     #[test]
     fn what_is_known_is_bounded_and_the_largest_rooms_are() {
-        let mut rooms = FreeSpace::default();
-        for number in 0..ROOMS_MAX as u64 + 100 {
-            rooms.free(number * 1000, 1 + (number + 50) % 900);
+        let mut space = FreeSpace::default();
+        for number in 0..EXTENTS_MAX as u64 + 100 {
+            space.free(number * 1000, 1 + (number + 50) % 900);
         }
-        assert_eq!((rooms.lengths.len(), rooms.by_length.len()), (ROOMS_MAX, ROOMS_MAX));
-        assert!(rooms.by_length.first().is_some_and(|(length, _)| *length > 1));
-        assert!(rooms.by_length.last().is_some_and(|(length, _)| *length == 900));
+        assert_eq!((space.lengths.len(), space.by_length.len()), (EXTENTS_MAX, EXTENTS_MAX));
+        assert!(space.by_length.first().is_some_and(|(length, _)| *length > 1));
+        assert!(space.by_length.last().is_some_and(|(length, _)| *length == 900));
     }
 }

@@ -1,39 +1,40 @@
-//! Where pages are in their file, as it is kept: sixteen of near names together.
+//! Locations of pages in the page file, as stored in the index: sixteen of adjacent numbers per
+//! entry.
 
 use super::{NAME_BYTES, Name};
 use crate::journal::store::{Step, StoreError};
 
-/// Pages whose places are kept together.
+/// Locations per index entry.
 const GROUP: usize = 16;
-/// The same, where pages are numbered.
+/// The same as a page number's type.
 const GROUP_PAGES: u64 = GROUP as u64;
 /// Bytes of a name before its number.
 const OWNER_BYTES: usize = NAME_BYTES - size_of::<u64>();
-/// Bytes of a slot and its place.
+/// Encoded bytes of a slot and its location.
 const ENTRY_BYTES: usize = 17;
 
-/// Where a page is, and its checksum.
+/// A page's location and checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) sum: u32,
 }
 
-/// The places of pages whose names are near each other, by slot.
+/// An index entry: the locations of pages with adjacent numbers, by slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Group([Option<Place>; GROUP]);
+pub(super) struct Group([Option<Location>; GROUP]);
 
-/// The name of the group that has a page, and its slot there.
-pub(super) fn home(name: &Name) -> (Name, usize) {
+/// The key of a page's index entry, and its slot there.
+pub(super) fn group_and_slot(name: &Name) -> (Name, usize) {
     let (owner, number) = name.split_at(OWNER_BYTES);
     let number = number.try_into().map_or(0, u64::from_be_bytes);
-    let mut home = [0; NAME_BYTES];
-    for (to, from) in home.iter_mut().zip(owner.iter().chain(&(number / GROUP_PAGES).to_be_bytes()))
+    let mut key = [0; NAME_BYTES];
+    for (to, from) in key.iter_mut().zip(owner.iter().chain(&(number / GROUP_PAGES).to_be_bytes()))
     {
         *to = *from;
     }
-    (home, usize::try_from(number % GROUP_PAGES).unwrap_or(0))
+    (key, usize::try_from(number % GROUP_PAGES).unwrap_or(0))
 }
 
 fn checksum(name: &Name, page: &[u8]) -> u32 {
@@ -43,12 +44,12 @@ fn checksum(name: &Name, page: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-impl Place {
-    /// That of a page at the file's beginning.
-    pub(super) fn of(name: &Name, page: &[u8]) -> Result<Place, StoreError> {
+impl Location {
+    /// The location of a page at offset 0.
+    pub(super) fn new(name: &Name, page: &[u8]) -> Result<Location, StoreError> {
         let length = u32::try_from(page.len());
         let length = length.map_err(|_| StoreError::new(Step::Put, "the page is too long"))?;
-        Ok(Place { offset: 0, length, sum: checksum(name, page) })
+        Ok(Location { offset: 0, length, sum: checksum(name, page) })
     }
 
     /// Where the page ends.
@@ -56,26 +57,26 @@ impl Place {
         self.offset.saturating_add(u64::from(self.length))
     }
 
-    /// Whether these bytes are what was put there, as far as the checksum tells.
+    /// Whether these bytes are the page that was put, as far as the checksum tells.
     pub(super) fn may_have(&self, name: &Name, page: &[u8]) -> bool {
         self.length as usize == page.len() && self.sum == checksum(name, page)
     }
 }
 
 impl Group {
-    pub(super) fn get(&self, slot: usize) -> Option<Place> {
+    pub(super) fn get(&self, slot: usize) -> Option<Location> {
         self.0.get(slot).copied().flatten()
     }
 
-    /// Gives what was there before.
-    pub(super) fn set(&mut self, slot: usize, place: Place) -> Option<Place> {
-        self.0.get_mut(slot).and_then(|there| there.replace(place))
+    /// Returns the location before.
+    pub(super) fn set(&mut self, slot: usize, location: Location) -> Option<Location> {
+        self.0.get_mut(slot).and_then(|there| there.replace(location))
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * ENTRY_BYTES);
-        for (slot, place) in (0..).zip(&self.0) {
-            if let Some(Place { offset, length, sum }) = place {
+        for (slot, location) in (0..).zip(&self.0) {
+            if let Some(Location { offset, length, sum }) = location {
                 bytes.push(slot);
                 bytes.extend_from_slice(&offset.to_le_bytes());
                 bytes.extend_from_slice(&length.to_le_bytes());
@@ -97,7 +98,7 @@ impl Group {
             let (offset, rest) = entry.split_first_chunk().ok_or_else(damaged)?;
             let (length, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
             let sum = rest.first_chunk().ok_or_else(damaged)?;
-            *there = Some(Place {
+            *there = Some(Location {
                 offset: u64::from_le_bytes(*offset),
                 length: u32::from_le_bytes(*length),
                 sum: u32::from_le_bytes(*sum),
@@ -115,8 +116,8 @@ mod tests {
     fn a_group_is_read_as_it_was_written_and_nothing_else_is() {
         let mut group = Group::default();
         for slot in [0, 3, 15] {
-            let place = Place::of(&[7; NAME_BYTES], &vec![1; slot * 100]).unwrap();
-            let before = group.set(slot, Place { offset: u64::MAX - slot as u64, ..place });
+            let location = Location::new(&[7; NAME_BYTES], &vec![1; slot * 100]).unwrap();
+            let before = group.set(slot, Location { offset: u64::MAX - slot as u64, ..location });
             assert_eq!(before, None);
         }
         let mut bytes = group.encode();
@@ -134,9 +135,9 @@ mod tests {
             name[OWNER_BYTES..].copy_from_slice(&number.to_be_bytes());
             name
         };
-        assert_eq!(home(&name(1, 33)), (name(1, 2), 1));
-        assert_eq!(home(&name(1, 47)), (name(1, 2), 15));
-        assert_ne!(home(&name(1, 48)).0, home(&name(1, 47)).0);
-        assert_ne!(home(&name(2, 33)).0, home(&name(1, 33)).0);
+        assert_eq!(group_and_slot(&name(1, 33)), (name(1, 2), 1));
+        assert_eq!(group_and_slot(&name(1, 47)), (name(1, 2), 15));
+        assert_ne!(group_and_slot(&name(1, 48)).0, group_and_slot(&name(1, 47)).0);
+        assert_ne!(group_and_slot(&name(2, 33)).0, group_and_slot(&name(1, 33)).0);
     }
 }

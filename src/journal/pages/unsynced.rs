@@ -1,74 +1,74 @@
-//! What is in memory of where pages are: those put since the last sync, and room for the next.
+//! The page store's state in memory: locations of pages put since the last sync, and free space.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Name;
 use super::free_space::FreeSpace;
-use super::places::Place;
+use super::places::Location;
 
-/// Where pages are, by name.
-pub(super) type Places = BTreeMap<Name, Place>;
+/// Locations by name.
+pub(super) type Locations = BTreeMap<Name, Location>;
 
-/// Where what was put lately is, and what may be written over.
+/// Locations not in the index yet, and space that may be overwritten.
 #[derive(Debug)]
 pub(super) struct UnsyncedIndex {
-    /// Bytes of the file.
+    /// The file's length.
     end: u64,
-    new: Places,
-    /// On their way to sled.
-    syncing: Arc<Places>,
-    rooms: FreeSpace,
-    /// Whether a sync failed: where sled leads then is not known, so no room is free any more.
+    new: Locations,
+    /// Being synced to the index.
+    syncing: Arc<Locations>,
+    free_space: FreeSpace,
+    /// Whether a sync failed: what the index refers to is unknown then, so no space may be reused.
     failed: bool,
 }
 
 impl UnsyncedIndex {
-    /// Nothing yet, with a file of so many bytes.
-    pub(super) fn of(end: u64) -> UnsyncedIndex {
-        let (new, syncing, rooms) = (Places::new(), Arc::default(), FreeSpace::default());
-        UnsyncedIndex { end, new, syncing, rooms, failed: false }
+    /// Empty, for a file of `end` bytes.
+    pub(super) fn new(end: u64) -> UnsyncedIndex {
+        let (new, syncing, free_space) = (Locations::new(), Arc::default(), FreeSpace::default());
+        UnsyncedIndex { end, new, syncing, free_space, failed: false }
     }
 
-    /// Where a page was put lately.
-    pub(super) fn place(&self, name: &Name) -> Option<Place> {
+    /// A page's location, if it was put since the last sync.
+    pub(super) fn location(&self, name: &Name) -> Option<Location> {
         self.new.get(name).or_else(|| self.syncing.get(name)).copied()
     }
 
-    /// Whether the file has that many bytes.
+    /// Whether the file is at least that long.
     pub(super) const fn reaches(&self, end: u64) -> bool {
         end <= self.end
     }
 
-    /// How many places are only here.
+    /// Locations that no sync has taken yet.
     pub(super) fn count(&self) -> usize {
         self.new.len()
     }
 
-    /// Room for a page, if any is free.
-    pub(super) fn room(&mut self, length: u32) -> Option<u64> {
-        self.rooms.take(u64::from(length))
+    /// Takes free space for a page, if there is any.
+    pub(super) fn take_free(&mut self, length: u32) -> Option<u64> {
+        self.free_space.take(u64::from(length))
     }
 
-    /// So many bytes at the file's end; gives where they begin.
+    /// Extends the file by `length`; returns the offset.
     pub(super) const fn append(&mut self, length: u64) -> u64 {
         let offset = self.end;
         self.end = offset.saturating_add(length);
         offset
     }
 
-    /// Notes where a page was written. sled was never led to where it was before that, if that was
-    /// noted here.
-    pub(super) fn put(&mut self, name: Name, place: Place) {
-        if let Some(before) = self.new.insert(name, place) {
+    /// Records a page's location. One that it replaces here was never in the index, so its space is
+    /// free.
+    pub(super) fn put(&mut self, name: Name, location: Location) {
+        if let Some(before) = self.new.insert(name, location) {
             self.free(&before);
         }
     }
 
-    /// Frees the room of a page that nothing on disk leads to.
-    pub(super) fn free(&mut self, place: &Place) {
+    /// Frees the space of a page that the index on disk does not refer to.
+    pub(super) fn free(&mut self, location: &Location) {
         if !self.failed {
-            self.rooms.free(place.offset, u64::from(place.length));
+            self.free_space.free(location.offset, u64::from(location.length));
         }
     }
 
@@ -77,25 +77,25 @@ impl UnsyncedIndex {
         self.failed
     }
 
-    /// Gives the places that are only here, to have sled lead to them.
-    pub(super) fn begin_sync(&mut self) -> Arc<Places> {
+    /// Takes the new locations, to be added to the index.
+    pub(super) fn begin_sync(&mut self) -> Arc<Locations> {
         self.syncing = Arc::new(std::mem::take(&mut self.new));
         Arc::clone(&self.syncing)
     }
 
-    /// Forgets them: sled leads to them, and to none of those `before` them any more.
-    pub(super) fn synced(&mut self, before: &[Place]) {
+    /// The index has them, and refers to none of those `before` any more.
+    pub(super) fn synced(&mut self, before: &[Location]) {
         self.syncing = Arc::default();
-        for place in before {
-            self.free(place);
+        for location in before {
+            self.free(location);
         }
     }
 
-    /// Keeps them: sled may lead to some of them.
-    pub(super) fn not_synced(&mut self) {
-        (self.failed, self.rooms) = (true, FreeSpace::default());
-        for (name, place) in &*std::mem::take(&mut self.syncing) {
-            self.new.entry(*name).or_insert(*place);
+    /// Keeps them: the index may refer to some of them.
+    pub(super) fn sync_failed(&mut self) {
+        (self.failed, self.free_space) = (true, FreeSpace::default());
+        for (name, location) in &*std::mem::take(&mut self.syncing) {
+            self.new.entry(*name).or_insert(*location);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Reading the two kinds of which nearly all records are: the same bytes as bincode's, cut field by
-//! field, because a struct that comes out of a chain of results costs more than its fields.
+//! Hand-written decoders for the two kinds of nearly all records. They read bincode's bytes field
+//! by field, which is faster than moving a struct through a chain of results.
 
 use bincode::Encode;
 
@@ -31,17 +31,17 @@ pub(super) struct CancelOrderV1 {
     pub order: u64,
 }
 
-/// What is left of a body.
+/// The undecoded rest of a body.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut<'a>(pub(super) &'a [u8]);
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
-/// A flat struct that is cut by hand.
-pub(super) trait Cuttable<'a>: Sized {
-    /// Takes its fields off the front, in their order on disk; `None` where they are not spelled.
-    fn cut(cut: &mut Cut<'a>) -> Option<Self>;
+/// A flat struct with a hand-written decoder.
+pub(super) trait HandDecoded<'a>: Sized {
+    /// Decodes its fields in their order on disk; `None` if the bytes are no encoding of them.
+    fn decode(fields: &mut Fields<'a>) -> Option<Self>;
 }
 
-impl<'a> Cut<'a> {
+impl<'a> Fields<'a> {
     #[inline]
     fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
@@ -69,7 +69,7 @@ impl<'a> Cut<'a> {
         self.bytes().map(i64::from_le_bytes)
     }
 
-    /// A value that may be absent, behind a byte that says so.
+    /// An optional value, after a tag byte.
     #[inline]
     #[allow(clippy::option_option, reason = "not spelled, or spelled and absent or there")]
     fn option<T>(&mut self, value: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
@@ -80,7 +80,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// A text behind its length.
+    /// A text, after its length.
     fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.u64()?).ok()?;
         let (text, rest) = self.0.split_at_checked(length)?;
@@ -89,35 +89,35 @@ impl<'a> Cut<'a> {
     }
 }
 
-impl<'a> Cuttable<'a> for PlaceOrderV1<'a> {
+impl<'a> HandDecoded<'a> for PlaceOrderV1<'a> {
     #[inline]
-    fn cut(cut: &mut Cut<'a>) -> Option<PlaceOrderV1<'a>> {
+    fn decode(fields: &mut Fields<'a>) -> Option<PlaceOrderV1<'a>> {
         Some(PlaceOrderV1 {
-            user: cut.u32()?,
-            market: cut.u32()?,
-            outcome: cut.u8()?,
-            side: cut.u8()?,
-            price: cut.u8()?,
-            quantity: cut.u64()?,
-            time_in_force: cut.u8()?,
-            expires_at: cut.option(Cut::i64)?,
-            self_trade: cut.u8()?,
-            condition: cut.u8()?,
-            valid_until: cut.option(Cut::i64)?,
-            copy_from: cut.option(Cut::u32)?,
-            client_order_id: cut.option(Cut::text)?,
+            user: fields.u32()?,
+            market: fields.u32()?,
+            outcome: fields.u8()?,
+            side: fields.u8()?,
+            price: fields.u8()?,
+            quantity: fields.u64()?,
+            time_in_force: fields.u8()?,
+            expires_at: fields.option(Fields::i64)?,
+            self_trade: fields.u8()?,
+            condition: fields.u8()?,
+            valid_until: fields.option(Fields::i64)?,
+            copy_from: fields.option(Fields::u32)?,
+            client_order_id: fields.option(Fields::text)?,
         })
     }
 }
 
-impl<'a> Cuttable<'a> for CancelOrderV1 {
+impl<'a> HandDecoded<'a> for CancelOrderV1 {
     #[inline]
-    fn cut(cut: &mut Cut<'a>) -> Option<CancelOrderV1> {
-        Some(CancelOrderV1 { user: cut.u32()?, order: cut.u64()? })
+    fn decode(fields: &mut Fields<'a>) -> Option<CancelOrderV1> {
+        Some(CancelOrderV1 { user: fields.u32()?, order: fields.u64()? })
     }
 }
 
-/// An order; its quantity is checked here too.
+/// Converts an order; also checks its quantity.
 #[inline]
 pub(super) fn order_of(order: &PlaceOrderV1<'_>, kind: u16) -> Result<PlaceOrder, RecordError> {
     let bad = |BadField(field): BadField| RecordError::Field(kind, field);

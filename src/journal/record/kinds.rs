@@ -1,13 +1,13 @@
-//! Which command is which flat struct, there and back: one arm a kind.
+//! Conversion between commands and flat structs, in both directions: one arm per kind.
 
 use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CANCELLED, CancelOrderV1, CancelOrdersV1,
     CloseMarketV1, ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1,
-    DisputeMarketV1, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1, RecordError,
-    ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
-    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1,
-    TransferV1, VoidMarketV1, cancelled_of, order_of,
+    DisputeMarketV1, Encoded, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1,
+    RecordError, ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
+    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, SuspendMarketV1, Tail, TextsV1, TransferV1,
+    VoidMarketV1, cancelled_of, order_of,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
@@ -18,8 +18,8 @@ use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token,
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
-/// Spells the command's body at the end of `tail`.
-pub(super) fn spell(command: &Command, tail: &mut Tail<'_>) -> Spelled {
+/// Encodes the command's body at the end of `tail`.
+pub(super) fn encode_body(command: &Command, tail: &mut Tail<'_>) -> Encoded {
     match command {
         Command::CreateEvent(draft) => tail.put(event(draft)),
         Command::CreateMarket(draft) => tail.put(market(draft)),
@@ -60,12 +60,12 @@ pub(super) fn spell(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             quantity: asked.quantity.get(),
         }),
         Command::AdvanceClock => tail.put(AdvanceClockV1 {}),
-        venue => spell_venue(venue, tail),
+        venue => encode_venue_body(venue, tail),
     }
 }
 
 /// The venue's own kinds: opening, users, keys, money, categories, switches.
-fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
+fn encode_venue_body(command: &Command, tail: &mut Tail<'_>) -> Encoded {
     match command {
         Command::OpenVenue(rules) => tail.put(OpenVenueV1 {
             rules_version: rules.version,
@@ -104,7 +104,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
         Command::SetExposureLimit { user, limit } => {
             tail.put(SetExposureLimitV1 { user: user.0, limit: limit.map(Money::get) })
         }
-        // Spelled above. By name, so that a new kind is spelled in one of the two.
+        // In `encode_body`. Listed by name, so that a new kind must be added to either.
         Command::CreateEvent(_)
         | Command::CreateMarket(_)
         | Command::ReviseEvent { .. }
@@ -125,7 +125,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
     }
 }
 
-/// Reads the command that a body holds.
+/// Decodes a body's command.
 pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
     let bad = |BadField(field): BadField| RecordError::Field(body.kind, field);
     match body.kind {
@@ -160,9 +160,9 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             .read()
             .map(|m: DisputeMarketV1| Command::DisputeMarket { market: MarketNo(m.market) }),
         18 => voided_of(&body.read()?).map_err(bad),
-        PLACED => order_of(&body.cut()?, PLACED).map(Command::PlaceOrder),
+        PLACED => order_of(&body.decode_by_hand()?, PLACED).map(Command::PlaceOrder),
         20 => amended_of(&body.read()?).map_err(bad),
-        CANCELLED => body.cut().map(|c| cancelled_of(&c)),
+        CANCELLED => body.decode_by_hand().map(|c| cancelled_of(&c)),
         22 => body.read().map(|c: CancelOrdersV1| Command::CancelOrders {
             user: UserNo(c.user),
             market: c.market.map(MarketNo),
@@ -183,7 +183,7 @@ fn transfer(
     body.read().map(|t: TransferV1| command(UserNo(t.user), Money::new(t.amount)))
 }
 
-/// The kinds that say who may do what.
+/// The heartbeat, trading modes and exposure limit.
 fn switch(body: &Body<'_>) -> Result<Command, RecordError> {
     let bad = |BadField(field): BadField| RecordError::Field(body.kind, field);
     match body.kind {
@@ -208,7 +208,7 @@ fn switch(body: &Body<'_>) -> Result<Command, RecordError> {
     }
 }
 
-// To disk.
+// Encoding.
 
 fn texts(texts: &Localized) -> TextsV1<'_> {
     TextsV1 { pt: &texts.pt, en: &texts.en, es: &texts.es }
@@ -298,7 +298,7 @@ pub(super) fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
     }
 }
 
-// From disk.
+// Decoding.
 
 fn localized(texts: TextsV1<'_>) -> Localized {
     Localized { pt: texts.pt.to_owned(), en: texts.en.to_owned(), es: texts.es.to_owned() }

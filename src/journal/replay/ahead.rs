@@ -1,5 +1,5 @@
-//! Reading ahead: blocks are read, verified and decoded on a thread of their own while those
-//! before them are applied.
+//! Read-ahead: one thread reads, verifies and decodes blocks while another applies those before
+//! them.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Builder};
@@ -9,33 +9,33 @@ use crate::journal::block::Block;
 use crate::journal::store::{Step, StoreError};
 use crate::journal::{Durable, JournalError};
 
-/// Bytes of blocks that are handed over at once: thousands of records, because waking a thread that
-/// waits takes as long as reading hundreds.
+/// Bytes per batch: thousands of records, because waking a thread takes as long as reading
+/// hundreds.
 const BATCH_BYTES: usize = 128 * 1024;
-/// Blocks that are handed over at once, however small.
+/// Most blocks per batch, however small.
 const BATCH_BLOCKS: usize = 64;
-/// Batches that are read and not yet taken: enough that neither side waits for the other at each, a
+/// Batches read and not taken yet: enough that neither thread waits for the other at each, a
 /// megabyte or two at most.
 const BATCHES_MAX: usize = 3;
 
-/// A block, or why there is no more.
+/// A block, or why there are no more.
 type Read = Result<Durable<Block>, JournalError>;
 
-/// Blocks in order; `None` is the end, and the last.
+/// Blocks in order; `None` marks the end.
 type Batch = Vec<Option<Read>>;
 
-/// Blocks as they are read, in order; what is found wrong comes in its place, as without a thread.
+/// Blocks in order; an error comes at its position, as without a thread.
 #[derive(Debug)]
 pub struct ReadAhead {
-    /// A thread that is gone without having told the end has not read everything.
+    /// A channel that closes without an end marker means that the reader thread died.
     batches: Receiver<Batch>,
     batch: IntoIter<Option<Read>>,
-    over: bool,
+    ended: bool,
 }
 
 impl ReadAhead {
     fn of(batches: Receiver<Batch>) -> ReadAhead {
-        ReadAhead { batches, batch: Vec::new().into_iter(), over: false }
+        ReadAhead { batches, batch: Vec::new().into_iter(), ended: false }
     }
 }
 
@@ -44,9 +44,9 @@ impl Iterator for ReadAhead {
 
     fn next(&mut self) -> Option<Read> {
         let gone = || JournalError::Read(StoreError::new(Step::Read, "nobody reads any more"));
-        while !self.over {
+        while !self.ended {
             if let Some(read) = self.batch.next() {
-                self.over = !matches!(read, Some(Ok(_)));
+                self.ended = !matches!(read, Some(Ok(_)));
                 return read;
             }
             let batch = self.batches.recv().unwrap_or_else(|_| vec![Some(Err(gone()))]);
@@ -56,24 +56,24 @@ impl Iterator for ReadAhead {
     }
 }
 
-/// Has `blocks` read on another thread while `take` takes them. Whatever is not taken is left.
-/// Where the system gives no thread, reading fails.
+/// Reads `blocks` on another thread while `take` consumes them; the rest is not read. If no thread
+/// can be started, reading fails.
 pub fn reading_ahead<'a, T>(
     blocks: impl Iterator<Item = Read> + Send + 'a,
     take: impl FnOnce(&mut ReadAhead) -> T,
 ) -> T {
     thread::scope(|scope| {
-        let (sends, batches) = sync_channel(BATCHES_MAX);
+        let (sender, batches) = sync_channel(BATCHES_MAX);
         let reader = Builder::new().name("reader".to_owned());
-        let started = reader.spawn_scoped(scope, move || send(blocks, &sends));
-        // One that was not started has nobody's end: the first look says so.
+        let started = reader.spawn_scoped(scope, move || send(blocks, &sender));
+        // If it was not started, the channel is closed and the first read fails.
         drop(started);
         take(&mut ReadAhead::of(batches))
     })
 }
 
-/// Reads until the end, or until nobody takes any more.
-fn send(blocks: impl Iterator<Item = Read>, sends: &SyncSender<Batch>) {
+/// Reads until the end, or until the receiver is dropped.
+fn send(blocks: impl Iterator<Item = Read>, sender: &SyncSender<Batch>) {
     let (mut batch, mut bytes) = (Batch::new(), 0_usize);
     for block in blocks {
         let length = block.as_ref().map_or(0, |block| block.bytes().len());
@@ -81,14 +81,14 @@ fn send(blocks: impl Iterator<Item = Read>, sends: &SyncSender<Batch>) {
         batch.push(Some(block));
         if bytes >= BATCH_BYTES || batch.len() >= BATCH_BLOCKS {
             bytes = 0;
-            if sends.send(std::mem::take(&mut batch)).is_err() {
+            if sender.send(std::mem::take(&mut batch)).is_err() {
                 return;
             }
         }
     }
     batch.push(None);
-    // Nobody has to hear of the end.
-    drop(sends.send(batch));
+    // The receiver may be gone.
+    drop(sender.send(batch));
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(read, blocks().collect::<Vec<Read>>());
     }
 
-    /// Nobody waits for a reader that has more to read than fits.
+    /// The scope must not wait for a reader whose queue is full.
     #[test]
     fn what_is_not_taken_is_left() {
         let journal = journal(1_000);
@@ -143,7 +143,7 @@ mod tests {
         let counted = journal.read(Sequence::new(1)).inspect(|_| {
             read.fetch_add(1, Ordering::Relaxed);
         });
-        // One batch is taken, as many wait as may, and one finds no place, or nobody.
+        // One batch is taken, the queue is full, and one more is blocked or rejected.
         let most = (BATCHES_MAX + 2) * BATCH_BLOCKS;
         let first = reading_ahead(counted, |blocks| {
             let first = blocks.next();
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_gone_is_not_the_end() {
-        let (sends, batches) = sync_channel(1);
-        drop::<SyncSender<Batch>>(sends);
+        let (sender, batches) = sync_channel(1);
+        drop::<SyncSender<Batch>>(sender);
         let mut ahead = ReadAhead::of(batches);
         assert!(matches!(ahead.next(), Some(Err(JournalError::Read(_)))));
         assert_eq!(ahead.next(), None);

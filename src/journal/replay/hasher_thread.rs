@@ -1,50 +1,50 @@
-//! Hashes results beside whoever applies records, on a thread of its own, during a replay: the one
-//! writes what happened as bytes and goes on. Live, handing over would cost more than hashing.
+//! Hashes results on a thread of its own during a replay, while another applies records. Not used
+//! live, where handing over would cost more than hashing.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use crate::exchange::results::{Buffer, Results, ResultsChain, ResultsHasher};
 use crate::exchange::units::Sequence;
 
-/// Bytes that are handed over at once: a thousand records or so, because waking the thread costs as
-/// much as hashing some kilobytes.
+/// Bytes per batch: a thousand records or so, because waking the thread costs as much as hashing
+/// some kilobytes.
 const BATCH_BYTES: usize = 64 * 1024;
-/// Blocks that are handed over at once, however few bytes they come to.
+/// Most blocks per batch, however few bytes they have.
 const BATCH_BLOCKS: usize = 256;
-/// Batches on the way to the thread: enough that neither waits for the other at each.
+/// Batches queued for the thread: enough that neither waits for the other at each.
 const BATCHES_MAX: usize = 4;
 
-/// What the thread is sent: bytes of any number of blocks.
+/// A batch for the thread: bytes of any number of blocks.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Buffer,
-    /// Where in them blocks end, and with which record.
+    /// Where blocks end in them, and with which record.
     ends: Vec<(usize, Sequence)>,
 }
 
-/// The end of whoever applies records. The thread ends with it.
+/// The applying thread's end. The hasher thread ends when it is dropped.
 #[derive(Debug)]
 pub struct HasherThread {
     batches: SyncSender<Batch>,
-    /// As many as there are blocks in the batches on the way, and so bounded.
+    /// Unbounded, but never more than the blocks of the queued batches.
     results: Receiver<Results>,
-    /// Batches that were hashed, to be used again.
+    /// Hashed batches, to reuse their memory.
     spare: Receiver<Batch>,
-    /// Ends of blocks in bytes that were left.
+    /// Ends of blocks in bytes not sent yet.
     ends: Vec<(usize, Sequence)>,
 }
 
 impl HasherThread {
-    /// A thread that goes on after the block that `after` ends with.
+    /// Starts a thread that continues after the results `after`.
     ///
     /// # Errors
-    /// The system gave no thread.
+    /// The system could not start a thread.
     pub fn start(after: Results) -> std::io::Result<HasherThread> {
         let (batches, work) = sync_channel(BATCHES_MAX);
-        let (told, results) = channel();
+        let (sender, results) = channel();
         let (used, spare) = sync_channel(BATCHES_MAX);
         let thread = std::thread::Builder::new().name("sealer".to_owned());
-        thread.spawn(move || hash(ResultsChain::resume(after), &work, &told, &used))?;
+        thread.spawn(move || hash(ResultsChain::resume(after), &work, &sender, &used))?;
         Ok(HasherThread { batches, results, spare, ends: Vec::new() })
     }
 
@@ -52,16 +52,16 @@ impl HasherThread {
         let spare = self.spare.try_recv().unwrap_or_default();
         let bytes = std::mem::replace(bytes, spare.bytes);
         let ends = std::mem::replace(&mut self.ends, spare.ends);
-        // A thread that is gone gives no results, and that is noticed.
+        // If the thread is gone, its results stop, which the caller notices.
         drop(self.batches.send(Batch { bytes, ends }));
     }
 }
 
-/// Hashes until nobody sends or listens any more.
+/// Hashes until a channel closes.
 fn hash(
     mut chain: ResultsChain,
     work: &Receiver<Batch>,
-    told: &Sender<Results>,
+    sender: &Sender<Results>,
     used: &SyncSender<Batch>,
 ) {
     for mut batch in work {
@@ -70,13 +70,13 @@ fn hash(
         for (to, through) in ends.drain(..) {
             chain.update(bytes.as_slice().get(from..to).unwrap_or_default());
             from = to;
-            if told.send(chain.end(through)).is_err() {
+            if sender.send(chain.end(through)).is_err() {
                 return;
             }
         }
         chain.update(bytes.as_slice().get(from..).unwrap_or_default());
         bytes.clear();
-        // One batch more or less is all the same.
+        // A batch that does not fit is dropped.
         drop(used.try_send(batch));
     }
 }
@@ -111,8 +111,8 @@ mod tests {
     use super::*;
     use crate::exchange::results::ResultsHash;
 
-    /// Blocks of any number of pieces, none and empty ones included, alone and many at a time:
-    /// hashed as in place.
+    /// Blocks of any number of pieces, none and empty ones included, singly and many at a time,
+    /// have the same hashes as inline.
     #[test]
     fn what_is_hashed_beside_is_what_is_hashed_here() {
         let large = vec![7; BATCH_BYTES];
@@ -127,29 +127,29 @@ mod tests {
         ];
         let began = Results { through: Sequence::new(7), hash: ResultsHash([1; 32]) };
         for together in [1, 3, 2 * BATCH_BLOCKS] {
-            let mut here = ResultsChain::resume(began);
-            let mut beside = HasherThread::start(began).unwrap();
+            let mut inline = ResultsChain::resume(began);
+            let mut threaded = HasherThread::start(began).unwrap();
             let (mut bytes, mut expected) = (Buffer::default(), Vec::new());
             for (through, block) in (8..).map(Sequence::new).zip(blocks.iter().cycle()).take(1_000)
             {
                 for piece in *block {
-                    here.update(piece);
+                    inline.update(piece);
                     bytes.append(piece);
-                    beside.take(&mut bytes);
+                    threaded.take(&mut bytes);
                     assert!(bytes.len() < BATCH_BYTES);
                 }
-                beside.end(&mut bytes, through);
-                expected.push(here.end(through));
+                threaded.end(&mut bytes, through);
+                expected.push(inline.end(through));
                 if expected.len() == together {
                     for expected in expected.drain(..) {
-                        assert_eq!(beside.next(&mut bytes, true), Some(expected));
+                        assert_eq!(threaded.next(&mut bytes, true), Some(expected));
                     }
                 }
             }
             for expected in expected {
-                assert_eq!(beside.next(&mut bytes, true), Some(expected));
+                assert_eq!(threaded.next(&mut bytes, true), Some(expected));
             }
-            assert_eq!(beside.next(&mut bytes, false), None);
+            assert_eq!(threaded.next(&mut bytes, false), None);
         }
     }
 }

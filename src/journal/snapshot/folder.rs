@@ -1,4 +1,4 @@
-//! The folder of snapshots in a data directory: names, atomic writing, what is kept.
+//! The folder of snapshots in a data directory: names, atomic writes, retention.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,20 +10,20 @@ use crate::exchange::units::Sequence;
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "snapshots";
-/// Digits of the sequence in a file's name: any u64, so that names sort as numbers do.
+/// Digits of the sequence in a file's name: enough for any u64, so that names sort numerically.
 const NAME_DIGITS: usize = 20;
-/// The end of the name of a file that is not whole yet.
+/// Extension of a file being written.
 const PART: &str = "part";
-/// The end of the name of a file that the journal has proved wrong.
+/// Extension of a file that the journal has proved wrong.
 const WRONG: &str = "wrong";
 /// Read-model images kept: the newest, and the one before in case the newest is damaged. State
-/// images are all kept, to look at the past from.
+/// images are all kept, for queries about the past.
 pub const VIEWS_KEPT: usize = 2;
-/// Bytes after which a file being written is synced. A journal on the same disk waits for what
-/// stands before it, so it must never be much.
+/// Bytes written between two syncs. A journal on the same disk waits behind pending writes, so
+/// there must never be many.
 const SYNC_EVERY_BYTES: usize = 8 << 20;
 
-/// A snapshot on disk, being read.
+/// A snapshot file being read.
 pub type OpenSnapshot = SnapshotReader<File>;
 
 /// A data directory's snapshots.
@@ -33,8 +33,8 @@ pub struct SnapshotFolder {
 }
 
 impl SnapshotFolder {
-    /// The folder of a data directory that is in use: made if missing, and rid of what a crash
-    /// left unfinished.
+    /// Opens the folder of a data directory that this process has locked: creates it if missing,
+    /// and removes unfinished files.
     pub fn open(data: &Path) -> io::Result<SnapshotFolder> {
         let folder = SnapshotFolder::of(data);
         fs::create_dir_all(&folder.path)?;
@@ -48,17 +48,17 @@ impl SnapshotFolder {
         Ok(folder)
     }
 
-    /// The folder of a data directory, which may be missing; nothing is touched.
+    /// The folder of a data directory; it may be missing, and nothing is changed.
     pub fn of(data: &Path) -> SnapshotFolder {
         SnapshotFolder { path: data.join(FOLDER) }
     }
 
-    /// Where a snapshot is or would be.
+    /// Path of a snapshot that exists or may be written.
     pub fn path(&self, kind: Kind, sequence: Sequence) -> PathBuf {
         self.path.join(name(kind, sequence))
     }
 
-    /// The snapshots of a kind, newest first, by name alone. None if there is no folder.
+    /// The snapshots of a kind, newest first, by name alone. Empty if there is no folder.
     pub fn list(&self, kind: Kind) -> io::Result<Vec<Sequence>> {
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -75,7 +75,7 @@ impl SnapshotFolder {
         Ok(found)
     }
 
-    /// Opens a snapshot; its header is verified, and that it stands under its own name.
+    /// Opens a snapshot; verifies its header, and that the header matches the name.
     pub fn read(&self, kind: Kind, sequence: Sequence) -> Result<OpenSnapshot, SnapshotDamage> {
         let path = self.path(kind, sequence);
         let damaged = |fault| SnapshotDamage { file: path.clone(), offset: 0, fault };
@@ -91,7 +91,8 @@ impl SnapshotFolder {
         }
     }
 
-    /// Writes a snapshot: whole and on disk under its name, or not there at all. Gives its bytes.
+    /// Writes a snapshot atomically: complete and durable under its name, or not at all. Returns
+    /// the file's length.
     pub fn write(
         &self,
         kind: Kind,
@@ -104,13 +105,13 @@ impl SnapshotFolder {
             .and_then(|bytes| fs::rename(&part, &whole).map(|()| bytes))
             .and_then(|bytes| File::open(&self.path)?.sync_all().map(|()| bytes));
         written.map_err(|cause| {
-            // If this fails too, the next start removes it.
+            // Otherwise the next start removes it.
             drop(fs::remove_file(&part));
             SnapshotUnwritten { file: whole, cause }
         })
     }
 
-    /// Gives a snapshot's files names under which nobody looks for any.
+    /// Renames a snapshot's files so that no reader finds them.
     pub fn set_aside(&self, sequence: Sequence) -> io::Result<()> {
         for kind in Kind::ALL {
             let path = self.path(kind, sequence);
@@ -119,8 +120,8 @@ impl SnapshotFolder {
         File::open(&self.path)?.sync_all()
     }
 
-    /// Removes what is not kept once a snapshot was taken after record `newest`; how many files
-    /// that was. Later ones are of a journal that is no longer here, and are left where they are.
+    /// Removes the files not to be kept after a snapshot at record `newest`; returns how many.
+    /// Later ones belong to a journal that was replaced, and are left alone.
     pub fn retain(&self, newest: Sequence) -> io::Result<usize> {
         let views = self.list(Kind::Views)?;
         let ours = views.into_iter().filter(|sequence| *sequence <= newest);
@@ -139,7 +140,7 @@ fn name(kind: Kind, sequence: Sequence) -> String {
 fn sequence_of(kind: Kind, file: &str) -> Option<Sequence> {
     let digits = file.strip_suffix(kind.extension())?.strip_suffix('.')?;
     let number = digits.parse().ok().map(Sequence::new)?;
-    // Only names that would be given: no sign, no other count of digits.
+    // Only names that `name` makes: no sign, no other number of digits.
     (name(kind, number) == file).then_some(number)
 }
 
@@ -158,7 +159,7 @@ fn write_part(
     Ok(bytes)
 }
 
-/// A file that is synced as it grows.
+/// A file that is synced while it grows.
 #[derive(Debug)]
 struct SyncedFile {
     file: File,

@@ -12,9 +12,9 @@ pub const SNAPSHOT_MAGIC: [u8; 8] = *b"OPSNAPSH";
 pub const SNAPSHOT_VERSION: u16 = 1;
 /// Bytes before the first chunk.
 pub const SNAPSHOT_HEADER_BYTES: usize = 136;
-/// Where the checksum stands, which covers everything else in the header.
+/// Offset of the checksum, which covers everything else in the header.
 const CHECKSUM_AT: usize = 12;
-/// Where sequence and time stand, for the naming of faults.
+/// Offsets of fields, for reporting faults.
 const SEQUENCE_AT: u64 = 16;
 const TIME_AT: u64 = 24;
 const KIND_AT: u64 = 10;
@@ -24,7 +24,7 @@ const KIND_AT: u64 = 10;
 pub struct Header {
     /// What the body holds.
     pub kind: Kind,
-    /// What it is an image of.
+    /// The point that it is an image of.
     pub point: Point,
     /// Bytes of the image.
     pub body_bytes: u64,
@@ -57,7 +57,7 @@ impl Header {
         bytes
     }
 
-    /// What a file's first bytes say, or the first fault and where it is.
+    /// Decodes a file's first bytes; or the first fault and its offset.
     pub fn decode(bytes: &[u8]) -> Result<Header, (u64, SnapshotFault)> {
         let truncated = SnapshotFault::Truncated { expected: SNAPSHOT_HEADER_BYTES };
         let parts = || {
@@ -95,7 +95,7 @@ impl Header {
             return Err((0, SnapshotFault::Header));
         }
         let kind = Kind::of_number(kind).ok_or((KIND_AT, SnapshotFault::Field("kind")))?;
-        // Before the first record there is nothing to take an image of.
+        // There is no state before the first record.
         if sequence == 0 {
             return Err((SEQUENCE_AT, SnapshotFault::Field("sequence")));
         }
@@ -107,7 +107,7 @@ impl Header {
     }
 }
 
-/// CRC-32 of the header but for the checksum itself.
+/// CRC-32 of the header without the checksum itself.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(bytes.get(..CHECKSUM_AT).unwrap_or_default());

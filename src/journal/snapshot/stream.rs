@@ -1,5 +1,5 @@
-//! A snapshot's body as a stream: chunks with a checksum each, so that an image of any size is
-//! written and read through one small buffer, and nothing is handed on before it is verified.
+//! A snapshot's body as a stream of chunks, each with a checksum: an image of any size passes
+//! through one small buffer, and no byte is returned before it is verified.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use super::header::{Header, SNAPSHOT_HEADER_BYTES};
 use super::{Kind, Point, SnapshotDamage, SnapshotFault};
 
-/// Bytes of the image in a chunk; the last one holds what is left. Large enough that the system's
-/// calls cost nothing, small enough that a fault is named closely and a buffer is cheap.
+/// Bytes of the image per chunk; the last one holds the rest. Large enough that system calls cost
+/// nothing, small enough that faults are located closely and a buffer is cheap.
 pub const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of the checksum after each chunk.
 const CHECKSUM_BYTES: usize = 4;
 
-/// CRC-32 of a chunk together with what it is a chunk of and where it stands, so that sound bytes
-/// in the wrong place are found too.
+/// CRC-32 of a chunk, the snapshot it belongs to and its offset, so that sound bytes in the wrong
+/// place are detected too.
 fn checksum(kind: Kind, point: &Point, offset: u64, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&point.sequence.get().to_le_bytes());
@@ -28,15 +28,15 @@ fn wide(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Writes an image as a snapshot. Until [`SnapshotWriter::finish`] the header is zeros, which no
-/// reader takes for a snapshot.
+/// Writes an image as a snapshot. Until [`SnapshotWriter::finish`] the header is zeros, which every
+/// reader rejects.
 #[derive(Debug)]
 pub struct SnapshotWriter<W> {
     out: W,
     kind: Kind,
     point: Point,
     chunk: Vec<u8>,
-    /// Where in the file the chunk being filled will begin.
+    /// File offset of the chunk being filled.
     offset: u64,
     body_bytes: u64,
 }
@@ -50,7 +50,7 @@ impl<W: Write + Seek> SnapshotWriter<W> {
         Ok(SnapshotWriter { out, kind, point, chunk, offset, body_bytes: 0 })
     }
 
-    /// Writes the last chunk and the header; hands back `out` and the file's length.
+    /// Writes the last chunk and the header; returns `out` and the file's length.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         self.seal_chunk()?;
         let header = Header { kind: self.kind, point: self.point, body_bytes: self.body_bytes };
@@ -86,14 +86,14 @@ impl<W: Write + Seek> Write for SnapshotWriter<W> {
         Ok(taken.len())
     }
 
-    /// Does nothing: a chunk is written once it is full.
+    /// Does nothing: only full chunks are written.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Reads a snapshot's image. Every byte handed out has been verified; damage ends the reading, and
-/// stays the answer.
+/// Reads a snapshot's image. Every byte returned is verified; after damage every read fails with
+/// it.
 #[derive(Debug)]
 pub struct SnapshotReader<R> {
     input: R,
@@ -101,15 +101,15 @@ pub struct SnapshotReader<R> {
     header: Header,
     chunk: Vec<u8>,
     taken: usize,
-    /// Where in the file the next chunk begins.
+    /// File offset of the next chunk.
     offset: u64,
-    /// Bytes of the image that no chunk has brought yet.
+    /// Bytes of the image in chunks not read yet.
     missing: u64,
     damage: Option<SnapshotDamage>,
 }
 
 impl<R: Read> SnapshotReader<R> {
-    /// Reads and verifies the header; `file` is the name that damage is reported under.
+    /// Reads and verifies the header; `file` is the path for damage reports.
     pub fn open(mut input: R, file: PathBuf) -> Result<SnapshotReader<R>, SnapshotDamage> {
         let mut bytes = Vec::with_capacity(SNAPSHOT_HEADER_BYTES);
         let decoded = fill(&mut input, &mut bytes, SNAPSHOT_HEADER_BYTES)
@@ -124,18 +124,18 @@ impl<R: Read> SnapshotReader<R> {
         Ok(SnapshotReader { input, file, header, chunk, taken, offset, missing, damage })
     }
 
-    /// What the header says.
+    /// The verified header.
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The damage that ended the reading, if any did.
+    /// The damage that ended the read, if any.
     pub const fn damage(&self) -> Option<&SnapshotDamage> {
         self.damage.as_ref()
     }
 
-    /// Verifies what was not read yet, and that the file ends there; how many bytes of the image
-    /// that was.
+    /// Verifies the rest of the image and that the file ends there; returns how many bytes of the
+    /// image were left.
     pub fn drain(&mut self) -> Result<u64, SnapshotDamage> {
         let mut left = 0_u64;
         loop {

@@ -15,7 +15,7 @@ numbered!(KeyRow(KeyNo) { id, user, role, label, hash, created_at, revoked_at })
 
 impl Imaged for Accounts {
     fn write(&self, sink: &mut impl ImageSink) {
-        // The two tables are indexes of the keys.
+        // `keys_of` and `keys_by_hash` are indexes of the keys.
         let Accounts {
             currency,
             users,
@@ -55,8 +55,8 @@ impl Imaged for Accounts {
             fees_taken,
         };
         accounts.keys_of.resize_with(accounts.users.len(), UserKeys::default);
-        for place in 0..read_count(source)? {
-            let row = KeyRow::read_in_table(place, source)?;
+        for index in 0..read_count(source)? {
+            let row = KeyRow::read_in_table(index, source)?;
             hold(accounts.keys.last().is_none_or(|last| last.id < row.id), "key ids out of order")?;
             let keys_of = accounts.keys_of.get_mut(row.user.index());
             let keys_of = keys_of.ok_or(BadImage::Contradiction("a key of nobody"))?;
@@ -76,8 +76,8 @@ impl Imaged for Accounts {
 fn read_users(source: &mut impl ImageSource) -> Result<Vec<UserRow>, BadImage> {
     let count = read_count(source)?;
     let mut users: Vec<UserRow> = Vec::with_capacity(room::<UserRow>(count, source));
-    for place in 0..count {
-        let row = UserRow::read_in_table(place, source)?;
+    for index in 0..count {
+        let row = UserRow::read_in_table(index, source)?;
         hold(users.last().is_none_or(|last| last.id < row.id), "user ids out of order")?;
         users.push(row);
     }

@@ -1,4 +1,4 @@
-//! What happened in each market, as it is packed and in the read model's image.
+//! Packing of activity rows, and activity in the read model's image.
 
 use super::{Activity, ActivityRow};
 use crate::exchange::ids::UserNo;
@@ -66,7 +66,6 @@ impl Activity {
         markets.write(sink);
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,

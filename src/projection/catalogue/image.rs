@@ -1,5 +1,5 @@
 //! Categories, events and markets in the read model's image, in order of their numbers, and the
-//! orders in which they were published.
+//! orders of publication.
 
 use super::{Catalogue, CategoryRow, EventRow, MarketRow, PublicMarkets};
 use crate::exchange::ids::{CategoryNo, EventNo, MarketNo};
@@ -26,7 +26,7 @@ impl Imaged for Catalogue {
             categories,
             events,
             markets,
-            // Counted again.
+            // Recounted while reading.
             public: _,
             events_published,
             markets_published,
@@ -37,7 +37,7 @@ impl Imaged for Catalogue {
         }
         write_count(events.len(), sink);
         for row in events {
-            // Its markets name it.
+            // Rebuilt from the markets, which name their event.
             let EventRow { no: _, id, draft, markets: _, created_at, updated_at, published_at } =
                 row;
             id.write(sink);
@@ -56,14 +56,14 @@ impl Imaged for Catalogue {
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let mut catalogue = Catalogue::default();
-        for place in 0..read_count(source)? {
-            catalogue.read_category(place, source)?;
+        for index in 0..read_count(source)? {
+            catalogue.read_category(index, source)?;
         }
-        for place in 0..read_count(source)? {
-            catalogue.read_event(place, source)?;
+        for index in 0..read_count(source)? {
+            catalogue.read_event(index, source)?;
         }
-        for place in 0..read_count(source)? {
-            catalogue.read_market(place, source)?;
+        for index in 0..read_count(source)? {
+            catalogue.read_market(index, source)?;
         }
         catalogue.events_published = Imaged::read(source)?;
         let published: Vec<MarketNo> = Imaged::read(source)?;
@@ -80,7 +80,7 @@ impl Imaged for Catalogue {
     }
 }
 
-/// That the list has exactly those that were published, each once.
+/// Checks that the list has exactly the published ones, each once.
 fn check_published(
     published: impl Iterator<Item = bool>,
     list: impl Iterator<Item = usize>,
@@ -96,19 +96,19 @@ fn check_published(
 impl Catalogue {
     fn read_category(
         &mut self,
-        place: usize,
+        index: usize,
         source: &mut impl ImageSource,
     ) -> Result<(), BadImage> {
-        let row = CategoryRow::read_in_table(place, source)?;
+        let row = CategoryRow::read_in_table(index, source)?;
         let ascends = self.categories.last().is_none_or(|last| last.id < row.id);
         hold(ascends, "category ids out of order")?;
         self.categories.push(row);
         Ok(())
     }
 
-    fn read_event(&mut self, place: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+    fn read_event(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
         let row = EventRow {
-            no: EventNo::next(place).ok_or(BadImage::Value("EventNo"))?,
+            no: EventNo::next(index).ok_or(BadImage::Value("EventNo"))?,
             id: Imaged::read(source)?,
             draft: Imaged::read(source)?,
             markets: Vec::new(),
@@ -123,8 +123,8 @@ impl Catalogue {
         Ok(())
     }
 
-    fn read_market(&mut self, place: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
-        let row = MarketRow::read_in_table(place, source)?;
+    fn read_market(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let row = MarketRow::read_in_table(index, source)?;
         hold(self.markets.last().is_none_or(|last| last.id < row.id), "market ids out of order")?;
         self.check_categories(&row.draft.categories)?;
         if let Some(event) = row.draft.event {

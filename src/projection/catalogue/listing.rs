@@ -1,21 +1,21 @@
-//! The public markets in the order in which lists show them, and where in it those are that lists
-//! are filtered by: so that a page is found without a look at all markets.
+//! The public markets in list order, with indexes for the list filters, so that a page is found
+//! without scanning all markets.
 
 use crate::exchange::catalogue::MarketDraft;
 use crate::exchange::ids::{CategoryNo, MarketNo};
 use crate::projection::numbers::{self, Numbers};
 
-/// Which of the public markets: the first that was published is 0.
-type Place = u32;
+/// A public market's position in the order of publication, from 0.
+type Position = u32;
 
-/// Which public markets are listed.
+/// A filter for public markets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted<'a> {
-    /// Those only that are highlighted, or are not.
+    /// Only markets that are, or are not, highlighted.
     pub highlighted: Option<bool>,
-    /// Those only that are in one of these categories.
+    /// Only markets in one of these categories.
     pub categories: Option<&'a [CategoryNo]>,
-    /// Those only whose numbers are among these.
+    /// Only markets with these numbers.
     pub found: Option<&'a Numbers>,
 }
 
@@ -24,12 +24,12 @@ pub struct Wanted<'a> {
 pub(super) struct Listing {
     /// In order of publication.
     published: Vec<MarketNo>,
-    /// By market, its place among those, if it is public.
-    places: Vec<Option<Place>>,
-    /// Those that are highlighted, in order.
-    highlighted: Vec<Place>,
-    /// By category, those in it, in order.
-    categories: Vec<Vec<Place>>,
+    /// By market, its position in `published`, if it is public.
+    positions: Vec<Option<Position>>,
+    /// The highlighted ones, ascending.
+    highlighted: Vec<Position>,
+    /// By category, the markets in it, ascending.
+    categories: Vec<Vec<Position>>,
 }
 
 impl Listing {
@@ -38,7 +38,7 @@ impl Listing {
         &self.published
     }
 
-    /// How many are wanted, and these, newest publication first.
+    /// The number of markets that match, and these markets, newest publication first.
     pub(super) fn wanted(
         &self,
         wanted: Wanted<'_>,
@@ -46,16 +46,16 @@ impl Listing {
         let count = self.published.len();
         let filtered = (wanted != Wanted::default()).then(|| self.filtered(wanted));
         let all = if filtered.is_none() { count } else { 0 };
-        let total = filtered.as_ref().map_or(count, |places| places.count_ones(..));
-        let places = filtered.into_iter().flat_map(|places| places.into_ones().rev());
-        let places = places.chain((0..all).rev());
-        (total, places.filter_map(|place| self.published.get(place).copied()))
+        let total = filtered.as_ref().map_or(count, |positions| positions.count_ones(..));
+        let positions = filtered.into_iter().flat_map(|positions| positions.into_ones().rev());
+        let positions = positions.chain((0..all).rev());
+        (total, positions.filter_map(|position| self.published.get(position).copied()))
     }
 
     fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
         let count = self.published.len();
-        let of = |places: &mut dyn Iterator<Item = &Place>| {
-            numbers::these(count, places.map(|place| *place as usize))
+        let of = |positions: &mut dyn Iterator<Item = &Position>| {
+            numbers::these(count, positions.map(|position| *position as usize))
         };
         let mut kept = match categories {
             None => numbers::all(count),
@@ -71,62 +71,62 @@ impl Listing {
         }
         if let Some(found) = found {
             let is_found = |market: &MarketNo| found.contains(market.index());
-            let is_found = |place: &usize| self.published.get(*place).is_some_and(is_found);
+            let is_found = |position: &usize| self.published.get(*position).is_some_and(is_found);
             kept = numbers::these(count, kept.ones().filter(is_found));
         }
         kept
     }
 
-    /// Lists a market that becomes public.
+    /// Adds a market that becomes public.
     pub(super) fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
-        let Ok(place) = Place::try_from(self.published.len()) else { return };
+        let Ok(position) = Position::try_from(self.published.len()) else { return };
         self.published.push(market);
-        if self.places.len() <= market.index() {
-            self.places.resize(market.index().saturating_add(1), None);
+        if self.positions.len() <= market.index() {
+            self.positions.resize(market.index().saturating_add(1), None);
         }
-        if let Some(own) = self.places.get_mut(market.index()) {
-            *own = Some(place);
+        if let Some(own) = self.positions.get_mut(market.index()) {
+            *own = Some(position);
         }
-        self.note(place, draft);
+        self.note(position, draft);
     }
 
-    /// Takes in what became of a market's draft; one that is not public is listed nowhere.
+    /// Updates the indexes for a changed draft; does nothing for a market that is not public.
     pub(super) fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
-        let Some(place) = self.places.get(market.index()).copied().flatten() else { return };
-        take_out(&mut self.highlighted, place);
+        let Some(position) = self.positions.get(market.index()).copied().flatten() else { return };
+        remove_sorted(&mut self.highlighted, position);
         for category in &before.categories {
             if let Some(list) = self.categories.get_mut(category.index()) {
-                take_out(list, place);
+                remove_sorted(list, position);
             }
         }
-        self.note(place, after);
+        self.note(position, after);
     }
 
-    fn note(&mut self, place: Place, draft: &MarketDraft) {
+    fn note(&mut self, position: Position, draft: &MarketDraft) {
         if draft.highlighted {
-            put_in(&mut self.highlighted, place);
+            insert_sorted(&mut self.highlighted, position);
         }
         for category in &draft.categories {
             if self.categories.len() <= category.index() {
                 self.categories.resize_with(category.index().saturating_add(1), Vec::new);
             }
             if let Some(list) = self.categories.get_mut(category.index()) {
-                put_in(list, place);
+                insert_sorted(list, position);
             }
         }
     }
 }
 
-/// Puts a place in order, once.
-fn put_in(list: &mut Vec<Place>, place: Place) {
-    if let Err(at) = list.binary_search(&place) {
-        list.insert(at, place);
+/// Inserts a position into a sorted list, once.
+fn insert_sorted(list: &mut Vec<Position>, position: Position) {
+    if let Err(at) = list.binary_search(&position) {
+        list.insert(at, position);
     }
 }
 
-/// Takes a place away, if it is there.
-fn take_out(list: &mut Vec<Place>, place: Place) {
-    if let Ok(at) = list.binary_search(&place) {
+/// Removes a position, if it is there.
+fn remove_sorted(list: &mut Vec<Position>, position: Position) {
+    if let Ok(at) = list.binary_search(&position) {
         list.remove(at);
     }
 }
@@ -144,8 +144,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Of as many markets as take several words of bits, published in another order than they
-        /// were made in: how many are wanted, and these, the newest first.
+        /// More markets than one word of bits, published in another order than created: the count
+        /// and the list, newest first.
         #[test]
         fn those_that_are_wanted_are_listed_newest_first(
             markets in prop::collection::vec((any::<bool>(), 0..4_u32), 0..300),

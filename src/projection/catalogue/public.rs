@@ -1,20 +1,20 @@
-//! An event's public markets, counted by what lists of events are filtered by: so that a list goes
-//! through events, of which there are few, and not through all their markets.
+//! Counts of an event's public markets for the filters of event lists, so that a list reads one row
+//! per event and not all its markets.
 
 use crate::exchange::catalogue::MarketDraft;
 use crate::exchange::ids::CategoryNo;
 
-/// How many public markets an event has.
+/// Counts of an event's public markets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublicMarkets {
     all: u32,
     highlighted: u32,
-    /// Of each category that any is in, in order.
+    /// By category, ascending; may include zero counts.
     categories: Vec<(CategoryNo, u32)>,
 }
 
 impl PublicMarkets {
-    /// How many; those only that are highlighted, or are not, where that is asked.
+    /// The number of public markets; with a filter, only those that are, or are not, highlighted.
     pub const fn count(&self, highlighted: Option<bool>) -> u32 {
         match highlighted {
             None => self.all,
@@ -23,28 +23,28 @@ impl PublicMarkets {
         }
     }
 
-    /// Whether any is in one of these categories.
+    /// Whether any public market is in one of these categories.
     pub fn is_in(&self, wanted: &[CategoryNo]) -> bool {
         self.categories.iter().any(|(category, _)| wanted.contains(category))
     }
 
-    /// Counts a market.
+    /// Adds a market to the counts.
     pub(super) fn add(&mut self, draft: &MarketDraft) {
         self.all = self.all.saturating_add(1);
         self.highlighted = self.highlighted.saturating_add(u32::from(draft.highlighted));
         for category in &draft.categories {
             match self.categories.binary_search_by_key(category, |(known, _)| *known) {
-                Ok(place) => {
-                    if let Some((_, count)) = self.categories.get_mut(place) {
+                Ok(at) => {
+                    if let Some((_, count)) = self.categories.get_mut(at) {
                         *count = count.saturating_add(1);
                     }
                 }
-                Err(place) => self.categories.insert(place, (*category, 1)),
+                Err(at) => self.categories.insert(at, (*category, 1)),
             }
         }
     }
 
-    /// Counts a market no more that was counted as this.
+    /// Removes a market from the counts; `draft` must be the one it was added with.
     pub(super) fn remove(&mut self, draft: &MarketDraft) {
         self.all = self.all.saturating_sub(1);
         self.highlighted = self.highlighted.saturating_sub(u32::from(draft.highlighted));

@@ -19,7 +19,6 @@ impl Depth {
         }
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         sizes: Sizes,
         source: &mut impl ImageSource,

@@ -1,4 +1,4 @@
-//! Fills as they are packed and in the read model's image.
+//! Packing of fills, and fills in the read model's image.
 
 use super::{Fill, FillRow, Fills, Liquidity};
 use crate::exchange::catalogue::Outcome;
@@ -15,7 +15,7 @@ use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
 use crate::projection::image::Sizes;
 
-/// Bits of the byte that says what was bought or sold, and how.
+/// Bits of the byte that holds outcome, side and liquidity.
 const NO: u8 = 1;
 const SOLD: u8 = 1 << 1;
 const TOOK: u8 = 1 << 2;
@@ -29,7 +29,7 @@ impl Row for Fill {
         (self.row.sequence, self.row.time)
     }
 
-    fn pack(&self, place: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
+    fn pack(&self, row_index: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let Fill { row, of_order, in_market } = self;
         let FillRow { index, order, placed, market, wording, .. } = row;
         let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;
@@ -46,11 +46,15 @@ impl Row for Fill {
         price.write(sink);
         pack(quantity.get(), sink);
         pack_money(*fee, sink);
-        of_order.pack(place, sink);
-        in_market.pack(place, sink);
+        of_order.pack(row_index, sink);
+        in_market.pack(row_index, sink);
     }
 
-    fn unpack(place: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(
+        row_index: RowIndex,
+        before: &Self::Base,
+        source: &mut &[u8],
+    ) -> Result<Self, BadImage> {
         let sequence = unpack_sequence(before.0, source)?;
         let time = unpack_time(before.1, source)?;
         let index = TradeIndex(unpack_u32(source)?);
@@ -82,8 +86,8 @@ impl Row for Fill {
             time,
             sequence,
         };
-        let of_order = Links::unpack(place, source)?;
-        Ok(Fill { row, of_order, in_market: Links::unpack(place, source)? })
+        let of_order = Links::unpack(row_index, source)?;
+        Ok(Fill { row, of_order, in_market: Links::unpack(row_index, source)? })
     }
 }
 
@@ -94,7 +98,6 @@ impl Fills {
         users.write(sink);
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,

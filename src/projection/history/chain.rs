@@ -1,59 +1,61 @@
-//! Chains: rows of a stream that belong together, each leading to the one before it. A row costs
-//! its link and nothing else; a list for each of millions of keys would cost an allocation each.
-//! Rows at round places of a chain also lead far back, so that no walk reads all pages between.
+//! A chain links the rows of a stream that belong together, each row to the one before it. A link
+//! costs a few bytes in the row itself; a list per key would cost an allocation for each of
+//! millions of keys. Every 64th and 4096th row of a chain also has a long link, so that skipping
+//! far back reads few pages.
 
 use super::HistoryError;
 use super::pack::{pack, pass, unpack, unpack_u32};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource};
 
-/// Where a row stands in its stream.
+/// The index of a row in its stream.
 pub(in crate::projection) type RowIndex = u32;
 
-/// How far back a row leads: to the row before it, and from each 64th and 4096th to the one
-/// before of the same roundness.
+/// How many rows back the links lead: each row links to the row before it, each 64th and 4096th row
+/// also to the previous row of the same step.
 const STEPS: [u32; STEPS_COUNT as usize] = [1, 64, 4096];
 const STEPS_COUNT: u32 = 3;
 
-/// The newest rows of a chain, by roundness, and how many rows it has.
+/// The newest row of a chain for each step, and the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::projection) struct RowChain {
     newest: [RowIndex; STEPS.len()],
     count: u32,
 }
 
-/// Where a row leads, by how far; `None` where nothing is, or the row is not round enough.
+/// The links of a row, one for each step; `None` if there is no earlier row or the row's ordinal is
+/// not a multiple of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::projection) struct Links([Option<RowIndex>; STEPS.len()]);
 
 impl RowChain {
-    /// Puts the row at `place` before all others. Gives the links that it must keep.
-    pub(in crate::projection) fn push(&mut self, place: RowIndex) -> Links {
+    /// Adds a row as the newest of the chain. Returns the links to store in it.
+    pub(in crate::projection) fn push(&mut self, index: RowIndex) -> Links {
         let ordinal = self.count;
         let mut links = Links::default();
         let (Links([near, far @ ..]), [newest, rounder @ ..]) = (&mut links, &mut self.newest);
         *near = (ordinal > 0).then_some(*newest);
-        *newest = place;
+        *newest = index;
         let [_, steps @ ..] = STEPS;
         for ((link, newest), step) in far.iter_mut().zip(rounder).zip(steps) {
-            // What is not round is not rounder either.
+            // Each step is a multiple of the one before it.
             if !ordinal.is_multiple_of(step) {
                 break;
             }
             *link = (ordinal > 0).then_some(*newest);
-            *newest = place;
+            *newest = index;
         }
         self.count = self.count.saturating_add(1);
         links
     }
 
-    /// The newest row, the oldest one and how many there are, if that is all: of a chain whose only
-    /// round row is the first.
+    /// The newest row, the oldest row and the count, if these describe the whole chain: only its
+    /// first row may have an ordinal that is a multiple of a long step.
     pub(in crate::projection) fn short(self) -> Option<(RowIndex, RowIndex, u32)> {
         let ([newest, oldest, first], [_, round, _]) = (self.newest, STEPS);
         (self.count <= round && oldest == first).then_some((newest, oldest, self.count))
     }
 
-    /// The chain of which [`short`](Chain::short) told this.
+    /// The inverse of [`short`](RowChain::short).
     pub(in crate::projection) const fn of_short(
         newest: RowIndex,
         oldest: RowIndex,
@@ -65,35 +67,37 @@ impl RowChain {
     /// The rows, newest first.
     pub(in crate::projection) const fn walk(self) -> Walk {
         let [newest, ..] = self.newest;
-        Walk { next: if self.count > 0 { Some((self.count - 1, newest)) } else { None }, of: self }
+        Walk {
+            next: if self.count > 0 { Some((self.count - 1, newest)) } else { None },
+            chain: self,
+        }
     }
 
-    /// Writes it.
     pub(in crate::projection) fn pack(self, sink: &mut impl ImageSink) {
         pack(u64::from(self.count), sink);
         if self.count > 0 {
             let mut before = None;
-            for place in self.newest {
-                // The rounder, the older.
-                let packed = before.map_or(u64::from(place), |before: RowIndex| {
-                    u64::from(before.saturating_sub(place))
+            for index in self.newest {
+                // Rows with longer steps are never newer, so the differences are not negative.
+                let packed = before.map_or(u64::from(index), |before: RowIndex| {
+                    u64::from(before.saturating_sub(index))
                 });
                 pack(packed, sink);
-                before = Some(place);
+                before = Some(index);
             }
         }
     }
 
-    /// What [`pack`](Chain::pack) wrote.
+    /// Reads what [`pack`](RowChain::pack) wrote.
     pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let mut chain = RowChain { count: unpack_u32(source)?, newest: [0; STEPS.len()] };
         if chain.count > 0 {
             let mut before: Option<RowIndex> = None;
-            for place in &mut chain.newest {
+            for index in &mut chain.newest {
                 let packed = unpack_u32(source)?;
                 let read = before.map_or(Some(packed), |before| before.checked_sub(packed));
-                *place = read.ok_or(BadImage::Value("chain"))?;
-                before = Some(*place);
+                *index = read.ok_or(BadImage::Value("chain"))?;
+                before = Some(*index);
             }
         }
         Ok(chain)
@@ -101,7 +105,7 @@ impl RowChain {
 }
 
 impl RowChain {
-    /// Passes over what [`pack`](Chain::pack) wrote.
+    /// Skips what [`pack`](RowChain::pack) wrote.
     pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
         if unpack(source)? > 0 {
             pass(STEPS_COUNT, source)?;
@@ -111,12 +115,13 @@ impl RowChain {
 }
 
 impl Links {
-    /// Writes the links of the row at `place`.
-    pub(in crate::projection) fn pack(self, place: RowIndex, sink: &mut impl ImageSink) {
-        // The nearest link is there if any is; the first bit says whether there are more.
+    /// Writes the links of the row at `index`.
+    pub(in crate::projection) fn pack(self, index: RowIndex, sink: &mut impl ImageSink) {
+        // If a row has any link, it has the near one; the lowest bit says whether long links
+        // follow.
         let [near, far @ ..] = self.0;
         let distance =
-            |link: Option<RowIndex>| link.map_or(0, |link| u64::from(place.saturating_sub(link)));
+            |link: Option<RowIndex>| link.map_or(0, |link| u64::from(index.saturating_sub(link)));
         let more = far.iter().any(Option::is_some);
         pack(distance(near) << 1 | u64::from(more), sink);
         if more {
@@ -126,14 +131,14 @@ impl Links {
         }
     }
 
-    /// What [`pack`](Links::pack) wrote.
+    /// Reads what [`pack`](Links::pack) wrote.
     pub(in crate::projection) fn unpack(
-        place: RowIndex,
+        index: RowIndex,
         source: &mut impl ImageSource,
     ) -> Result<Links, BadImage> {
         let link = |distance: u64| match u32::try_from(distance) {
             Ok(0) => Ok(None),
-            Ok(distance) => place.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
+            Ok(distance) => index.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
             Err(_) => Err(BadImage::Value("link")),
         };
         let near = unpack(source)?;
@@ -144,7 +149,7 @@ impl Links {
             for to in far.iter_mut() {
                 *to = link(unpack(source)?)?;
             }
-            // Said to be more, and are not.
+            // The bit promised long links, but there are none: not the canonical form.
             if far.iter().all(Option::is_none) {
                 return Err(BadImage::Value("link"));
             }
@@ -156,9 +161,9 @@ impl Links {
 /// A walk over a chain's rows, newest first.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::projection) struct Walk {
-    /// The next row: which of the chain's, and its place.
+    /// The next row: its ordinal in the chain and its index.
     next: Option<(u32, RowIndex)>,
-    of: RowChain,
+    chain: RowChain,
 }
 
 impl Walk {
@@ -167,41 +172,42 @@ impl Walk {
         self.next.map_or(0, |(ordinal, _)| ordinal as usize + 1)
     }
 
-    /// The next row's place; the walk goes on by its links.
-    pub(in crate::projection) fn turn(
+    /// The next row's index; moves on by that row's links.
+    pub(in crate::projection) fn advance(
         &mut self,
         links: impl FnOnce(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<Option<RowIndex>, HistoryError> {
-        let Some((ordinal, place)) = self.next.take() else { return Ok(None) };
+        let Some((ordinal, index)) = self.next.take() else { return Ok(None) };
         if let Some(before) = ordinal.checked_sub(1) {
-            let Links([near, ..]) = links(place)?;
+            let Links([near, ..]) = links(index)?;
             self.next = near.map(|near| (before, near));
         }
-        Ok(Some(place))
+        Ok(Some(index))
     }
 
-    /// Passes over rows for as long as `pass` says so of the row's ordinal and place; of older
-    /// rows it must not say so again. Reads few rows, however many are passed over.
+    /// Skips rows as long as `pass` is true for the row's ordinal and index. `pass` must be
+    /// monotonic: once false, it stays false for all older rows. Reads few rows, however many it
+    /// skips.
     pub(in crate::projection) fn pass_while(
         &mut self,
         pass: impl Fn(u32, RowIndex) -> bool,
         mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<(), HistoryError> {
-        let Some((mut ordinal, mut place)) = self.next.take() else { return Ok(()) };
-        if !pass(ordinal, place) {
-            self.next = Some((ordinal, place));
+        let Some((mut ordinal, mut index)) = self.next.take() else { return Ok(()) };
+        if !pass(ordinal, index) {
+            self.next = Some((ordinal, index));
             return Ok(());
         }
-        // The oldest of the chain's round rows that are to be passed over.
-        for (newest, step) in self.of.newest.into_iter().zip(STEPS).rev() {
-            let round = (self.of.count - 1) / step * step;
+        // Start from the oldest of the chain's heads that is to be skipped.
+        for (newest, step) in self.chain.newest.into_iter().zip(STEPS).rev() {
+            let round = (self.chain.count - 1) / step * step;
             if round < ordinal && pass(round, newest) {
-                (ordinal, place) = (round, newest);
+                (ordinal, index) = (round, newest);
                 break;
             }
         }
         loop {
-            let Links(to) = links(place)?;
+            let Links(to) = links(index)?;
             let leads = to.into_iter().zip(STEPS).rev().find_map(|(link, step)| {
                 let before = ordinal.checked_sub(step)?;
                 Some((before, link?)).filter(|(before, link)| pass(*before, *link))
@@ -211,11 +217,11 @@ impl Walk {
                 self.next = ordinal.checked_sub(1).zip(near);
                 return Ok(());
             };
-            (ordinal, place) = leads;
+            (ordinal, index) = leads;
         }
     }
 
-    /// Passes over so many rows.
+    /// Skips this many rows.
     pub(in crate::projection) fn pass(
         &mut self,
         rows: usize,
@@ -243,11 +249,11 @@ mod tests {
             skipped in prop::collection::vec(0..500_usize, 5),
         ) {
             let (mut chains, mut links) = ([RowChain::default(); 4], Vec::new());
-            for (place, owner) in (0..).zip(&owners) {
-                let added = chains[*owner].push(place);
+            for (index, owner) in (0..).zip(&owners) {
+                let added = chains[*owner].push(index);
                 let mut bytes = Vec::new();
-                added.pack(place, &mut bytes);
-                prop_assert_eq!(Links::unpack(place, &mut bytes.as_slice()), Ok(added));
+                added.pack(index, &mut bytes);
+                prop_assert_eq!(Links::unpack(index, &mut bytes.as_slice()), Ok(added));
                 links.push(added);
             }
             for (owner, chain) in chains.iter().enumerate() {
@@ -257,15 +263,16 @@ mod tests {
                 let mut passed = bytes.as_slice();
                 prop_assert_eq!((RowChain::pass(&mut passed), passed.len()), (Ok(()), 0));
                 let all = (0..).zip(&owners).filter(|(_, other)| **other == owner);
-                let mut all: Vec<RowIndex> = all.map(|(place, _)| place).collect();
+                let mut all: Vec<RowIndex> = all.map(|(index, _)| index).collect();
                 all.reverse();
                 prop_assert_eq!(chain.walk().left(), all.len());
                 for skip in skipped.iter().copied().chain([0, all.len()]) {
                     let mut walk = chain.walk();
-                    walk.pass(skip, |place| Ok(links[place as usize])).unwrap();
+                    walk.pass(skip, |index| Ok(links[index as usize])).unwrap();
                     let mut walked = Vec::new();
-                    while let Some(place) = walk.turn(|place| Ok(links[place as usize])).unwrap() {
-                        walked.push(place);
+                    let link = |index| Ok(links[index as usize]);
+                    while let Some(index) = walk.advance(link).unwrap() {
+                        walked.push(index);
                     }
                     prop_assert_eq!(&walked[..], all.get(skip..).unwrap_or_default());
                 }
@@ -276,16 +283,16 @@ mod tests {
     #[test]
     fn a_long_way_is_few_steps() {
         let (mut chain, mut links) = (RowChain::default(), Vec::new());
-        for place in 0..1_000_000 {
-            links.push(chain.push(place));
+        for index in 0..1_000_000 {
+            links.push(chain.push(index));
         }
         let (mut walk, mut read) = (chain.walk(), 0);
-        let mut link = |place: RowIndex| {
+        let mut link = |index: RowIndex| {
             read += 1;
-            Ok(links[place as usize])
+            Ok(links[index as usize])
         };
         walk.pass(999_990, &mut link).unwrap();
-        assert_eq!(walk.turn(&mut link).unwrap(), Some(9));
+        assert_eq!(walk.advance(&mut link).unwrap(), Some(9));
         assert!(read <= 250 + 2 * 64 + 2, "{read}");
     }
 }

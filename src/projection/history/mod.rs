@@ -1,9 +1,10 @@
-//! What grows with history, and is read again: rows of fixed forms, in pages on a shelf.
+//! The history store: rows of fixed formats that grow with history and can be read again, kept in
+//! numbered pages.
 //!
-//! Rows of one kind that belong to one owner are a stream. Its newest rows stay in memory, packed;
-//! as soon as they are a page, and one row more, the page goes to the shelf under its number, so a
-//! row's place leads to its page by division. What goes there follows from the records folded and
-//! from nothing else: a replay puts the same pages again, and it does no harm.
+//! Rows of one kind and one owner form a stream. Its newest rows stay packed in memory; when a page
+//! is full and one more row arrives, the page goes to storage under its number, so a row's page is
+//! its index divided by the page length. The pages depend only on the folded records: a replay
+//! writes the same pages again, which is harmless.
 
 pub mod page_storage;
 pub(super) mod chain;
@@ -16,11 +17,11 @@ use std::sync::Arc;
 use crate::exchange::image::coding::BadImage;
 use page_storage::{MemoryPages, NoPages, PageStorage};
 
-/// Rows of a page: some hundred bytes to a thousand, as much as one reader asks for, and little
-/// enough that the newest rows of every user fit in memory.
+/// Rows per page. A page takes some hundred to a thousand bytes: about what one request reads, and
+/// small enough that the newest rows of every user fit in memory.
 pub const ROWS_PER_PAGE: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 
-/// Whose pages, and of what. The numbers are on disk.
+/// What a page holds, and whether its owner is a user or a market. The numbers are written to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -30,7 +31,7 @@ pub enum Kind {
     Fills = 2,
     /// A user's changes of money.
     Changes = 3,
-    /// What final markets paid a user.
+    /// Payments to a user from settled markets.
     Settlements = 4,
     /// What happened in a market.
     Activity = 5,
@@ -38,24 +39,24 @@ pub enum Kind {
     Trades = 6,
     /// The names of a user's orders.
     Names = 7,
-    /// A market's minutes in which something traded.
+    /// The minute candles of a market; minutes without trades have none.
     Minutes = 8,
-    /// A market's hours in which something traded.
+    /// The hour candles of a market; hours without trades have none.
     Hours = 9,
     /// What a user held to the end of a market.
     Positions = 10,
-    /// Where each user's orders and fills in a market that ended begin.
+    /// For each user, the newest orders and fills in a market that has ended.
     Traders = 11,
 }
 
-/// Where a page stands.
+/// The key of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageKey {
-    /// What.
+    /// What the page holds.
     pub kind: Kind,
     /// Number of the user or market.
     pub owner: u32,
-    /// Which of the owner's pages.
+    /// Number of the page in the owner's stream.
     pub page: u64,
 }
 
@@ -63,7 +64,7 @@ pub struct PageKey {
 pub const KEY_BYTES: usize = 13;
 
 impl PageKey {
-    /// The key as bytes, which sort as the keys do.
+    /// The key as bytes, which sort in the same order as keys.
     pub fn bytes(self) -> [u8; KEY_BYTES] {
         let mut bytes = [0; KEY_BYTES];
         let (owner, page) = (self.owner.to_be_bytes(), self.page.to_be_bytes());
@@ -78,31 +79,31 @@ impl PageKey {
 /// Why a part of history cannot be read. The codes are stable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// A page that was put on the shelf is not there.
+    /// A page that was written is not in storage.
     #[error("HISTORY_MISSING: {0:?} is not there")]
     Missing(PageKey),
-    /// A page is not as it was put there.
+    /// A page does not decode.
     #[error("HISTORY_DAMAGED: {key:?}: {cause}")]
     Damaged {
-        /// Which.
+        /// The page.
         key: PageKey,
         /// What is wrong with it.
         cause: BadImage,
     },
-    /// The shelf cannot be read.
+    /// Storage cannot be read.
     #[error("HISTORY_UNREADABLE: {key:?}: {cause}")]
     Unreadable {
-        /// The page that was asked for.
+        /// The page that was requested.
         key: PageKey,
-        /// What the shelf says.
+        /// The error of the storage.
         cause: String,
     },
 }
 
-/// Where the pages of a read model go, and how long they are.
+/// The storage that a read model writes its pages to, and the page length.
 #[derive(Debug, Clone)]
 pub struct History {
-    shelf: Arc<dyn PageStorage>,
+    storage: Arc<dyn PageStorage>,
     rows: NonZeroU32,
 }
 
@@ -113,17 +114,17 @@ impl Default for History {
 }
 
 impl History {
-    /// Pages of the standard length on a shelf.
-    pub fn on(shelf: Arc<dyn PageStorage>) -> History {
-        History { shelf, rows: ROWS_PER_PAGE }
+    /// Pages of the standard length in this storage.
+    pub fn on(storage: Arc<dyn PageStorage>) -> History {
+        History { storage, rows: ROWS_PER_PAGE }
     }
 
-    /// Keeps nothing: for a read model that is only folded, and never read.
+    /// Discards all pages: for a read model that is only folded and never queried.
     pub fn discarding() -> History {
         History::on(Arc::new(NoPages))
     }
 
-    /// The same shelf with pages of this length.
+    /// The same storage with pages of this length, in rows.
     #[must_use]
     pub fn paged(self, rows: NonZeroU32) -> History {
         History { rows, ..self }
@@ -135,26 +136,26 @@ impl History {
     }
 
     pub(super) fn put(&self, key: PageKey, bytes: Vec<u8>) {
-        self.shelf.put(key, bytes);
+        self.storage.put(key, bytes);
     }
 
     pub(super) fn get(&self, key: PageKey) -> Result<Vec<u8>, HistoryError> {
-        let found = self.shelf.get(key);
+        let found = self.storage.get(key);
         let found = found.map_err(|cause| HistoryError::Unreadable { key, cause });
         let page = found.and_then(|found| found.ok_or(HistoryError::Missing(key)));
-        page.inspect_err(|error| self.shelf.failed(error))
+        page.inspect_err(|error| self.storage.failed(error))
     }
 
-    /// Whether anything put there can be read again.
+    /// Whether pages written here can be read again.
     pub(super) fn keeps(&self) -> bool {
-        self.shelf.keeps()
+        self.storage.keeps()
     }
 
     pub(super) fn failed(&self, error: &HistoryError) {
-        self.shelf.failed(error);
+        self.storage.failed(error);
     }
 
-    /// Puts a page once more, with a change.
+    /// Rewrites a page with a change. A failure is reported to the storage.
     pub(super) fn amend(
         &self,
         key: PageKey,

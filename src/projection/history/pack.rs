@@ -1,5 +1,5 @@
-//! How rows become few bytes: numbers that are near the row before take a byte or two. Every
-//! value has one form; another one is refused.
+//! Compact packing of rows: numbers close to those of the row before take a byte or two. Every
+//! value has exactly one encoding; any other is refused when read.
 
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource};
 use crate::exchange::units::{Money, Sequence, TimeMs};
@@ -11,13 +11,14 @@ const MORE: u8 = 1 << BITS;
 /// [`MORE`] in each byte of a word.
 const MORES: u64 = u64::from_le_bytes([MORE; 8]);
 
-/// Bits that are surely fewer than 64, in whole bytes.
+/// A multiple of [`BITS`] below 64: this many bits fit in a `u64` without overflow.
 const SHORT_BITS: u32 = 9 * BITS;
 
-/// Bits of numbers that are spread at once: eight bytes of them.
+/// Bits of a number that [`spread`] handles at once: eight bytes of seven bits.
 const WORD_BITS: u32 = 8 * BITS;
 
-/// Where a row is packed. Its room is there beforehand, so that a number is one store.
+/// A reusable buffer in which a row is packed. Its space is allocated beforehand, so that a number
+/// is a single store.
 #[derive(Debug, Default)]
 pub struct RowBuffer {
     room: Vec<u8>,
@@ -25,12 +26,12 @@ pub struct RowBuffer {
 }
 
 impl RowBuffer {
-    /// With nothing on it.
+    /// An empty buffer; allocates nothing.
     pub(in crate::projection) const fn new() -> RowBuffer {
         RowBuffer { room: Vec::new(), length: 0 }
     }
 
-    /// Takes the row away.
+    /// Empties the buffer and keeps its space.
     pub(in crate::projection) const fn clear(&mut self) {
         self.length = 0;
     }
@@ -76,7 +77,7 @@ impl ImageSink for RowBuffer {
     }
 }
 
-/// A number, seven bits a byte, the lowest first.
+/// Writes a number, seven bits per byte, lowest bits first.
 #[inline]
 pub(in crate::projection) fn pack(number: u64, sink: &mut impl ImageSink) {
     if number <= u64::from(!MORE) {
@@ -86,15 +87,15 @@ pub(in crate::projection) fn pack(number: u64, sink: &mut impl ImageSink) {
     }
 }
 
-/// As [`pack`], of more than one byte.
+/// As [`pack`], for a number of more than one byte.
 fn pack_more(number: u64, sink: &mut impl ImageSink) {
     debug_assert!(number > u64::from(!MORE), "one byte holds it");
     if number < 1 << WORD_BITS {
-        // A seventh of its bits, rounded up, for as few bits as there are here. Zero, which never
-        // comes here, need not be told apart.
+        // The number of bits divided by seven, rounded up; exact for the bit counts possible here.
+        // `| 1` only matters for zero, which never gets here.
         let bits = u64::BITS - (number | 1).leading_zeros();
         let count = (bits * 9 + u64::BITS) / u64::BITS;
-        // All bytes but the last say that there are more.
+        // Every byte but the last has the continuation bit.
         let more = MORES.wrapping_shr(u64::BITS + u8::BITS - u8::BITS * count);
         sink.put_first((spread(number) | more).to_le_bytes(), count as usize);
     } else {
@@ -103,14 +104,14 @@ fn pack_more(number: u64, sink: &mut impl ImageSink) {
     }
 }
 
-/// The lowest 56 bits, seven a byte.
+/// The lowest 56 bits of a number, seven per byte.
 const fn spread(number: u64) -> u64 {
     let halves = number & 0x0FFF_FFFF | (number & 0x00FF_FFFF_F000_0000) << 4;
     let quarters = halves & 0x0000_3FFF_0000_3FFF | (halves & 0x0FFF_C000_0FFF_C000) << 2;
     quarters & 0x007F_007F_007F_007F | (quarters & 0x3F80_3F80_3F80_3F80) << 1
 }
 
-/// As [`pack`].
+/// As [`pack`], for 128 bits.
 pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSink) {
     let low_bits = |number: u128| u8::try_from(number & u128::from(MORE - 1)).unwrap_or(0);
     loop {
@@ -122,8 +123,8 @@ pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSi
     }
 }
 
-/// A number of at most eight bytes, where those are at hand. Such numbers are nearly all, and are
-/// read at once.
+/// Reads a number of at most eight bytes at once, if the source has eight bytes ahead. Nearly all
+/// numbers are this short.
 #[inline]
 fn unpack_at_once(source: &mut impl ImageSource) -> Option<Result<u64, BadImage>> {
     let word = u64::from_le_bytes(source.ahead()?);
@@ -131,7 +132,7 @@ fn unpack_at_once(source: &mut impl ImageSource) -> Option<Result<u64, BadImage>
         source.pass(1);
         return Some(Ok(word & u64::from(!MORE)));
     }
-    // A byte that no other follows has its highest bit clear.
+    // The last byte of a number has its highest bit clear.
     let ends = !word & MORES;
     if ends == 0 {
         return None;
@@ -139,19 +140,19 @@ fn unpack_at_once(source: &mut impl ImageSource) -> Option<Result<u64, BadImage>
     let bits = ends.trailing_zeros() + 1;
     let own = word & (u64::MAX >> (u64::BITS - bits));
     source.pass((bits / u8::BITS) as usize);
-    // A last byte of nothing could be left out.
+    // A last byte of zero is redundant: not the canonical form.
     let shortest = bits == u8::BITS || own >> (bits - u8::BITS) != 0;
     Some(if shortest { Ok(gather(own & !MORES)) } else { Err(BadImage::Value("number")) })
 }
 
-/// What [`spread`] was given.
+/// The inverse of [`spread`].
 const fn gather(spread: u64) -> u64 {
     let quarters = spread & 0x007F_007F_007F_007F | (spread & 0x7F00_7F00_7F00_7F00) >> 1;
     let halves = quarters & 0x0000_3FFF_0000_3FFF | (quarters & 0x3FFF_0000_3FFF_0000) >> 2;
     halves & 0x0FFF_FFFF | (halves & 0x0FFF_FFFF_0000_0000) >> 4
 }
 
-/// What [`pack`] wrote.
+/// Reads what [`pack`] wrote.
 #[inline]
 pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64, BadImage> {
     match unpack_at_once(source) {
@@ -160,7 +161,7 @@ pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64
     }
 }
 
-/// Passes over so many numbers that [`pack`] wrote, or [`pack_wide`].
+/// Skips this many numbers written by [`pack`] or [`pack_wide`].
 pub(in crate::projection) fn pass(mut numbers: u32, source: &mut &[u8]) -> Result<(), BadImage> {
     while numbers > 0 {
         let Some(word) = source.ahead().filter(|_| !source.is_empty()) else {
@@ -182,7 +183,7 @@ pub(in crate::projection) fn pass(mut numbers: u32, source: &mut &[u8]) -> Resul
     Ok(())
 }
 
-/// What [`pack_wide`] wrote.
+/// Reads what [`pack_wide`] wrote.
 #[inline]
 pub(in crate::projection) fn unpack_wide(source: &mut impl ImageSource) -> Result<u128, BadImage> {
     match unpack_at_once(source) {
@@ -199,10 +200,10 @@ fn unpack_slowly(source: &mut impl ImageSource) -> Result<u128, BadImage> {
     if first & MORE == 0 { Ok(u128::from(first)) } else { unpack_after(first, source) }
 }
 
-/// The rest of a number whose first byte says that there are more.
+/// The rest of a number whose first byte has the continuation bit.
 fn unpack_after(first: u8, source: &mut impl ImageSource) -> Result<u128, BadImage> {
     let (mut number, mut shift, mut byte) = (u64::from(first & !MORE), BITS, [0]);
-    // Nearly all numbers are short, and 128 bits are dear.
+    // Nearly all numbers are short, and 128-bit arithmetic is slow.
     while shift < SHORT_BITS {
         source.fill(&mut byte)?;
         number |= u64::from(byte[0] & !MORE) << shift;
@@ -224,32 +225,32 @@ fn unpack_after(first: u8, source: &mut impl ImageSource) -> Result<u128, BadIma
     }
 }
 
-/// A number whose last byte was read. One of nothing could be left out.
+/// Checks the last byte of a number: a last byte of zero is redundant and is refused.
 fn last(byte: u8, shift: u32, number: u128) -> Result<u128, BadImage> {
     let shortest = byte != 0 || shift == 0;
     shortest.then_some(number).ok_or(BadImage::Value("number"))
 }
 
-/// A small number.
+/// Reads a number of at most 32 bits.
 #[inline]
 pub(in crate::projection) fn unpack_u32(source: &mut impl ImageSource) -> Result<u32, BadImage> {
     u32::try_from(unpack(source)?).map_err(|_| BadImage::Value("number"))
 }
 
-/// A number of either sign, small ones in few bytes.
+/// Writes a signed number; small magnitudes take few bytes.
 pub(in crate::projection) fn pack_signed(number: i128, sink: &mut impl ImageSink) {
     let doubled = number.unsigned_abs().wrapping_shl(1);
-    // The largest magnitude has only one sign, so nothing is lost where doubling overflows.
+    // Doubling overflows only for `i128::MIN`, for which the wrapped value is still unique.
     pack_wide(if number < 0 { doubled.wrapping_sub(1) } else { doubled }, sink);
 }
 
-/// As [`pack_signed`], without the detour over wide numbers.
+/// As [`pack_signed`], for 64 bits.
 #[inline]
 fn pack_short(number: i64, sink: &mut impl ImageSink) {
     pack((number.wrapping_shl(1) ^ (number >> (i64::BITS - 1))).cast_unsigned(), sink);
 }
 
-/// What [`pack_signed`] wrote.
+/// Reads what [`pack_signed`] wrote.
 pub(in crate::projection) fn unpack_signed(
     source: &mut impl ImageSource,
 ) -> Result<i128, BadImage> {
@@ -258,7 +259,7 @@ pub(in crate::projection) fn unpack_signed(
     Ok(if packed & 1 == 0 { half } else { !half })
 }
 
-/// What [`pack_short`] wrote.
+/// Reads what [`pack_short`] wrote.
 #[inline]
 fn unpack_short(source: &mut impl ImageSource) -> Result<i64, BadImage> {
     let packed = unpack(source)?;
@@ -266,7 +267,7 @@ fn unpack_short(source: &mut impl ImageSource) -> Result<i64, BadImage> {
     Ok(if packed & 1 == 0 { half } else { !half })
 }
 
-/// How much further a number is than the one before; both may be anything.
+/// Writes the difference to the number before; both may be any value.
 #[inline]
 pub(in crate::projection) fn pack_from(before: u64, number: u64, sink: &mut impl ImageSink) {
     let further = number.wrapping_sub(before).cast_signed();
@@ -277,7 +278,7 @@ pub(in crate::projection) fn pack_from(before: u64, number: u64, sink: &mut impl
     }
 }
 
-/// What [`pack_from`] wrote.
+/// Reads what [`pack_from`] wrote.
 pub(in crate::projection) fn unpack_from(
     before: u64,
     source: &mut impl ImageSource,
@@ -287,7 +288,7 @@ pub(in crate::projection) fn unpack_from(
     number.ok_or(BadImage::Value("number"))
 }
 
-/// A sequence, after the one before.
+/// Writes a sequence number as the difference to the one before.
 pub(in crate::projection) fn pack_sequence(
     before: Sequence,
     sequence: Sequence,
@@ -296,7 +297,7 @@ pub(in crate::projection) fn pack_sequence(
     pack_from(before.get(), sequence.get(), sink);
 }
 
-/// What [`pack_sequence`] wrote.
+/// Reads what [`pack_sequence`] wrote.
 pub(in crate::projection) fn unpack_sequence(
     before: Sequence,
     source: &mut impl ImageSource,
@@ -304,14 +305,14 @@ pub(in crate::projection) fn unpack_sequence(
     unpack_from(before.get(), source).map(Sequence::new)
 }
 
-/// A time, after the one before.
+/// Writes a time as the difference to the one before.
 #[inline]
 pub(in crate::projection) fn pack_time(before: TimeMs, time: TimeMs, sink: &mut impl ImageSink) {
-    // Times are far from the ends of their type.
+    // Times are far from the limits of `i64`, so the difference does not overflow.
     pack_short(time.get().wrapping_sub(before.get()), sink);
 }
 
-/// What [`pack_time`] wrote.
+/// Reads what [`pack_time`] wrote.
 #[inline]
 pub(in crate::projection) fn unpack_time(
     before: TimeMs,
@@ -321,13 +322,13 @@ pub(in crate::projection) fn unpack_time(
     ms.and_then(TimeMs::new).ok_or(BadImage::Value("TimeMs"))
 }
 
-/// An amount of either sign.
+/// Writes a signed amount of money.
 #[inline]
 pub(in crate::projection) fn pack_money(money: Money, sink: &mut impl ImageSink) {
     pack_short(money.get(), sink);
 }
 
-/// What [`pack_money`] wrote.
+/// Reads what [`pack_money`] wrote.
 #[inline]
 pub(in crate::projection) fn unpack_money(
     source: &mut impl ImageSource,
@@ -391,14 +392,14 @@ mod tests {
             pack(number, &mut short);
             pack_from(before, number, &mut short);
             pack_money(Money::new(money), &mut short);
-            let mut desk = RowBuffer::new();
+            let mut buffer = RowBuffer::new();
             for _ in 0..2 {
-                desk.clear();
-                pack(number, &mut desk);
-                pack_from(before, number, &mut desk);
-                pack_money(Money::new(money), &mut desk);
+                buffer.clear();
+                pack(number, &mut buffer);
+                pack_from(before, number, &mut buffer);
+                pack_money(Money::new(money), &mut buffer);
             }
-            prop_assert_eq!(desk.row(), &short[..]);
+            prop_assert_eq!(buffer.row(), &short[..]);
             pack_signed(i128::from(number) - i128::from(before), &mut wide);
             pack_signed(i128::from(money), &mut wide);
             prop_assert_eq!(short, wide);

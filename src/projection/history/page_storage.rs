@@ -1,4 +1,4 @@
-//! Where pages are kept: in memory, nowhere, or where somebody else keeps them.
+//! Page storage: in memory, or none. The storage on disk implements [`PageStorage`] elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::sync::{PoisonError, RwLock};
 
 use super::{HistoryError, PageKey};
 
-/// Keeps pages. Each is put there whole, mostly once; a page that is put again takes the place of
-/// the one before. Whoever has put a page finds it at once.
+/// Stores pages. Each is written whole, mostly once; writing a page again replaces it. A page can
+/// be read as soon as `put` has returned.
 pub trait PageStorage: fmt::Debug + Send + Sync {
-    /// Puts a page there. A failure is kept until somebody asks whether all is on disk: the page
-    /// is missing until a restart brings it back.
+    /// Writes a page. A failure is kept and reported when the caller asks whether everything is on
+    /// disk; until then the page is missing, and a restart writes it again.
     fn put(&self, key: PageKey, bytes: Vec<u8>);
 
-    /// A page, if it is there and as it was put.
+    /// A page as it was written; `None` if there is none.
     ///
     /// # Errors
-    /// What the shelf failed with.
+    /// The storage cannot be read; says why.
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String>;
 
-    /// Takes note that a page could not be read or changed.
+    /// Records that a page could not be read or changed.
     fn failed(&self, error: &HistoryError);
 
-    /// Whether anything put here can be read again.
+    /// Whether pages written here can be read again.
     fn keeps(&self) -> bool {
         true
     }
@@ -38,7 +38,7 @@ impl MemoryPages {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Changes a page behind everybody's back, or takes it away.
+    /// For tests: changes a page, or removes it if `spoil` returns `None`.
     pub fn spoil(&self, key: PageKey, spoil: impl FnOnce(Box<[u8]>) -> Option<Box<[u8]>>) {
         let mut pages = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(page) = pages.remove(&key).and_then(spoil) {
@@ -65,7 +65,7 @@ impl PageStorage for MemoryPages {
     fn failed(&self, _: &HistoryError) {}
 }
 
-/// Keeps nothing.
+/// Discards all pages.
 #[derive(Debug)]
 pub(super) struct NoPages;
 

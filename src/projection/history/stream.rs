@@ -1,4 +1,4 @@
-//! Streams: each owner's rows of one kind, the newest packed in memory, the rest on the shelf.
+//! Streams: each owner's rows of one kind, the newest packed in memory, the rest in page storage.
 
 use std::fmt;
 
@@ -11,44 +11,45 @@ use crate::exchange::image::coding::{
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
 
-/// Bytes that a stream's room grows by at least: a row or two.
+/// Bytes by which a stream's buffer grows at least: a row or two.
 const ROOM_STEP: usize = 48;
 
-/// A row of a stream, packed beside the one before it on its page.
+/// A row of a stream, packed as differences to the row before it on its page.
 pub trait Row: Copy + fmt::Debug {
-    /// What of a row the next one is packed beside; the default stands before a page's first.
+    /// What the next row needs of this one to be packed; the default is the base of a page's first
+    /// row.
     type Base: Copy + fmt::Debug + Default;
 
-    /// Of what the stream is.
+    /// The kind of the stream's pages.
     const KIND: Kind;
 
-    /// What the next row is packed beside.
+    /// The base for packing the next row.
     fn base(&self) -> Self::Base;
 
     /// Appends the row.
-    fn pack(&self, place: RowIndex, base: &Self::Base, sink: &mut RowBuffer);
+    fn pack(&self, index: RowIndex, base: &Self::Base, sink: &mut RowBuffer);
 
-    /// Reads the row at `place`.
-    fn unpack(place: RowIndex, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
+    /// Reads the row at `index`.
+    fn unpack(index: RowIndex, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
 }
 
-/// Reads rows that were packed one after the other, the first of them at `place`.
+/// Reads `count` consecutive packed rows, the first of them at `index`.
 pub(in crate::projection) fn unpack_rows<R: Row>(
-    place: RowIndex,
+    index: RowIndex,
     count: u32,
     source: &mut &[u8],
 ) -> Result<Vec<R>, BadImage> {
     let (mut rows, mut base) = (Vec::with_capacity(count.min(1024) as usize), R::Base::default());
-    for place in (place..).take(count as usize) {
-        let row = R::unpack(place, &base, source)?;
+    for index in (index..).take(count as usize) {
+        let row = R::unpack(index, &base, source)?;
         base = row.base();
         rows.push(row);
     }
     Ok(rows)
 }
 
-/// The newest rows of one stream, and how many there are in all. Once there is a row, there is at
-/// least one here, and at most a page.
+/// The newest rows of one stream, and its total count. If the stream has any rows, at least one and
+/// at most a page of them is here.
 #[derive(Debug, Clone)]
 pub(in crate::projection) struct Tail<R: Row> {
     count: u32,
@@ -63,78 +64,77 @@ impl<R: Row> Default for Tail<R> {
 }
 
 impl<R: Row> Tail<R> {
-    /// Rows in all.
+    /// Total number of rows.
     pub(in crate::projection) const fn count(&self) -> u32 {
         self.count
     }
 
-    /// What the next row is packed beside, unless it is the first of a page.
+    /// The base for packing the next row, unless it starts a page.
     pub(in crate::projection) const fn base(&self) -> &R::Base {
         &self.base
     }
 
-    /// The page that the newest row is on, or will be.
+    /// The page of the newest row; 0 if there is none.
     pub(in crate::projection) const fn page(&self, rows: u32) -> u32 {
         self.count.saturating_sub(1) / rows
     }
 
-    /// Where the first row in memory stands.
+    /// Index of the first row in memory.
     pub(in crate::projection) const fn first(&self, rows: u32) -> RowIndex {
         self.page(rows).saturating_mul(rows)
     }
 
-    /// Adds a row, which is packed on `desk`; gives its place. If a page is full, `turn` gets it
-    /// first.
+    /// Adds a row, packed in `buffer`; returns its index. If the page before it is full,
+    /// `page_full` gets that page first.
     pub(in crate::projection) fn push(
         &mut self,
         rows: u32,
         row: &R,
-        desk: &mut RowBuffer,
-        turn: impl FnOnce(u32, Vec<u8>),
+        buffer: &mut RowBuffer,
+        page_full: impl FnOnce(u32, Vec<u8>),
     ) -> Result<RowIndex, Fault> {
-        let place = self.count;
-        let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
-        if place > 0 && place.is_multiple_of(rows) {
+        let index = self.count;
+        let count = index.checked_add(1).ok_or(Fault::NotNext(u64::from(index)))?;
+        if index > 0 && index.is_multiple_of(rows) {
             let next = room_after(&self.bytes);
-            turn(self.page(rows), std::mem::replace(&mut self.bytes, next));
+            page_full(self.page(rows), std::mem::replace(&mut self.bytes, next));
             self.base = R::Base::default();
         }
-        desk.clear();
-        row.pack(place, &self.base, desk);
-        append(desk.row(), &mut self.bytes);
+        buffer.clear();
+        row.pack(index, &self.base, buffer);
+        append(buffer.row(), &mut self.bytes);
         self.base = row.base();
         self.count = count;
-        Ok(place)
+        Ok(index)
     }
 
-    /// Adds a row to the stream of this owner, packed on `desk`; gives its place.
+    /// Adds a row to this owner's stream, packed in `buffer`; returns its index.
     pub(in crate::projection) fn push_on(
         &mut self,
         history: &History,
         owner: u32,
         row: &R,
-        desk: &mut RowBuffer,
+        buffer: &mut RowBuffer,
     ) -> Result<RowIndex, Fault> {
-        self.push(history.rows_per_page(), row, desk, |page, bytes| {
+        self.push(history.rows_per_page(), row, buffer, |page, bytes| {
             history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
         })
     }
 
-    /// The rows in memory, and where the first of them stands.
+    /// The rows in memory, and the index of the first.
     pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(RowIndex, Vec<R>), BadImage> {
         let (first, mut source) = (self.first(rows), self.bytes.as_slice());
         let unpacked = unpack_rows(first, self.count - first, &mut source)?;
         if source.is_empty() { Ok((first, unpacked)) } else { Err(BadImage::Trailing) }
     }
 
-    /// Writes it.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         let Tail { count, base: _, bytes } = self;
         count.write(sink);
         write_bytes(bytes, sink);
     }
 
-    /// Reads it, with the rows in memory.
+    /// Reads what `write` wrote. Also returns the rows in memory.
     pub(in crate::projection) fn read(
         rows: u32,
         source: &mut impl ImageSource,
@@ -143,8 +143,8 @@ impl<R: Row> Tail<R> {
         let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
         let (first, read) = tail.rows(rows)?;
         let (mut again, mut base) = (RowBuffer::new(), R::Base::default());
-        for (place, row) in (first..).zip(&read) {
-            row.pack(place, &base, &mut again);
+        for (index, row) in (first..).zip(&read) {
+            row.pack(index, &base, &mut again);
             base = row.base();
         }
         hold(again.row() == tail.bytes, "rows that are not packed as they would be")?;
@@ -153,14 +153,14 @@ impl<R: Row> Tail<R> {
     }
 }
 
-/// Room for the page after this one: it needs as much only once it is full again, and asking for
-/// all of it bit by bit takes time.
+/// A buffer for the page after this one, with half its length: allocating all of it at once would
+/// waste memory, growing from nothing takes time.
 pub(in crate::projection) fn room_after(page: &[u8]) -> Vec<u8> {
     Vec::with_capacity(page.len() / 2)
 }
 
-/// Appends a row, and makes little more room than it needs: there are streams by the hundred
-/// thousand, and larger steps leave holes that nothing fits into.
+/// Appends a row and grows the buffer only little: there are hundreds of thousands of streams, and
+/// larger steps would fragment the heap.
 pub(in crate::projection) fn append(row: &[u8], bytes: &mut Vec<u8>) {
     if bytes.capacity().saturating_sub(bytes.len()) < row.len() {
         bytes.reserve_exact((bytes.len() / 4).max(ROOM_STEP).max(row.len()));
@@ -173,8 +173,8 @@ pub(in crate::projection) fn append(row: &[u8], bytes: &mut Vec<u8>) {
 pub(in crate::projection) struct Streams<R: Row> {
     history: History,
     owners: Vec<Tail<R>>,
-    /// Where rows are packed.
-    desk: RowBuffer,
+    /// Buffer in which rows are packed.
+    buffer: RowBuffer,
 }
 
 impl<R: Row> Default for Streams<R> {
@@ -184,19 +184,19 @@ impl<R: Row> Default for Streams<R> {
 }
 
 impl<R: Row> Streams<R> {
-    /// No streams yet, whose pages will go there.
+    /// No streams yet; pages go to `history`.
     pub(in crate::projection) const fn on(history: History) -> Self {
-        Streams { history, owners: Vec::new(), desk: RowBuffer::new() }
+        Streams { history, owners: Vec::new(), buffer: RowBuffer::new() }
     }
 
-    /// The next owner, with this number.
+    /// Adds the next owner, which must have this number.
     pub(in crate::projection) fn add_owner(&mut self, number: usize) -> Result<(), Fault> {
         is_next(number, self.owners.len())?;
         self.owners.push(Tail::default());
         Ok(())
     }
 
-    /// Adds a row to an owner's stream; gives its place, or `unknown` if there is no such owner.
+    /// Adds a row to an owner's stream; returns its index, or `unknown` if there is no such owner.
     pub(in crate::projection) fn push(
         &mut self,
         owner: u32,
@@ -204,7 +204,7 @@ impl<R: Row> Streams<R> {
         unknown: Fault,
     ) -> Result<RowIndex, Fault> {
         let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
-        tail.push_on(&self.history, owner, row, &mut self.desk)
+        tail.push_on(&self.history, owner, row, &mut self.buffer)
     }
 
     /// How many rows an owner has.
@@ -212,25 +212,25 @@ impl<R: Row> Streams<R> {
         self.owners.get(owner as usize).map_or(0, Tail::count)
     }
 
-    /// What the next row of an owner would be packed beside.
+    /// The base for packing an owner's next row.
     pub(in crate::projection) fn base(&self, owner: u32) -> Option<&R::Base> {
         self.owners.get(owner as usize).map(Tail::base)
     }
 
-    /// An owner's rows as they are now.
+    /// A copy of an owner's rows as they are now.
     pub(in crate::projection) fn pages(&self, owner: u32) -> Pages<R> {
         let tail = self.owners.get(owner as usize).cloned().unwrap_or_default();
         Pages::of(self.history.clone(), owner, tail)
     }
 
-    /// Writes all owners' newest rows; how many owners there are is known elsewhere.
+    /// Writes all owners' newest rows, without the number of owners, which the caller knows.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         for tail in &self.owners {
             tail.write(sink);
         }
     }
 
-    /// Reads them; `check` says what is wrong with an owner's rows.
+    /// Reads what `write` wrote; `check` validates each owner's rows.
     pub(in crate::projection) fn read(
         history: History,
         owners: usize,
@@ -247,20 +247,20 @@ impl<R: Row> Streams<R> {
     }
 }
 
-/// The rows of one owner as they were at one moment, to be read whenever. A page is kept at hand.
+/// The rows of one owner as of one moment, to be read later. The page read last is cached.
 #[derive(Debug, Clone)]
 pub(in crate::projection) struct Pages<R: Row> {
     history: History,
     owner: u32,
     tail: Tail<R>,
-    /// The place of the first row of the page that was read last, and its rows.
-    at_hand: Option<(RowIndex, Vec<R>)>,
+    /// The page read last: index of its first row, and its rows.
+    cached: Option<(RowIndex, Vec<R>)>,
 }
 
 impl<R: Row> Pages<R> {
-    /// The rows of this owner, of which these are the newest.
+    /// The rows of this owner, of which `tail` holds the newest.
     pub(in crate::projection) const fn of(history: History, owner: u32, tail: Tail<R>) -> Self {
-        Pages { history, owner, tail, at_hand: None }
+        Pages { history, owner, tail, cached: None }
     }
 
     /// How many rows there are.
@@ -268,20 +268,20 @@ impl<R: Row> Pages<R> {
         self.tail.count
     }
 
-    /// A row that is there; `None` past the last one.
+    /// The row at `index`; `None` past the last one.
     pub(in crate::projection) fn row(
         &mut self,
-        place: RowIndex,
+        index: RowIndex,
     ) -> Result<Option<R>, HistoryError> {
-        if place >= self.tail.count {
+        if index >= self.tail.count {
             return Ok(None);
         }
         let rows = self.history.rows_per_page();
-        let first = place / rows * rows;
-        let held = self.at_hand.take().filter(|(held, _)| *held == first);
+        let first = index / rows * rows;
+        let held = self.cached.take().filter(|(held, _)| *held == first);
         let held = held.map_or_else(|| self.load(first), Ok)?;
-        let row = held.1.get((place - first) as usize).copied();
-        self.at_hand = Some(held);
+        let row = held.1.get((index - first) as usize).copied();
+        self.cached = Some(held);
         let key = self.key(first);
         row.map(Some).ok_or(HistoryError::Damaged { key, cause: BadImage::Truncated })
     }
@@ -310,12 +310,12 @@ impl<R: Row> Pages<R> {
     }
 }
 
-/// The rows of one owner, newest first. Its length is known, and passing over rows costs nothing.
-/// After an error nothing more comes.
+/// The rows of one owner, newest first. The length is known, and skipping rows costs nothing. Ends
+/// after the first error.
 #[derive(Debug, Clone)]
 pub struct Newest<R: Row> {
     pages: Pages<R>,
-    /// So many, the oldest ones, are left.
+    /// Number of rows left; these are the oldest.
     left: RowIndex,
 }
 
@@ -376,23 +376,23 @@ mod tests {
 
     #[test]
     fn a_page_that_is_gone_or_changed_is_named_and_the_rest_is_read() {
-        let shelf = Arc::new(MemoryPages::default());
+        let storage = Arc::new(MemoryPages::default());
         let rows = NonZeroU32::new(4).unwrap();
-        let mut streams = Streams::on(History::on(Arc::clone(&shelf) as _).paged(rows));
+        let mut streams = Streams::on(History::on(Arc::clone(&storage) as _).paged(rows));
         streams.add_owner(0).unwrap();
-        for (place, number) in (0..).zip(0..18) {
-            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(place));
+        for (index, number) in (0..).zip(0..18) {
+            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(index));
         }
-        // The newest are in memory; the oldest of them are two.
-        assert_eq!(shelf.pages(), 4);
+        // The tail holds rows 16 and 17; the four full pages before it are in storage.
+        assert_eq!(storage.pages(), 4);
         let read: Vec<_> = streams.pages(0).newest_first().map(Result::unwrap).collect();
         assert_eq!(read, (0..18).rev().map(Number).collect::<Vec<_>>());
         assert_eq!(streams.pages(0).newest_first().nth(9), Some(Ok(Number(8))));
         assert_eq!(streams.pages(0).newest_first().nth(18), None);
 
         let key = |page| PageKey { kind: Kind::Trades, owner: 0, page };
-        shelf.spoil(key(2), |_| None);
-        shelf.spoil(key(1), |page| Some(page[1..].into()));
+        storage.spoil(key(2), |_| None);
+        storage.spoil(key(1), |page| Some(page[1..].into()));
         let read: Vec<_> = streams.pages(0).newest_first().collect();
         assert_eq!(read.len(), 7);
         assert_eq!(read.last(), Some(&Err(HistoryError::Missing(key(2)))));

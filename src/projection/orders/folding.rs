@@ -1,7 +1,8 @@
-//! What effects make of orders. The one that a record places is held apart until the record has
-//! said what comes of it; what is final is packed beside the rows of its page, or put there later.
+//! Applies effects to orders. The order that a record places is held apart until the record says
+//! what becomes of it. An ending goes into the tail page that holds its order, or to
+//! [`Late`](super::late::Late) if that page was already written.
 
-use super::open::OpenOrders;
+use super::open::OpenOrder;
 use super::page::{Ending, Terms, page_of, with_endings};
 use super::traders::Traders;
 use super::{Incoming, JustEnded, Orders, UserOrders};
@@ -37,62 +38,63 @@ impl Orders {
                 ..
             } => {
                 let traders = self.markets.get_mut(market.index());
-                traders.ok_or(Fault::UnknownMarket(*market))?.put(&self.history, *market);
+                traders.ok_or(Fault::UnknownMarket(*market))?.store(&self.history, *market);
                 Ok(())
             }
             Effect::OrderAccepted { order, terms } => self.accept(at, *order, terms),
             Effect::OrderAmended { order, user, price, quantity, remaining, .. } => {
-                let told = self.change(*user, *order, |standing| {
-                    standing.price = standing.wording.yes_price(*price);
-                    standing.quantity = *quantity;
-                    standing.updated_at = at.time;
-                    standing.check_parts(*order, *remaining)
+                let result = self.change(*user, *order, |open_order| {
+                    open_order.price = open_order.wording.yes_price(*price);
+                    open_order.quantity = *quantity;
+                    open_order.updated_at = at.time;
+                    open_order.check_parts(*order, *remaining)
                 });
-                self.note_placed(told)
+                self.note_placed(result)
             }
             Effect::TradeMade(trade) => {
                 let taker = self.fill(at, trade, trade.taker, Liquidity::Taker);
                 let maker = self.fill(at, trade, trade.maker, Liquidity::Maker);
                 let maker = self.note_placed(maker);
-                taker.and_then(|(_, told)| told).and(maker)
+                taker.and_then(|(_, result)| result).and(maker)
             }
             Effect::OrderRested { order, user, remaining, .. } => {
                 self.rest(at, (*user, *order), *remaining)
             }
             Effect::OrderCancelled { order, user, quantity, reason, .. } => {
-                let told = self.cancel(at, (*user, *order), *quantity, *reason);
-                self.note_placed(told)
+                let result = self.cancel(at, (*user, *order), *quantity, *reason);
+                self.note_placed(result)
             }
             _ => Ok(()),
         }
     }
 
-    /// Keeps when an order was placed for whoever asks after the record; gives what was said of it.
+    /// Records when an order was placed for readers of the latest record. Returns the nested
+    /// result.
     fn note_placed(
         &mut self,
-        told: Result<(TimeMs, Result<(), Fault>), Fault>,
+        result: Result<(TimeMs, Result<(), Fault>), Fault>,
     ) -> Result<(), Fault> {
-        self.placed.push(told.as_ref().ok().map(|(placed, _)| *placed));
-        told.and_then(|(_, told)| told)
+        self.placed.push(result.as_ref().ok().map(|(placed, _)| *placed));
+        result.and_then(|(_, result)| result)
     }
 
-    /// Changes an order that stands; gives when it was placed, and what `change` says.
+    /// Changes an open order. Returns when it was placed, and the result of `change`.
     fn change(
         &mut self,
         user: UserNo,
         order: OrderNo,
-        change: impl FnOnce(&mut OpenOrders) -> Result<(), Fault>,
+        change: impl FnOnce(&mut OpenOrder) -> Result<(), Fault>,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
         let unknown = Fault::UnknownOrder(order);
         if let Some(incoming) = self.incoming.as_mut().filter(|incoming| incoming.no == order) {
-            let told = change(&mut incoming.standing);
-            return Ok((incoming.standing.created_at, told));
+            let result = change(&mut incoming.open_order);
+            return Ok((incoming.open_order.created_at, result));
         }
         let spot = self.open.find(user, order).ok_or(unknown)?;
-        let mut standing = self.open.at(user, &spot).ok_or(unknown)?;
-        let told = change(&mut standing);
-        self.open.set(spot, order, &standing).ok_or(unknown)?;
-        Ok((standing.created_at, told))
+        let mut open_order = self.open.at(user, &spot).ok_or(unknown)?;
+        let result = change(&mut open_order);
+        self.open.set(spot, order, &open_order).ok_or(unknown)?;
+        Ok((open_order.created_at, result))
     }
 
     fn rest(
@@ -102,15 +104,15 @@ impl Orders {
         remaining: Lots,
     ) -> Result<(), Fault> {
         let Some(incoming) = self.incoming.take_if(|incoming| incoming.no == order) else {
-            let (_, told) = self.change(user, order, |standing| {
-                standing.updated_at = at.time;
-                standing.check_parts(order, remaining)
+            let (_, result) = self.change(user, order, |open_order| {
+                open_order.updated_at = at.time;
+                open_order.check_parts(order, remaining)
             })?;
-            return told;
+            return result;
         };
-        let Incoming { no, standing, client_id } = incoming;
-        self.open.add(no, &standing, client_id)?;
-        standing.check_parts(order, remaining)
+        let Incoming { no, open_order, client_id } = incoming;
+        self.open.add(no, &open_order, client_id)?;
+        open_order.check_parts(order, remaining)
     }
 
     fn cancel(
@@ -122,17 +124,17 @@ impl Orders {
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
         let unknown = Fault::UnknownOrder(order);
         let incoming = self.incoming.take_if(|incoming| incoming.no == order);
-        let (standing, name) = if let Some(incoming) = incoming {
-            (incoming.standing, incoming.client_id)
+        let (open_order, name) = if let Some(incoming) = incoming {
+            (incoming.open_order, incoming.client_id)
         } else {
             let spot = self.open.find(user, order).ok_or(unknown)?;
-            let standing = self.open.at(user, &spot).ok_or(unknown)?;
-            (standing, self.open.remove(user, order, spot))
+            let open_order = self.open.at(user, &spot).ok_or(unknown)?;
+            (open_order, self.open.remove(user, order, spot))
         };
-        let standing = OpenOrders { updated_at: at.time, ..standing };
-        let ended = self.end(order, standing, name, Some(reason));
-        let whole = ended.and(standing.check_parts(order, quantity));
-        Ok((standing.created_at, whole))
+        let open_order = OpenOrder { updated_at: at.time, ..open_order };
+        let ended = self.end(order, open_order, name, Some(reason));
+        let whole = ended.and(open_order.check_parts(order, quantity));
+        Ok((open_order.created_at, whole))
     }
 
     fn accept(
@@ -146,11 +148,11 @@ impl Orders {
         }
         let PlaceOrder { user, market, .. } = *terms;
         let client_order_id = terms.client_order_id.as_deref().copied();
-        let Orders { history, users, markets, desk, .. } = self;
+        let Orders { history, users, markets, buffer, .. } = self;
         let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let place = owner.tail.count();
+        let row_index = owner.tail.count();
         let traders = markets.get_mut(market.index());
-        let in_market = traders.and_then(|own| own.change(user, |own| own.orders.push(place)));
+        let in_market = traders.and_then(|own| own.change(user, |own| own.orders.push(row_index)));
         let packed = Terms {
             no: order,
             market,
@@ -162,26 +164,28 @@ impl Orders {
             client_id: client_order_id,
             in_market: in_market.ok_or(Fault::UnknownMarket(market))?,
         };
-        owner.push(history, user, &packed, desk)?;
+        owner.push(history, user, &packed, buffer)?;
         if let Some(name) = &client_order_id {
-            owner.names.add(history, user, name, place);
+            owner.names.add(history, user, name, row_index);
         }
-        let standing = OpenOrders::new(terms, at.time, place);
+        let open_order = OpenOrder::new(terms, at.time, row_index);
         self.newest = Some(order);
         self.settle_incoming()?;
-        self.incoming = Some(Incoming { no: order, standing, client_id: client_order_id });
+        self.incoming = Some(Incoming { no: order, open_order, client_id: client_order_id });
         Ok(())
     }
 
-    /// Has the order stand of which the record said nothing more.
+    /// Adds the incoming order to the open ones if the record neither rested nor ended it.
     fn settle_incoming(&mut self) -> Result<(), Fault> {
         match self.incoming.take() {
             None => Ok(()),
-            Some(Incoming { no, standing, client_id }) => self.open.add(no, &standing, client_id),
+            Some(Incoming { no, open_order, client_id }) => {
+                self.open.add(no, &open_order, client_id)
+            }
         }
     }
 
-    /// One party's side of a trade; gives when its order was placed.
+    /// Applies one party's side of a trade. Returns when its order was placed.
     fn fill(
         &mut self,
         at: &Applied<'_>,
@@ -197,45 +201,45 @@ impl Orders {
             None => Some(open.find(user, order).ok_or(unknown)?),
         };
         let known = match &spot {
-            None => incoming.as_ref().map(|incoming| incoming.standing),
+            None => incoming.as_ref().map(|incoming| incoming.open_order),
             Some(spot) => open.at(user, spot),
         };
-        let mut standing = known.ok_or(unknown)?;
-        let added = filled(&mut standing, markets, fills, (at, trade, party, liquidity));
-        let whole = standing.check_parts(order, party.remaining);
-        let mut told = added.and(whole);
+        let mut open_order = known.ok_or(unknown)?;
+        let added = filled(&mut open_order, markets, fills, (at, trade, party, liquidity));
+        let whole = open_order.check_parts(order, party.remaining);
+        let mut result = added.and(whole);
         match (spot, incoming) {
             (Some(spot), _) if party.remaining.is_zero() => {
                 let name = open.remove(user, order, spot);
-                told = told.and(self.end(order, standing, name, None));
+                result = result.and(self.end(order, open_order, name, None));
             }
-            (Some(spot), _) => open.set(spot, order, &standing).ok_or(unknown)?,
+            (Some(spot), _) => open.set(spot, order, &open_order).ok_or(unknown)?,
             (None, Some(incoming)) if party.remaining.is_zero() => {
                 let name = incoming.client_id;
                 self.incoming = None;
-                told = told.and(self.end(order, standing, name, None));
+                result = result.and(self.end(order, open_order, name, None));
             }
-            (None, Some(incoming)) => incoming.standing = standing,
+            (None, Some(incoming)) => incoming.open_order = open_order,
             (None, None) => {}
         }
-        Ok((standing.created_at, told))
+        Ok((open_order.created_at, result))
     }
 
-    /// Takes down what became of an order, which stands no more.
+    /// Stores the ending of an order that is no longer open.
     fn end(
         &mut self,
         order: OrderNo,
-        standing: OpenOrders,
+        open_order: OpenOrder,
         client_id: Option<Token>,
         reason: Option<CancelReason>,
     ) -> Result<(), Fault> {
         let rows = self.history.rows_per_page();
-        let OpenOrders { user, place, created_at, .. } = standing;
-        self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
+        let OpenOrder { user, row_index, created_at, .. } = open_order;
+        self.just_ended.push(JustEnded { no: order, open_order, reason, client_id });
         let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        self.desk.clear();
-        Ending::of(&standing, reason).pack(place % rows, created_at, &mut self.desk);
-        let (page, ending) = (place / rows, self.desk.row());
+        self.buffer.clear();
+        Ending::of(&open_order, reason).pack(row_index % rows, created_at, &mut self.buffer);
+        let (page, ending) = (row_index / rows, self.buffer.row());
         if page == owner.tail.page(rows) {
             append(ending, &mut owner.endings);
         } else {
@@ -244,8 +248,8 @@ impl Orders {
         Ok(())
     }
 
-    /// Puts endings on the pages where their orders are, if many have gathered.
-    fn put_late(&mut self, after: Sequence) {
+    /// Moves late endings to the pages of their orders, once enough have accumulated.
+    fn write_late_endings(&mut self, after: Sequence) {
         for _ in 0..self.late.due(self.users.len()) {
             let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
                 return;
@@ -256,18 +260,18 @@ impl Orders {
     }
 }
 
-/// What a trade makes of one of its orders, and its owner's fill.
+/// Applies a trade to one of its orders, and adds its owner's fill.
 fn filled(
-    standing: &mut OpenOrders,
+    open_order: &mut OpenOrder,
     markets: &mut [Traders],
     fills: &mut Fills,
     (at, trade, party, liquidity): (&Applied<'_>, &Trade, Party, Liquidity),
 ) -> Result<(), Fault> {
-    let price = standing.wording.yes_price(trade.price);
-    standing.filled = standing.filled.plus(trade.quantity)?;
-    standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
-    standing.updated_at = at.time;
-    let OpenOrders { user, market, wording, created_at, .. } = *standing;
+    let price = open_order.wording.yes_price(trade.price);
+    open_order.filled = open_order.filled.plus(trade.quantity)?;
+    open_order.filled_cost = open_order.filled_cost.plus(price.times(trade.quantity)?)?;
+    open_order.updated_at = at.time;
+    let OpenOrder { user, market, wording, created_at, .. } = *open_order;
     let fill = FillRow {
         index: trade.index,
         order: party.order,
@@ -282,23 +286,23 @@ fn filled(
         sequence: at.sequence,
     };
     let traders = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-    let of_order = &mut standing.fills;
+    let of_order = &mut open_order.fills;
     let added = traders.change(user, |own| fills.add(user, fill, of_order, &mut own.fills));
     added.unwrap_or(Err(Fault::UnknownMarket(market)))
 }
 
 impl UserOrders {
-    /// Adds an order, packed on `desk`. If the page is full, it is put away with what became of the
-    /// orders on it.
+    /// Adds an order, packed in `buffer`. If the page before it is full, that page is written with
+    /// its endings.
     fn push(
         &mut self,
         history: &History,
         user: UserNo,
         terms: &Terms,
-        desk: &mut RowBuffer,
+        buffer: &mut RowBuffer,
     ) -> Result<(), Fault> {
         let endings = &mut self.endings;
-        let pushed = self.tail.push(history.rows_per_page(), terms, desk, |page, asked| {
+        let pushed = self.tail.push(history.rows_per_page(), terms, buffer, |page, asked| {
             let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
             history.put(key, page_of(&asked, endings));
             *endings = room_after(endings);
@@ -311,7 +315,7 @@ impl Projection for Orders {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         self.just_ended.clear();
         self.placed.clear();
-        self.put_late(applied.sequence);
+        self.write_late_endings(applied.sequence);
         for effect in applied.effects {
             faults.check(self.fold_effect(applied, effect));
         }

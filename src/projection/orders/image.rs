@@ -1,8 +1,8 @@
-//! Orders in the read model's image: those that stand whole, the newest of each user packed.
+//! Orders in the read model's image: the open ones whole, the newest of each user packed.
 
 use super::late::Late;
 use super::names::Names;
-use super::open::OpenOrders;
+use super::open::OpenOrder;
 use super::page::{OrderPage, Terms};
 use super::row::{OrderRow, OrderStatus};
 use super::traders::Traders;
@@ -38,7 +38,7 @@ imaged!(OrderRow {
     updated_at,
     client_id,
 });
-imaged!(OpenOrders {
+imaged!(OpenOrder {
     user,
     market,
     wording,
@@ -49,7 +49,7 @@ imaged!(OpenOrders {
     time_in_force,
     created_at,
     updated_at,
-    place,
+    row_index,
     fills,
 });
 
@@ -64,21 +64,21 @@ impl Imaged for RowChain {
 }
 
 impl Orders {
-    /// Writes the orders that stand, then user by user and market by market what leads to the
-    /// rest, and the newest of it.
+    /// Writes each user's newest orders and names, all open orders, then by market each user's
+    /// chains, and the late endings and fills.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        // Who looks at what the latest record did does so before the next.
+        // What the latest record did is read before the next record, so the image leaves it out.
         let Orders { history: _, open, incoming: _, users, markets, late, .. } = self;
-        let Orders { just_ended: _, placed: _, newest, fills, desk: _, .. } = self;
+        let Orders { just_ended: _, placed: _, newest, fills, buffer: _, .. } = self;
         newest.map_or(Sequence::ZERO, |no| no.0).write(sink);
         for own in users {
             own.write(sink);
         }
         let sorted = open.sorted();
         write_count(sorted.len(), sink);
-        for (no, standing) in sorted {
+        for (no, open_order) in sorted {
             no.write(sink);
-            standing.write(sink);
+            open_order.write(sink);
             open.name(no).write(sink);
         }
         for traders in markets {
@@ -88,7 +88,7 @@ impl Orders {
         fills.write(sink);
     }
 
-    /// Reads them.
+    /// Reads what `write` wrote.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,
@@ -118,14 +118,17 @@ impl Orders {
     fn read_open(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
         let mut before = None;
         for _ in 0..read_count(source)? {
-            let (no, standing) = (OrderNo::read(source)?, OpenOrders::read(source)?);
+            let (no, open_order) = (OrderNo::read(source)?, OpenOrder::read(source)?);
             hold(before < Some(no), "open orders out of order")?;
             before = Some(no);
-            sizes.has_market(standing.market)?;
-            hold(standing.filled < standing.quantity, "an open order of which nothing is left")?;
-            let own = self.users.get(standing.user.index()).ok_or(NO_USER)?;
-            hold(standing.place < own.tail.count(), "an open order after the newest")?;
-            let added = self.open.add(no, &standing, Imaged::read(source)?);
+            sizes.has_market(open_order.market)?;
+            hold(
+                open_order.filled < open_order.quantity,
+                "an open order of which nothing is left",
+            )?;
+            let own = self.users.get(open_order.user.index()).ok_or(NO_USER)?;
+            hold(open_order.row_index < own.tail.count(), "an open order after the newest")?;
+            let added = self.open.add(no, &open_order, Imaged::read(source)?);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
         }
         Ok(())

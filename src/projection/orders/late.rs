@@ -1,6 +1,6 @@
-//! Late endings: what became of orders whose page was put away before. They gather here, so that
-//! one change of a page takes several, and leave a few pages at a time, because everybody waits
-//! while a page is changed.
+//! Late endings: endings of orders whose page was already written. They accumulate here so that one
+//! page rewrite takes several, and a few pages are rewritten per record, because the writer waits
+//! for each rewrite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,35 +11,35 @@ use crate::exchange::image::coding::{
 use crate::exchange::units::Sequence;
 use crate::projection::image::{Sizes, hold};
 
-/// Bytes of endings that may gather before any leave: some thousands of them.
+/// Bytes of endings that may accumulate before pages are rewritten: some thousands of endings.
 const GATHERED_BYTES: usize = 64 << 10;
-/// Besides, for each user: where many have orders that stand long, few endings would be of one
+/// Additional bytes for each user: with many users who have long-lived orders, few endings share a
 /// page.
 const GATHERED_BYTES_A_USER: usize = 4 << 10;
-/// Never more than this, but while what one record ended leaves.
+/// Upper bound on both, except while the endings of one large record are being moved.
 const GATHERED_BYTES_MAX: usize = 8 << 20;
-/// Of these one user's: whoever asks for an order of theirs that ended copies them.
+/// Upper bound for one user: a query for one of the user's final orders copies them.
 const OWN_BYTES_MAX: usize = 64 << 10;
-/// Most pages that are changed after one record. A market that closes may end any number of
-/// orders: theirs leave with the records after it.
+/// Pages rewritten after one record at most. A closing market may end any number of orders; their
+/// pages are rewritten over the following records.
 const PAGES_A_RECORD_MAX: usize = 8;
 
-/// A user, and which of his pages.
+/// A user, and the number of one of the user's pages.
 type Key = (UserNo, u32);
 
-/// Endings by the page that they belong on, packed.
+/// Packed endings by the page they belong to.
 #[derive(Debug, Default)]
 pub struct Late {
     pages: BTreeMap<Key, Vec<u8>>,
     bytes: usize,
-    /// Each user's, by number.
+    /// Bytes by user number.
     own: Vec<usize>,
-    /// Users who have more than they may.
-    crowded: BTreeSet<UserNo>,
+    /// Users with more than [`OWN_BYTES_MAX`].
+    over_limit: BTreeSet<UserNo>,
 }
 
 impl Late {
-    /// Adds an ending, which `pack` appends to what it is given.
+    /// Adds an ending, which `pack` appends to the buffer it gets.
     pub(super) fn add(&mut self, user: UserNo, page: u32, pack: impl FnOnce(&mut Vec<u8>)) {
         let endings = self.pages.entry((user, page)).or_default();
         let before = endings.len();
@@ -52,46 +52,45 @@ impl Late {
         if let Some(own) = self.own.get_mut(user.index()) {
             *own = own.saturating_add(added);
             if *own > OWN_BYTES_MAX {
-                self.crowded.insert(user);
+                self.over_limit.insert(user);
             }
         }
     }
 
-    /// A user's, by page.
+    /// A user's endings, by page.
     pub(super) fn of(&self, user: UserNo) -> impl Iterator<Item = (u32, &Vec<u8>)> {
         let own = self.pages.range((user, 0)..=(user, u32::MAX));
         own.map(|((_, page), endings)| (*page, endings))
     }
 
-    /// How many pages are to be changed after a record, of a venue with so many users: the more
-    /// have gathered, the more of them.
+    /// How many pages to rewrite after a record, in a venue with this many users: the more bytes
+    /// are over the limit, the more pages.
     pub(super) fn due(&self, users: usize) -> usize {
         let room = users.saturating_mul(GATHERED_BYTES_A_USER).saturating_add(GATHERED_BYTES);
         let beyond = self.bytes.checked_sub(room.min(GATHERED_BYTES_MAX));
         let beyond = beyond.map_or(0, |bytes| (bytes / GATHERED_BYTES).saturating_add(1));
-        beyond.max(self.crowded.len()).min(PAGES_A_RECORD_MAX)
+        beyond.max(self.over_limit.len()).min(PAGES_A_RECORD_MAX)
     }
 
-    /// Takes the endings of one page. Which one follows from the record and what is here: that of
-    /// somebody who has too many, or else each record begins with another user, so that everyone's
-    /// gather for as long.
+    /// Removes and returns the endings of one page. The choice depends only on the record and the
+    /// state here: first a user over the limit; otherwise each record starts at another user, so
+    /// that every user's endings wait equally long.
     pub(super) fn take(&mut self, after: Sequence, users: usize) -> Option<(Key, Vec<u8>)> {
         let users = u64::try_from(users).unwrap_or(u64::MAX);
-        let turn = after.get().checked_rem(users).and_then(|user| u32::try_from(user).ok());
-        let user = self.crowded.first().copied().unwrap_or(UserNo(turn.unwrap_or(0)));
+        let first_user = after.get().checked_rem(users).and_then(|user| u32::try_from(user).ok());
+        let user = self.over_limit.first().copied().unwrap_or(UserNo(first_user.unwrap_or(0)));
         let next = self.pages.range((user, 0)..).next().or_else(|| self.pages.first_key_value());
         let (key, endings) = self.pages.remove_entry(&next.map(|(key, _)| *key)?)?;
         self.bytes = self.bytes.saturating_sub(endings.len());
         if let Some(own) = self.own.get_mut(key.0.index()) {
             *own = own.saturating_sub(endings.len());
             if *own <= OWN_BYTES_MAX {
-                self.crowded.remove(&key.0);
+                self.over_limit.remove(&key.0);
             }
         }
         Some((key, endings))
     }
 
-    /// Writes them.
     pub(super) fn write(&self, sink: &mut impl ImageSink) {
         write_count(self.pages.len(), sink);
         for ((user, page), endings) in &self.pages {
@@ -101,7 +100,7 @@ impl Late {
         }
     }
 
-    /// Reads them.
+    /// Reads what `write` wrote.
     pub(super) fn read(sizes: Sizes, source: &mut impl ImageSource) -> Result<Late, BadImage> {
         let (mut late, mut before) = (Late::default(), None);
         for _ in 0..read_count(source)? {
@@ -136,9 +135,9 @@ mod tests {
             add(&mut late, 2, page, room);
         }
         assert_eq!(late.due(3), PAGES_A_RECORD_MAX);
-        assert_eq!(late.crowded, BTreeSet::from([UserNo(2)]));
+        assert_eq!(late.over_limit, BTreeSet::from([UserNo(2)]));
 
-        // The record decides whose page is next, and all of them leave in the end.
+        // The record decides whose page is next, and all pages are taken in the end.
         let mut taken: Vec<Key> = Vec::new();
         let mut record = 0;
         while let Some((key, endings)) = late.take(Sequence::new(record), 3) {
@@ -146,12 +145,12 @@ mod tests {
             taken.push(key);
             record += 1;
         }
-        // One who has too many comes before all others.
+        // A user over the limit comes first.
         assert_eq!(taken.get(..2), Some([(UserNo(2), 0), (UserNo(2), 1)].as_slice()));
         let lasts = [(UserNo(2), 19), (UserNo(0), 2), (UserNo(1), 3)];
         assert_eq!(taken.get(19..), Some(lasts.as_slice()));
         assert_eq!((taken.len(), late.bytes, late.due(0)), (22, 0, 0));
-        assert_eq!((late.own, late.crowded), (vec![0; 3], BTreeSet::new()));
+        assert_eq!((late.own, late.over_limit), (vec![0; 3], BTreeSet::new()));
     }
 
     #[test]
@@ -165,7 +164,7 @@ mod tests {
         assert_eq!(late.due(1_000_000), 1);
         assert_eq!(late.take(Sequence::new(3), 10).map(|(key, _)| key), Some((UserNo(7), 0)));
         assert_eq!(late.due(1_000_000), 0);
-        // Nor do many together have more than there is room for, however many they are.
+        // Many users together do not exceed the total either.
         let most = u32::try_from(GATHERED_BYTES_MAX / OWN_BYTES_MAX).unwrap();
         for user in 8..7 + most {
             late.add(UserNo(user), 1, |packed| packed.resize(OWN_BYTES_MAX, 7));

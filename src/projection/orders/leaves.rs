@@ -1,21 +1,21 @@
-//! A user's open orders: leaves of some thirty each, in order of placing, so that one is found by
-//! halving the leaves and looking through one of them. Few bytes are kept for each order, since
-//! there may be millions.
+//! A user's open orders: leaves of some thirty orders each, in the order they were placed. An order
+//! is found by binary search over the leaves and a scan of one. Packed tightly, since there may be
+//! millions of open orders.
 
 use std::ops::Range;
 
 use super::leaf::{LEAF_BYTES, Leaf};
-use super::open::OpenOrders;
+use super::open::OpenOrder;
 use crate::exchange::ids::{OrderNo, UserNo};
 use crate::projection::history::pack::RowBuffer;
 
-/// A leaf with fewer bytes joins one of its neighbours if both together have no more than
+/// A leaf with fewer bytes is merged with a neighbour if both together have no more than
 /// [`JOINED_BYTES_MAX`].
 const ALONE_BYTES_MIN: usize = LEAF_BYTES / 8;
-/// Some are left for orders that take more room as they change.
+/// Leaves space for orders that grow as they change.
 const JOINED_BYTES_MAX: usize = LEAF_BYTES / 4 * 3;
 
-/// Where an order was found. It holds until one of the same user changes, comes or goes.
+/// Where an order was found. Valid until an order of the same user is added, changed or removed.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     leaf: usize,
@@ -30,7 +30,7 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    /// How many there are.
+    /// How many orders there are.
     pub(super) const fn count(&self) -> usize {
         self.count
     }
@@ -42,18 +42,18 @@ impl Leaves {
         Some(Spot { leaf, row })
     }
 
-    /// The order there.
-    pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<OpenOrders> {
-        let (_, standing) = self.leaves.get(spot.leaf)?.get(user, spot.row.clone())?;
-        Some(standing)
+    /// The order at this spot.
+    pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<OpenOrder> {
+        let (_, order) = self.leaves.get(spot.leaf)?.get(user, spot.row.clone())?;
+        Some(order)
     }
 
-    /// Those before this order, newest first.
+    /// The orders before this one, newest first.
     pub(super) fn before(
         &self,
         user: UserNo,
         no: OrderNo,
-    ) -> impl Iterator<Item = (OrderNo, OpenOrders)> {
+    ) -> impl Iterator<Item = (OrderNo, OpenOrder)> {
         let leaves = self.leaves.partition_point(|leaf| leaf.begins() < no);
         let leaves = self.leaves.iter().take(leaves).rev();
         let newest_first = move |leaf: &'_ Leaf| leaf.spots().into_iter().rev();
@@ -62,40 +62,45 @@ impl Leaves {
         all.skip_while(move |(other, _)| *other >= no)
     }
 
-    /// Adds an order, newer than all others; `None` if it has no place.
+    /// Adds an order newer than all others; `None` if it cannot be packed.
     pub(super) fn add(
         &mut self,
         no: OrderNo,
-        standing: &OpenOrders,
-        desk: &mut RowBuffer,
+        order: &OpenOrder,
+        buffer: &mut RowBuffer,
     ) -> Option<()> {
         self.count = self.count.saturating_add(1);
         if let Some(newest) = self.leaves.last_mut()
-            && newest.add((no, standing), desk)?
+            && newest.add((no, order), buffer)?
         {
             return Some(());
         }
-        self.insert(self.leaves.len(), leaf_of(&[(no, *standing)], desk)?);
+        self.insert(self.leaves.len(), leaf_of(&[(no, *order)], buffer)?);
         Some(())
     }
 
-    /// Changes the order there: when and where it was placed stays.
+    /// Replaces the order at this spot; its creation time and row index must stay the same.
     pub(super) fn set(
         &mut self,
         spot: Spot,
-        (no, standing): (OrderNo, &OpenOrders),
-        desk: &mut RowBuffer,
+        (no, order): (OrderNo, &OpenOrder),
+        buffer: &mut RowBuffer,
     ) -> Option<()> {
         let leaf = self.leaves.get_mut(spot.leaf)?;
-        leaf.set(spot.row, (no, standing), desk)?;
+        leaf.set(spot.row, (no, order), buffer)?;
         if leaf.len() > LEAF_BYTES {
-            self.split(spot.leaf, standing.user, desk)?;
+            self.split(spot.leaf, order.user, buffer)?;
         }
         Some(())
     }
 
-    /// Takes the order there away.
-    pub(super) fn remove(&mut self, user: UserNo, spot: Spot, desk: &mut RowBuffer) -> Option<()> {
+    /// Removes the order at this spot.
+    pub(super) fn remove(
+        &mut self,
+        user: UserNo,
+        spot: Spot,
+        buffer: &mut RowBuffer,
+    ) -> Option<()> {
         let leaf = self.leaves.get_mut(spot.leaf)?;
         leaf.remove(spot.row);
         self.count = self.count.saturating_sub(1);
@@ -112,7 +117,7 @@ impl Leaves {
             };
             let neighbours = [spot.leaf.checked_sub(1), spot.leaf.checked_add(1)];
             if let Some(other) = neighbours.into_iter().flatten().find(fits) {
-                self.join(spot.leaf.min(other), user, desk)?;
+                self.join(spot.leaf.min(other), user, buffer)?;
             }
         }
         Some(())
@@ -125,25 +130,25 @@ impl Leaves {
         self.leaves.insert(at, leaf);
     }
 
-    /// Moves the newer half of a leaf to one after it.
-    fn split(&mut self, at: usize, user: UserNo, desk: &mut RowBuffer) -> Option<()> {
+    /// Moves the newer half of a leaf to a new leaf after it.
+    fn split(&mut self, at: usize, user: UserNo, buffer: &mut RowBuffer) -> Option<()> {
         let whole = self.leaves.get(at)?;
         let orders: Vec<_> =
             whole.spots().into_iter().filter_map(|spot| whole.get(user, spot)).collect();
         let (older, newer) = orders.split_at(orders.len() / 2);
-        let (older, newer) = (leaf_of(older, desk)?, leaf_of(newer, desk)?);
+        let (older, newer) = (leaf_of(older, buffer)?, leaf_of(newer, buffer)?);
         *self.leaves.get_mut(at)? = older;
         self.insert(at + 1, newer);
         Some(())
     }
 
-    /// Adds a leaf to the one before it, unless the two are too far apart for that.
-    fn join(&mut self, at: usize, user: UserNo, desk: &mut RowBuffer) -> Option<()> {
+    /// Merges the leaf after this one into it, unless their order numbers are too far apart.
+    fn join(&mut self, at: usize, user: UserNo, buffer: &mut RowBuffer) -> Option<()> {
         let [older, newer] = self.leaves.get_mut(at..=at + 1)? else { return None };
         let length = older.len();
         for spot in newer.spots() {
-            let (no, standing) = newer.get(user, spot)?;
-            if !older.add((no, &standing), desk)? {
+            let (no, moved) = newer.get(user, spot)?;
+            if !older.add((no, &moved), buffer)? {
                 older.cut(length);
                 return Some(());
             }
@@ -153,12 +158,12 @@ impl Leaves {
     }
 }
 
-/// A leaf of these orders; there is one.
-fn leaf_of(orders: &[(OrderNo, OpenOrders)], desk: &mut RowBuffer) -> Option<Leaf> {
+/// A leaf with these orders; `None` if there are none.
+fn leaf_of(orders: &[(OrderNo, OpenOrder)], buffer: &mut RowBuffer) -> Option<Leaf> {
     let (no, first) = orders.first()?;
     let mut leaf = Leaf::from(*no, first);
-    for (no, standing) in orders {
-        leaf.add((*no, standing), desk)?.then_some(())?;
+    for (no, order) in orders {
+        leaf.add((*no, order), buffer)?.then_some(())?;
     }
     Some(leaf)
 }
@@ -181,13 +186,13 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum Step {
-        /// Numbers, places and milliseconds after the order before.
-        Add(u64, u32, i64, OpenOrders),
-        Change(Index, OpenOrders),
+        /// Differences to the order before: number, row index, milliseconds.
+        Add(u64, u32, i64, OpenOrder),
+        Change(Index, OpenOrder),
         Remove(Index),
     }
 
-    fn standing() -> impl Strategy<Value = OpenOrders> {
+    fn order() -> impl Strategy<Value = OpenOrder> {
         let ends = prop::option::of(0..1_i64 << 40);
         let small_or_any = |shift: u32| any::<u64>().prop_map(move |number| number >> shift);
         let figures = (small_or_any(50), small_or_any(1), 0..1_i64 << 40, 0..4_u32);
@@ -196,7 +201,7 @@ mod tests {
                 let outcome = if no { Outcome::No } else { Outcome::Yes };
                 let side = if sells { Side::Sell } else { Side::Buy };
                 let time = |ms| TimeMs::new(ms).unwrap();
-                let mut standing = OpenOrders {
+                let mut order = OpenOrder {
                     user: USER,
                     market: MarketNo(market >> (quantity % 32)),
                     wording: Wording { outcome, side },
@@ -207,35 +212,35 @@ mod tests {
                     time_in_force: TimeInForce::GoodTillCancelled { expires_at: ends.map(time) },
                     created_at: TimeMs::new(0).unwrap(),
                     updated_at: TimeMs::new(0).unwrap(),
-                    place: 0,
+                    row_index: 0,
                     fills: RowChain::default(),
                 };
                 if changed {
-                    standing.filled = Lots::new(cost / 7);
-                    standing.filled_cost = Money::new(i64::try_from(cost).unwrap());
-                    standing.updated_at = time(updated);
+                    order.filled = Lots::new(cost / 7);
+                    order.filled_cost = Money::new(i64::try_from(cost).unwrap());
+                    order.updated_at = time(updated);
                     for fill in 0..fills {
-                        let _links = standing.fills.push(fill * 1000);
+                        let _links = order.fills.push(fill * 1000);
                     }
                 }
-                standing
+                order
             },
         )
     }
 
     fn step() -> impl Strategy<Value = Step> {
         let any = any::<Index>();
-        // Now and then so far apart that one leaf cannot have both.
+        // Sometimes too far apart for one leaf.
         let numbers = prop_oneof![30 => 1..100_000_u64, 1 => Just(1 << 33)];
         prop_oneof![
-            5 => (numbers, 0..300_u32, 0..100_000_i64, standing())
-                .prop_map(|(numbers, places, ms, order)| Step::Add(numbers, places, ms, order)),
-            2 => (any.clone(), standing()).prop_map(|(which, order)| Step::Change(which, order)),
+            5 => (numbers, 0..300_u32, 0..100_000_i64, order())
+                .prop_map(|(numbers, rows, ms, order)| Step::Add(numbers, rows, ms, order)),
+            2 => (any.clone(), order()).prop_map(|(which, order)| Step::Change(which, order)),
             3 => any.prop_map(Step::Remove),
         ]
     }
 
-    /// Whatever comes and goes takes the room that it needs and not much more.
+    /// Leaves stay sorted, non-empty and within their size limit.
     fn check_room(leaves: &Leaves) {
         for (leaf, next) in leaves.leaves.iter().zip(leaves.leaves.iter().skip(1)) {
             assert!(leaf.begins() < next.begins());
@@ -253,12 +258,12 @@ mod tests {
 
         #[test]
         fn orders_are_as_they_were_put_until_they_are_taken_away(
-            begin in prop::collection::vec((1..100_u64, standing()), 0..200),
+            begin in prop::collection::vec((1..100_u64, order()), 0..200),
             steps in prop::collection::vec(step(), 0..400),
         ) {
-            let (mut leaves, mut desk) = (Leaves::default(), RowBuffer::new());
-            let mut expected: BTreeMap<OrderNo, OpenOrders> = BTreeMap::new();
-            let (mut newest, mut time, mut place) = (0, 0, 0);
+            let (mut leaves, mut buffer) = (Leaves::default(), RowBuffer::new());
+            let mut expected: BTreeMap<OrderNo, OpenOrder> = BTreeMap::new();
+            let (mut newest, mut time, mut row_index) = (0, 0, 0);
             let begin = begin.into_iter().map(|(numbers, order)| Step::Add(numbers, 1, 5, order));
             for step in begin.chain(steps) {
                 let known = |which: &Index| {
@@ -266,31 +271,31 @@ mod tests {
                     which.and_then(|which| expected.keys().nth(which).copied())
                 };
                 match step {
-                    Step::Add(numbers, places, ms, order) => {
-                        (newest, time, place) = (newest + numbers, time + ms, place + places);
+                    Step::Add(numbers, rows, ms, order) => {
+                        (newest, time, row_index) = (newest + numbers, time + ms, row_index + rows);
                         let created_at = TimeMs::new(time).unwrap();
                         let changed = order.updated_at.get() > 0;
                         let updated_at = if changed { order.updated_at } else { created_at };
-                        let order = OpenOrders { created_at, updated_at, place, ..order };
+                        let order = OpenOrder { created_at, updated_at, row_index, ..order };
                         let no = OrderNo(Sequence::new(newest));
                         prop_assert!(leaves.find(no).is_none());
-                        prop_assert_eq!(leaves.add(no, &order, &mut desk), Some(()));
+                        prop_assert_eq!(leaves.add(no, &order, &mut buffer), Some(()));
                         expected.insert(no, order);
                     }
                     Step::Change(which, order) => {
                         let Some(no) = known(&which) else { continue };
                         let before = expected[&no];
-                        let OpenOrders { created_at, place, .. } = before;
-                        let order = OpenOrders { created_at, place, ..order };
+                        let OpenOrder { created_at, row_index, .. } = before;
+                        let order = OpenOrder { created_at, row_index, ..order };
                         let spot = leaves.find(no).unwrap();
                         prop_assert_eq!(leaves.get(USER, &spot), Some(before));
-                        prop_assert_eq!(leaves.set(spot, (no, &order), &mut desk), Some(()));
+                        prop_assert_eq!(leaves.set(spot, (no, &order), &mut buffer), Some(()));
                         expected.insert(no, order);
                     }
                     Step::Remove(which) => {
                         let Some(no) = known(&which) else { continue };
                         let spot = leaves.find(no).unwrap();
-                        prop_assert_eq!(leaves.remove(USER, spot, &mut desk), Some(()));
+                        prop_assert_eq!(leaves.remove(USER, spot, &mut buffer), Some(()));
                         prop_assert!(leaves.find(no).is_none());
                         expected.remove(&no);
                     }
@@ -306,8 +311,8 @@ mod tests {
         }
     }
 
-    fn plain(n: u64) -> OpenOrders {
-        OpenOrders {
+    fn plain(n: u64) -> OpenOrder {
+        OpenOrder {
             user: USER,
             market: MarketNo(99),
             wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
@@ -318,45 +323,45 @@ mod tests {
             time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
             created_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
             updated_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
-            place: u32::try_from(n).unwrap(),
+            row_index: u32::try_from(n).unwrap(),
             fills: RowChain::default(),
         }
     }
 
     #[test]
     fn leaves_too_far_apart_to_be_joined_stay_as_they_are() {
-        let mut desk = RowBuffer::new();
+        let mut buffer = RowBuffer::new();
         let orders = [1, 1 << 31, (1 << 32) + 5].map(|no| (OrderNo(Sequence::new(no)), plain(3)));
         let (older, newer) = orders.split_at(1);
-        let leaves = [older, newer].map(|orders| leaf_of(orders, &mut desk).unwrap());
+        let leaves = [older, newer].map(|orders| leaf_of(orders, &mut buffer).unwrap());
         let mut leaves = Leaves { leaves: leaves.into(), count: 3 };
-        // The first of the newer ones is near enough.
-        assert_eq!(leaves.join(0, USER, &mut desk), Some(()));
+        // The first order of the newer leaf would fit, the second does not.
+        assert_eq!(leaves.join(0, USER, &mut buffer), Some(()));
         let all: Vec<_> = leaves.before(USER, OrderNo(Sequence::new(u64::MAX))).collect();
         assert!(all.into_iter().eq(orders.into_iter().rev()));
     }
 
     #[test]
     fn a_plain_order_takes_few_bytes_and_those_that_went_leave_none() {
-        let (mut leaves, mut desk) = (Leaves::default(), RowBuffer::new());
+        let (mut leaves, mut buffer) = (Leaves::default(), RowBuffer::new());
         let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
         let kept = |leaves: &Leaves| {
             let leaf_bytes = leaves.leaves.capacity() * size_of::<Leaf>();
             leaf_bytes + leaves.leaves.iter().map(Leaf::room).sum::<usize>()
         };
         for n in 0..10_000 {
-            leaves.add(number(n), &plain(n), &mut desk).unwrap();
+            leaves.add(number(n), &plain(n), &mut buffer).unwrap();
         }
         assert!(kept(&leaves) < 10_000 * 18, "{}", kept(&leaves));
         for n in (0..10_000).filter(|n| n % 50 != 0) {
             let spot = leaves.find(number(n)).unwrap();
-            leaves.remove(USER, spot, &mut desk).unwrap();
+            leaves.remove(USER, spot, &mut buffer).unwrap();
         }
         assert!(kept(&leaves) < 200 * 60, "{}", kept(&leaves));
         for n in (0..10_000).step_by(50) {
             assert_eq!(leaves.before(USER, number(n + 1)).next(), Some((number(n), plain(n))));
             let spot = leaves.find(number(n)).unwrap();
-            leaves.remove(USER, spot, &mut desk).unwrap();
+            leaves.remove(USER, spot, &mut buffer).unwrap();
         }
         assert!(kept(&leaves) <= 4 * size_of::<Leaf>(), "{}", kept(&leaves));
     }

@@ -1,7 +1,7 @@
-//! Reading a user's orders: what is open now from memory, the rest from pages, whenever.
+//! Reading a user's orders, now or later: open ones from memory, the rest from pages.
 
 use super::names::Names;
-use super::open::OpenOrders;
+use super::open::OpenOrder;
 use super::page::{Ending, OrderPage, Terms};
 use super::row::OrderRow;
 use super::traders::Begins;
@@ -12,20 +12,21 @@ use crate::projection::history::chain::{Links, RowChain, RowIndex, Walk};
 use crate::projection::history::stream::{Row, Tail};
 use crate::projection::history::{History, HistoryError, PageKey};
 
-/// A user's orders as they were at one moment.
+/// A user's orders as of one moment.
 #[derive(Debug, Clone)]
 pub(super) struct OrderPages {
     pub(super) history: History,
     pub(super) user: UserNo,
     pub(super) tail: Tail<Terms>,
-    /// What became of orders in the tail.
+    /// The packed endings of the orders in the tail.
     pub(super) endings: Vec<u8>,
-    /// What became of orders on pages that were put away without it.
+    /// Endings of orders on pages that were written without them.
     pub(super) late: Vec<(u32, Vec<u8>)>,
-    /// Those that stood, in order of placing. Whoever looks for none of them may leave them out.
-    pub(super) open: Vec<(OrderNo, OpenOrders)>,
-    /// The place of the first order of the page that was read last, and the page.
-    pub(super) at_hand: Option<(RowIndex, OrderPage)>,
+    /// The orders that were open, in the order they were placed. May be left out if none is asked
+    /// for.
+    pub(super) open: Vec<(OrderNo, OpenOrder)>,
+    /// The page read last: index of its first order, and the page.
+    pub(super) cached: Option<(RowIndex, OrderPage)>,
 }
 
 /// An order that was found.
@@ -36,13 +37,13 @@ struct Found {
 }
 
 impl OrderPages {
-    fn key(&self, place: RowIndex) -> PageKey {
-        let page = u64::from(place / self.history.rows_per_page());
+    fn key(&self, index: RowIndex) -> PageKey {
+        let page = u64::from(index / self.history.rows_per_page());
         PageKey { kind: Terms::KIND, owner: self.user.0, page }
     }
 
-    fn damaged(&self, place: RowIndex, cause: BadImage) -> HistoryError {
-        HistoryError::Damaged { key: self.key(place), cause }
+    fn damaged(&self, index: RowIndex, cause: BadImage) -> HistoryError {
+        HistoryError::Damaged { key: self.key(index), cause }
     }
 
     fn load(&self, first: RowIndex) -> Result<OrderPage, HistoryError> {
@@ -63,47 +64,47 @@ impl OrderPages {
         Ok(page)
     }
 
-    /// What was asked for at a place, and what became of it.
-    fn at(&mut self, place: RowIndex) -> Result<Option<(Terms, Option<Ending>)>, HistoryError> {
-        if place >= self.tail.count() {
+    /// The terms at an index, and the ending if there is one.
+    fn at(&mut self, index: RowIndex) -> Result<Option<(Terms, Option<Ending>)>, HistoryError> {
+        if index >= self.tail.count() {
             return Ok(None);
         }
         let rows = self.history.rows_per_page();
-        let (first, slot) = (place / rows * rows, place % rows);
-        if self.at_hand.as_ref().is_none_or(|(held, _)| *held != first) {
-            self.at_hand = Some((first, self.load(first)?));
+        let (first, slot) = (index / rows * rows, index % rows);
+        if self.cached.as_ref().is_none_or(|(held, _)| *held != first) {
+            self.cached = Some((first, self.load(first)?));
         }
-        let page = self.at_hand.as_ref().map(|(_, page)| page);
+        let page = self.cached.as_ref().map(|(_, page)| page);
         let found = page.and_then(|page| {
             Some((*page.terms.get(slot as usize)?, page.endings.get(&slot).copied()))
         });
-        found.map(Some).ok_or_else(|| self.damaged(place, BadImage::Truncated))
+        found.map(Some).ok_or_else(|| self.damaged(index, BadImage::Truncated))
     }
 
-    fn found(&mut self, place: RowIndex) -> Result<Option<Found>, HistoryError> {
-        let Some((terms, ending)) = self.at(place)? else { return Ok(None) };
-        // What stood, stood: an ending that a page has by now came later.
+    fn found(&mut self, index: RowIndex) -> Result<Option<Found>, HistoryError> {
+        let Some((terms, ending)) = self.at(index)? else { return Ok(None) };
+        // An order that was open at that moment stays open, even if its page has an ending by now.
         let open = self.open.binary_search_by_key(&terms.no, |(no, _)| *no).ok();
-        if let Some((no, standing)) = open.and_then(|index| self.open.get(index)) {
-            let row = standing.row(*no, terms.client_id);
-            return Ok(Some(Found { row, fills: standing.fills }));
+        if let Some((no, open_order)) = open.and_then(|index| self.open.get(index)) {
+            let row = open_order.row(*no, terms.client_id);
+            return Ok(Some(Found { row, fills: open_order.fills }));
         }
         let unended = || BadImage::Contradiction("an order that neither stands nor ended");
-        let ending = ending.ok_or_else(|| self.damaged(place, unended()))?;
+        let ending = ending.ok_or_else(|| self.damaged(index, unended()))?;
         Ok(Some(Found { row: ending.row(self.user, &terms), fills: ending.fills }))
     }
 
-    fn links(&mut self, place: RowIndex) -> Result<Links, HistoryError> {
-        Ok(self.at(place)?.map_or_else(Links::default, |(terms, _)| terms.in_market))
+    fn links(&mut self, index: RowIndex) -> Result<Links, HistoryError> {
+        Ok(self.at(index)?.map_or_else(Links::default, |(terms, _)| terms.in_market))
     }
 
-    /// How many orders were placed before this one. Reads a page for each halving of the pages.
+    /// How many orders were placed before this one, by binary search; reads a page at each step.
     fn before(&mut self, no: OrderNo) -> Result<RowIndex, HistoryError> {
-        if let Some(place) = self.before_at_hand(no) {
-            return Ok(place);
+        if let Some(index) = self.before_in_cached(no) {
+            return Ok(index);
         }
         let (mut low, mut high) = (0, self.tail.count());
-        // The newest are asked for most, and are at hand.
+        // The newest orders are asked for most, and are in memory.
         let first = self.tail.first(self.history.rows_per_page());
         if no.0 > self.tail.base().0 {
             return Ok(high);
@@ -124,25 +125,25 @@ impl OrderPages {
         Ok(low)
     }
 
-    /// The same if the page at hand tells.
-    fn before_at_hand(&self, no: OrderNo) -> Option<RowIndex> {
-        let (first, page) = self.at_hand.as_ref()?;
+    /// The same, if the page read last answers it.
+    fn before_in_cached(&self, no: OrderNo) -> Option<RowIndex> {
+        let (first, page) = self.cached.as_ref()?;
         let within = page.terms.first()?.no <= no && no <= page.terms.last()?.no;
         let slot = page.terms.partition_point(|terms| terms.no < no);
         RowIndex::try_from(slot).ok().filter(|_| within).map(|slot| first.saturating_add(slot))
     }
 
     fn numbered(&mut self, no: OrderNo) -> Result<Option<Found>, HistoryError> {
-        let place = self.before(no)?;
-        let there = self.at(place)?.is_some_and(|(terms, _)| terms.no == no);
-        if there { self.found(place) } else { Ok(None) }
+        let index = self.before(no)?;
+        let there = self.at(index)?.is_some_and(|(terms, _)| terms.no == no);
+        if there { self.found(index) } else { Ok(None) }
     }
 
     fn named(&mut self, names: &Names, name: Token) -> Result<Option<Found>, HistoryError> {
         let (history, user) = (self.history.clone(), self.user);
-        names.find(&history, user, &name, |place| {
-            let same = self.at(place)?.is_some_and(|(terms, _)| terms.client_id == Some(name));
-            if same { self.found(place) } else { Ok(None) }
+        names.find(&history, user, &name, |index| {
+            let same = self.at(index)?.is_some_and(|(terms, _)| terms.client_id == Some(name));
+            if same { self.found(index) } else { Ok(None) }
         })
     }
 }
@@ -152,38 +153,37 @@ impl OrderPages {
 pub struct OrderIds(pub(super) OrderPages);
 
 impl OrderIds {
-    /// The id of an order; `None` if it is not one of this user's. Numbers near each other are
-    /// found with one reading.
+    /// The id of an order; `None` if it is not one of this user's. Numbers on the same page are
+    /// looked up with one page read.
     ///
     /// # Errors
     /// History cannot be read.
     pub fn id(&mut self, no: OrderNo) -> Result<Option<OrderId>, HistoryError> {
-        let place = self.0.before(no)?;
-        let found = self.0.at(place)?.filter(|(terms, _)| terms.no == no);
+        let index = self.0.before(no)?;
+        let found = self.0.at(index)?.filter(|(terms, _)| terms.no == no);
         Ok(found.map(|(terms, _)| no.id(terms.created_at)))
     }
 }
 
-/// A user's orders as they were at one moment, newest first, to be read whenever. After an error
-/// nothing more comes.
+/// A user's orders as of one moment, newest first, to be read later. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct OrderList {
     pub(super) pages: OrderPages,
     pub(super) kind: ListKind,
-    /// Only those placed before this one; `None` once they have been passed over.
+    /// Only orders placed before this one; `None` once the others have been skipped.
     pub(super) before: Option<OrderNo>,
 }
 
-/// Which of a user's orders a list still has.
+/// Which of a user's orders the list still returns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind {
-    /// So many, the oldest ones.
+    /// This many, the oldest ones.
     All(RowIndex),
     InMarket(Walk),
 }
 
 impl OrderList {
-    /// How many there are at most.
+    /// An upper bound of the orders left.
     pub fn left(&self) -> usize {
         match &self.kind {
             ListKind::All(left) => *left as usize,
@@ -191,21 +191,21 @@ impl OrderList {
         }
     }
 
-    fn turn(&mut self) -> Result<Option<OrderRow>, HistoryError> {
+    fn advance(&mut self) -> Result<Option<OrderRow>, HistoryError> {
         if let Some(no) = self.before.take() {
             self.pass(no)?;
         }
         let OrderList { pages, kind, .. } = self;
-        let place = match kind {
+        let index = match kind {
             ListKind::All(left) => {
-                let place = left.checked_sub(1);
-                *left = place.unwrap_or(0);
-                place
+                let index = left.checked_sub(1);
+                *left = index.unwrap_or(0);
+                index
             }
-            ListKind::InMarket(walk) => walk.turn(|place| pages.links(place))?,
+            ListKind::InMarket(walk) => walk.advance(|index| pages.links(index))?,
         };
-        let Some(place) = place else { return Ok(None) };
-        Ok(pages.found(place)?.map(|found| found.row))
+        let Some(index) = index else { return Ok(None) };
+        Ok(pages.found(index)?.map(|found| found.row))
     }
 
     fn pass(&mut self, no: OrderNo) -> Result<(), HistoryError> {
@@ -217,7 +217,7 @@ impl OrderList {
                 Ok(())
             }
             ListKind::InMarket(walk) => {
-                walk.pass_while(|_, place| place >= end, |place| pages.links(place))
+                walk.pass_while(|_, index| index >= end, |index| pages.links(index))
             }
         }
     }
@@ -227,7 +227,7 @@ impl Iterator for OrderList {
     type Item = Result<OrderRow, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.turn().transpose().inspect(|row| {
+        self.advance().transpose().inspect(|row| {
             if row.is_err() {
                 self.kind = ListKind::All(0);
             }
@@ -235,7 +235,7 @@ impl Iterator for OrderList {
     }
 }
 
-/// A user's orders in one market, to be looked for whenever.
+/// A user's orders in one market, to be read later.
 #[derive(Debug)]
 pub struct OrdersIn {
     pub(super) pages: OrderPages,
@@ -244,11 +244,12 @@ pub struct OrdersIn {
 }
 
 impl OrdersIn {
-    /// How many there may be: as many, unless the market has ended.
+    /// An upper bound of the orders: exact unless the market has ended. Counts those from `before`
+    /// on too.
     pub fn most(&self) -> usize {
         match &self.begins {
-            Begins::Here(there) => there.orders.walk().left(),
-            Begins::There(..) => self.pages.tail.count() as usize,
+            Begins::Known(there) => there.orders.walk().left(),
+            Begins::Stored(..) => self.pages.tail.count() as usize,
         }
     }
 
@@ -263,7 +264,7 @@ impl OrdersIn {
     }
 }
 
-/// A user's fills in one market, to be looked for whenever.
+/// A user's fills in one market, to be read later.
 #[derive(Debug)]
 pub struct FillsIn {
     pub(super) fills: FillList,
@@ -281,19 +282,18 @@ impl FillsIn {
     }
 }
 
-/// One order that is asked for, to be looked for whenever: only one that is final needs looking
-/// for.
+/// One requested order, to be looked up later: only a final order still needs a page read.
 #[derive(Debug)]
 pub struct Sought(pub(super) Search);
 
-/// Where an order is looked for.
+/// Where to look for an order.
 #[derive(Debug)]
 pub(super) enum Search {
-    /// It is open.
+    /// Found in memory: open, or ended by the latest record.
     Found(OrderRow, RowChain),
-    /// By number, among those that do not stand.
+    /// By number, among the final orders.
     Numbered(Box<OrderPages>, OrderNo),
-    /// By name, among those that do not stand.
+    /// By client order id, among the final orders.
     Named(Box<OrderPages>, Names, Token),
 }
 
@@ -315,7 +315,7 @@ impl Sought {
     }
 }
 
-/// The fills of one order, to be looked for whenever.
+/// The fills of one order, to be read later.
 #[derive(Debug)]
 pub struct SoughtFills {
     pub(super) sought: Sought,

@@ -1,4 +1,4 @@
-//! What is bought or sold, and for how long it stands, in few bits of a byte.
+//! An order's outcome, side and kind of time in force, packed in four bits.
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Side, TimeInForce, Wording};
@@ -10,12 +10,12 @@ const EXPIRES: u8 = 1 << 2;
 const AT_ONCE: u8 = 2 << 2;
 const WHOLE: u8 = 3 << 2;
 
-/// An order's wording, and which of the kinds of time in force it has.
+/// An order's wording and kind of time in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u8);
 
 impl Marks {
-    /// The bits that may be set; others are somebody else's.
+    /// The bits used here; the others are free for the caller.
     pub(super) const BITS: u8 = NO | SELLS | WHOLE;
 
     pub(super) const fn of(wording: Wording, time_in_force: TimeInForce) -> Marks {
@@ -36,7 +36,7 @@ impl Marks {
         Marks(outcome | side | stands)
     }
 
-    /// Of what [`bits`](Marks::bits) gave, whatever else is set.
+    /// From a byte that holds [`bits`](Marks::bits); other bits are ignored.
     pub(super) const fn from_bits(bits: u8) -> Marks {
         Marks(bits & Marks::BITS)
     }
@@ -52,12 +52,12 @@ impl Marks {
         }
     }
 
-    /// Whether the order has an end that is told elsewhere.
+    /// Whether the order has an expiry time, which is stored elsewhere.
     pub(super) const fn expires(self) -> bool {
         self.0 & WHOLE == EXPIRES
     }
 
-    /// How long it stands, if its end is that one.
+    /// The time in force, with this expiry time if it has one.
     pub(super) const fn time_in_force(self, expires_at: Option<TimeMs>) -> TimeInForce {
         match self.0 & WHOLE {
             0 => TimeInForce::GoodTillCancelled { expires_at: None },

@@ -1,9 +1,9 @@
-//! Which order has which name, for ever: fingerprints of a user's names in sorted runs, cut by
-//! their first bits. Runs of equal length are merged as they become several, so that a name is
-//! written a few times and looked for in a few places, however many there are.
+//! The index from client order ids to orders: fingerprints of a user's names in sorted runs,
+//! partitioned by their leading bits. When [`FAN`] runs of one level exist, they are merged into
+//! one of the next level, so that a name is written a few times and a lookup reads few pages.
 //!
-//! Runs that were merged are left where they are: a replay may merge them again. So a name is
-//! written once a level, four times in all, and what is left behind is three quarters of that.
+//! Merged runs are not deleted, since a replay may merge them again. So a name is written once per
+//! level, four times in all.
 
 use crate::exchange::idempotency::Fingerprint;
 use crate::exchange::ids::{Token, UserNo};
@@ -13,25 +13,24 @@ use crate::exchange::image::coding::{
 use crate::projection::history::chain::RowIndex;
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 
-/// Names of a user that wait in memory until they are a run.
+/// How many of a user's newest names are kept in memory before they are written as a run.
 const RUN: u32 = 128;
-/// Bits of a fingerprint that a level adds to the cut: eight runs become one of eight times as
-/// many parts.
+/// Bits of the fingerprint that each level adds to the partition: eight runs become one with eight
+/// times as many parts.
 const FAN_BITS: u32 = 3;
-/// How many runs become one.
+/// How many runs are merged into one.
 const FAN: u32 = 1 << FAN_BITS;
-/// Levels of runs; those of the last one are not merged any more, since to merge them would keep
-/// everybody waiting for too long.
+/// Levels of runs. Runs of the last level are not merged: that would block the writer for too long.
 const LEVELS: u32 = 4;
 
-/// What is kept of a name, and whose place among the user's orders it is.
+/// The fingerprint of a name, and the index of its order among the user's orders.
 type Entry = (u64, RowIndex);
 
 /// Bytes of an [`Entry`].
 const ENTRY_BYTES: usize = 12;
 
-/// What is kept of a name.
-pub(super) fn mark(user: UserNo, name: &Token) -> u64 {
+/// The first 64 bits of the fingerprint of a user's name.
+pub(super) fn fingerprint(user: UserNo, name: &Token) -> u64 {
     let Fingerprint(bytes) = Fingerprint::of_order_name(user, name);
     bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
@@ -39,13 +38,13 @@ pub(super) fn mark(user: UserNo, name: &Token) -> u64 {
 /// The names of a user's orders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    /// Runs written at the lowest level.
+    /// Number of runs written at level 0.
     runs: u32,
     /// The newest names, oldest first.
-    waiting: Vec<Entry>,
+    recent: Vec<Entry>,
 }
 
-/// A run of some level.
+/// A run of one level.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     level: u32,
@@ -59,24 +58,24 @@ impl Run {
         PageKey { kind: Kind::Names, owner: user.0, page }
     }
 
-    /// Which part of the run has this mark.
-    fn part(self, mark: u64) -> u32 {
+    /// The part of the run that holds this fingerprint.
+    fn part(self, fingerprint: u64) -> u32 {
         let bits = FAN_BITS * self.level;
-        if bits == 0 { 0 } else { u32::try_from(mark >> (u64::BITS - bits)).unwrap_or(0) }
+        if bits == 0 { 0 } else { u32::try_from(fingerprint >> (u64::BITS - bits)).unwrap_or(0) }
     }
 }
 
 impl Names {
-    /// Takes down a name.
-    pub(super) fn add(&mut self, history: &History, user: UserNo, name: &Token, place: RowIndex) {
-        self.waiting.push((mark(user, name), place));
-        if self.waiting.len() < RUN as usize {
+    /// Adds a name.
+    pub(super) fn add(&mut self, history: &History, user: UserNo, name: &Token, index: RowIndex) {
+        self.recent.push((fingerprint(user, name), index));
+        if self.recent.len() < RUN as usize {
             return;
         }
-        self.waiting.sort_unstable();
+        self.recent.sort_unstable();
         let number = self.runs;
-        history.put(Run { level: 0, number }.key(user, 0), packed(&self.waiting));
-        self.waiting.clear();
+        history.put(Run { level: 0, number }.key(user, 0), packed(&self.recent));
+        self.recent.clear();
         self.runs = self.runs.saturating_add(1);
         let mut written = self.runs;
         for level in 1..LEVELS {
@@ -88,7 +87,7 @@ impl Names {
         }
     }
 
-    /// The runs that there are, the one with the newest names first.
+    /// The runs that have not been merged, those with the newest names first.
     fn newest_first(&self) -> impl Iterator<Item = Run> + use<> {
         let runs = self.runs;
         (0..LEVELS).flat_map(move |level| {
@@ -98,8 +97,9 @@ impl Names {
         })
     }
 
-    /// What `look` finds at the newest place of this name. It is asked for places that may have
-    /// the name, and says nothing of those that have not.
+    /// Calls `look` with the indexes of orders that may have this name, newest first, and returns
+    /// the first result. `look` must return `None` for an order with another name, since
+    /// fingerprints may collide.
     pub(super) fn find<T>(
         &self,
         history: &History,
@@ -107,20 +107,20 @@ impl Names {
         name: &Token,
         mut look: impl FnMut(RowIndex) -> Result<Option<T>, HistoryError>,
     ) -> Result<Option<T>, HistoryError> {
-        let mark = mark(user, name);
-        let places = self.waiting.iter().rev().filter(|(other, _)| *other == mark);
-        for (_, place) in places {
-            if let Some(found) = look(*place)? {
+        let fingerprint = fingerprint(user, name);
+        let candidates = self.recent.iter().rev().filter(|(other, _)| *other == fingerprint);
+        for (_, index) in candidates {
+            if let Some(found) = look(*index)? {
                 return Ok(Some(found));
             }
         }
         for run in self.newest_first() {
-            let entries = read(history, run.key(user, run.part(mark)))?;
-            let same = entries.partition_point(|(other, _)| *other < mark);
+            let entries = read(history, run.key(user, run.part(fingerprint)))?;
+            let same = entries.partition_point(|(other, _)| *other < fingerprint);
             let same = entries.get(same..).unwrap_or_default();
-            let same = same.iter().take_while(|(other, _)| *other == mark);
-            for (_, place) in same.collect::<Vec<_>>().into_iter().rev() {
-                if let Some(found) = look(*place)? {
+            let same = same.iter().take_while(|(other, _)| *other == fingerprint);
+            for (_, index) in same.collect::<Vec<_>>().into_iter().rev() {
+                if let Some(found) = look(*index)? {
                     return Ok(Some(found));
                 }
             }
@@ -128,27 +128,27 @@ impl Names {
         Ok(None)
     }
 
-    /// How many names wait, in an image no more than can.
+    /// An image never has a full run in memory.
     fn check(&self) -> Result<(), BadImage> {
-        if self.waiting.len() < RUN as usize { Ok(()) } else { Err(BadImage::Value("names")) }
+        if self.recent.len() < RUN as usize { Ok(()) } else { Err(BadImage::Value("names")) }
     }
 }
 
 impl Imaged for Names {
     fn write(&self, sink: &mut impl ImageSink) {
-        let Names { runs, waiting } = self;
+        let Names { runs, recent } = self;
         runs.write(sink);
-        write_bytes(&packed(waiting), sink);
+        write_bytes(&packed(recent), sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let names = Names { runs: u32::read(source)?, waiting: entries(&read_bytes(source)?)? };
+        let names = Names { runs: u32::read(source)?, recent: entries(&read_bytes(source)?)? };
         names.check()?;
         Ok(names)
     }
 }
 
-/// Makes a run of the eight below it, part by part.
+/// Merges eight runs of the level below into this run, part by part.
 fn merge(history: &History, user: UserNo, run: Run) {
     if !history.keeps() {
         return;
@@ -174,9 +174,9 @@ fn merge(history: &History, user: UserNo, run: Run) {
 
 fn packed(entries: &[Entry]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(entries.len().saturating_mul(ENTRY_BYTES));
-    for (mark, place) in entries {
-        mark.write(&mut bytes);
-        place.write(&mut bytes);
+    for (fingerprint, index) in entries {
+        fingerprint.write(&mut bytes);
+        index.write(&mut bytes);
     }
     bytes
 }
@@ -202,21 +202,21 @@ mod tests {
 
     #[test]
     fn every_name_leads_to_its_newest_order_at_every_length() {
-        let shelf = Arc::new(MemoryPages::default());
-        let (history, user) = (History::on(Arc::clone(&shelf) as _), UserNo(3));
+        let storage = Arc::new(MemoryPages::default());
+        let (history, user) = (History::on(Arc::clone(&storage) as _), UserNo(3));
         let name = |n: u32| Token::new(&format!("n{n}")).unwrap();
-        // Long enough for the last level, and each name is given twice.
+        // Enough for the last level; each name is used several times.
         let (total, different) = (RUN * FAN * FAN * FAN + 1000, 40_000);
         let (mut names, mut next_check) = (Names::default(), 1);
-        for place in 0..total {
-            names.add(&history, user, &name(place % different), place);
-            let count = place + 1;
+        for index in 0..total {
+            names.add(&history, user, &name(index % different), index);
+            let count = index + 1;
             if count < next_check && count < total {
                 continue;
             }
             next_check = count * 2;
-            for asked in [0, place.min(1), place / 2, place.saturating_sub(130), place] {
-                let newest = asked + (place - asked) / different * different;
+            for asked in [0, index.min(1), index / 2, index.saturating_sub(130), index] {
+                let newest = asked + (index - asked) / different * different;
                 let given = |at: RowIndex| Ok((at % different == asked % different).then_some(at));
                 let found = names.find(&history, user, &name(asked % different), given);
                 assert_eq!(found, Ok(Some(newest)), "{asked} of {count}");
@@ -227,9 +227,9 @@ mod tests {
             names.write(&mut bytes);
             assert_eq!(Names::read(&mut bytes.as_slice()), Ok(names.clone()));
         }
-        // However many there are, and whatever was merged.
-        let bytes = |key| shelf.get(key).unwrap().map_or(0, |page| page.len());
-        let written: usize = shelf.keys().into_iter().map(bytes).sum();
+        // The bound on the bytes written holds, including merged runs.
+        let bytes = |key| storage.get(key).unwrap().map_or(0, |page| page.len());
+        let written: usize = storage.keys().into_iter().map(bytes).sum();
         assert!(written > 0 && written <= total as usize * ENTRY_BYTES * LEVELS as usize);
     }
 }

@@ -1,6 +1,6 @@
-//! Orders that stand: the only ones that effects change, and the only ones kept in memory whole.
-//! Each takes as little room as it can, since there may be millions: [`Standing`] is what is known
-//! of one, [`Open`] keeps them packed.
+//! Open orders: the only orders that effects change, and the only ones kept whole in memory.
+//! [`OpenOrder`] is one of them unpacked; [`Open`] keeps all of them packed, since there may be
+//! millions.
 
 use super::ALL;
 use super::leaves::{Leaves, Spot};
@@ -16,28 +16,28 @@ use crate::projection::history::pack::RowBuffer;
 
 /// An open order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenOrders {
+pub struct OpenOrder {
     pub(super) user: UserNo,
     pub(super) market: MarketNo,
     pub(super) wording: Wording,
     pub(super) price: Tick,
-    /// All of it: what was filled, and what remains.
+    /// The whole quantity: filled and remaining.
     pub(super) quantity: Lots,
     pub(super) filled: Lots,
     pub(super) filled_cost: Money,
     pub(super) time_in_force: TimeInForce,
     pub(super) created_at: TimeMs,
     pub(super) updated_at: TimeMs,
-    /// Where it stands among its user's orders.
-    pub(super) place: RowIndex,
-    /// Its fills, among those of the user.
+    /// Its index among its user's orders.
+    pub(super) row_index: RowIndex,
+    /// Its fills, as a chain in the user's fill stream.
     pub(super) fills: RowChain,
 }
 
-impl OpenOrders {
+impl OpenOrder {
     /// An order that was just accepted.
-    pub(super) fn new(terms: &PlaceOrder, time: TimeMs, place: RowIndex) -> OpenOrders {
-        OpenOrders {
+    pub(super) fn new(terms: &PlaceOrder, time: TimeMs, row_index: RowIndex) -> OpenOrder {
+        OpenOrder {
             user: terms.user,
             market: terms.market,
             wording: terms.wording,
@@ -48,23 +48,24 @@ impl OpenOrders {
             time_in_force: terms.time_in_force,
             created_at: time,
             updated_at: time,
-            place,
+            row_index,
             fills: RowChain::default(),
         }
     }
 
-    /// That what is filled and what an effect says remains is all of it.
+    /// Checks that the filled quantity and the `remaining` of an effect add up to the order's
+    /// quantity.
     pub(super) fn check_parts(&self, no: OrderNo, remaining: Lots) -> Result<(), Fault> {
         let parts = self.filled.plus(remaining)?;
         if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(no)) }
     }
 
-    /// When it ends by itself.
+    /// When it expires.
     pub(super) const fn expires_at(&self) -> Option<TimeMs> {
         self.time_in_force.expires_at()
     }
 
-    /// As readers see it.
+    /// The row that readers see.
     pub(super) fn row(&self, no: OrderNo, client_id: Option<Token>) -> OrderRow {
         let partly = !self.filled.is_zero();
         OrderRow {
@@ -87,7 +88,7 @@ impl OpenOrders {
         }
     }
 
-    /// As readers see it once it has ended.
+    /// The row that readers see once the order has ended.
     pub(super) fn ended(
         &self,
         no: OrderNo,
@@ -105,65 +106,65 @@ impl OpenOrders {
     }
 }
 
-/// All open orders, each user's in order, and their names.
+/// All open orders by user, and their client order ids.
 #[derive(Debug, Default)]
 pub struct Open {
     users: Vec<Leaves>,
     count: usize,
     names: OpenOrderNames,
-    /// Where rows are packed.
-    desk: RowBuffer,
+    /// Buffer in which rows are packed.
+    buffer: RowBuffer,
 }
 
 impl Open {
-    /// One more user, who has none.
+    /// Adds the next user, without orders.
     pub(super) fn add_user(&mut self) {
         self.users.push(Leaves::default());
     }
 
-    /// How many there are.
+    /// How many open orders there are.
     pub(super) const fn len(&self) -> usize {
         self.count
     }
 
-    /// How many a user has.
+    /// How many open orders a user has.
     pub(super) fn count_of(&self, user: UserNo) -> usize {
         self.users.get(user.index()).map_or(0, Leaves::count)
     }
 
-    /// Where an open order of a user is, for as long as none of the user's comes, goes or changes.
+    /// Where an open order of a user is. Valid until an order of that user is added, changed or
+    /// removed.
     pub(super) fn find(&self, user: UserNo, no: OrderNo) -> Option<Spot> {
         self.users.get(user.index())?.find(no)
     }
 
     /// An open order of a user.
-    pub(super) fn get(&self, user: UserNo, no: OrderNo) -> Option<OpenOrders> {
+    pub(super) fn get(&self, user: UserNo, no: OrderNo) -> Option<OpenOrder> {
         self.at(user, &self.find(user, no)?)
     }
 
-    /// The user's order that was found there.
-    pub(super) fn at(&self, user: UserNo, spot: &Spot) -> Option<OpenOrders> {
+    /// The user's order at this spot.
+    pub(super) fn at(&self, user: UserNo, spot: &Spot) -> Option<OpenOrder> {
         self.users.get(user.index())?.get(user, spot)
     }
 
-    /// Changes an order that was found there: of whom it is, and when and where it was placed,
-    /// stays.
-    pub(super) fn set(&mut self, spot: Spot, no: OrderNo, standing: &OpenOrders) -> Option<()> {
-        let own = self.users.get_mut(standing.user.index())?;
-        own.set(spot, (no, standing), &mut self.desk)
+    /// Replaces the order at this spot; its user, creation time and row index must stay the same.
+    pub(super) fn set(&mut self, spot: Spot, no: OrderNo, order: &OpenOrder) -> Option<()> {
+        let own = self.users.get_mut(order.user.index())?;
+        own.set(spot, (no, order), &mut self.buffer)
     }
 
-    /// An open order of a user, as readers see it.
+    /// An open order of a user as readers see it.
     pub(super) fn row_of(&self, user: UserNo, no: OrderNo) -> Option<OrderRow> {
-        self.get(user, no).map(|standing| standing.row(no, self.name(no)))
+        self.get(user, no).map(|order| order.row(no, self.name(no)))
     }
 
-    /// Its owner's own name for an open order.
+    /// The client order id of an open order.
     pub(super) fn name(&self, no: OrderNo) -> Option<Token> {
         self.names.of(no)
     }
 
-    /// The open order of that name, the newest if there are several.
+    /// The open order with this client order id, the newest if there are several.
     pub(super) fn named(&self, user: UserNo, name: Token) -> Option<OrderNo> {
         self.names.find(user, &name)
     }
@@ -173,30 +174,30 @@ impl Open {
         &self,
         user: UserNo,
         no: OrderNo,
-    ) -> impl Iterator<Item = (OrderNo, OpenOrders)> {
+    ) -> impl Iterator<Item = (OrderNo, OpenOrder)> {
         let own = self.users.get(user.index());
         own.into_iter().flat_map(move |own| own.before(user, no))
     }
 
-    /// All of them, in order of placing.
-    pub(super) fn sorted(&self) -> Vec<(OrderNo, OpenOrders)> {
+    /// All open orders, in the order they were placed.
+    pub(super) fn sorted(&self) -> Vec<(OrderNo, OpenOrder)> {
         let users = (0..).map(UserNo).zip(&self.users);
-        let mut all: Vec<(OrderNo, OpenOrders)> = Vec::with_capacity(self.count);
+        let mut all: Vec<(OrderNo, OpenOrder)> = Vec::with_capacity(self.count);
         all.extend(users.flat_map(|(user, own)| own.before(user, ALL)));
         all.sort_unstable_by_key(|(no, _)| *no);
         all
     }
 
-    /// Adds an order of a user that there is, newer than all of the user's.
+    /// Adds an order, which must be newer than all orders of its user.
     pub(super) fn add(
         &mut self,
         no: OrderNo,
-        standing: &OpenOrders,
+        order: &OpenOrder,
         name: Option<Token>,
     ) -> Result<(), Fault> {
-        let user = standing.user;
+        let user = order.user;
         let own = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        own.add(no, standing, &mut self.desk).ok_or(Fault::NotNext(no.0.get()))?;
+        own.add(no, order, &mut self.buffer).ok_or(Fault::NotNext(no.0.get()))?;
         self.count = self.count.saturating_add(1);
         if let Some(name) = name {
             self.names.add(user, no, &name);
@@ -204,10 +205,10 @@ impl Open {
         Ok(())
     }
 
-    /// Takes a user's order away that was found there, and its name, which it gives.
+    /// Removes the user's order at this spot. Returns its client order id.
     pub(super) fn remove(&mut self, user: UserNo, no: OrderNo, spot: Spot) -> Option<Token> {
         let own = self.users.get_mut(user.index())?;
-        own.remove(user, spot, &mut self.desk)?;
+        own.remove(user, spot, &mut self.buffer)?;
         self.count = self.count.saturating_sub(1);
         self.names.remove(user, no)
     }

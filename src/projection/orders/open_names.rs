@@ -1,62 +1,63 @@
-//! The names that owners gave to orders that stand.
+//! The client order ids of open orders.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::names::mark;
+use super::names::fingerprint;
 use crate::exchange::ids::{OrderNo, Token, UserNo};
 use crate::exchange::units::Sequence;
 
-/// A name, as short as it is.
+/// A name without spare capacity.
 #[derive(Debug)]
-struct Title {
-    /// What it is found by.
-    mark: u64,
+struct StoredName {
+    /// The key it is found by.
+    fingerprint: u64,
     text: Box<str>,
 }
 
 /// The names of open orders.
 #[derive(Debug, Default)]
 pub(super) struct OpenOrderNames {
-    of: FxHashMap<OrderNo, Title>,
-    /// By owner and mark.
-    marked: BTreeSet<(UserNo, u64, OrderNo)>,
+    by_order: FxHashMap<OrderNo, StoredName>,
+    /// By owner and fingerprint.
+    by_fingerprint: BTreeSet<(UserNo, u64, OrderNo)>,
 }
 
 impl OpenOrderNames {
-    /// The name of this order.
+    /// The name of an order.
     pub(super) fn of(&self, no: OrderNo) -> Option<Token> {
-        self.of.get(&no).and_then(|title| Token::new(&title.text))
+        self.by_order.get(&no).and_then(|name| Token::new(&name.text))
     }
 
-    /// The newest order of that name.
+    /// The user's newest open order with this name.
     pub(super) fn find(&self, user: UserNo, name: &Token) -> Option<OrderNo> {
-        let mark = mark(user, name);
+        let fingerprint = fingerprint(user, name);
         let least = OrderNo(Sequence::ZERO);
         let same = self
-            .marked
-            .range((user, mark, least)..)
-            .take_while(move |(owner, other, _)| (*owner, *other) == (user, mark));
-        let named =
-            |no: &OrderNo| self.of.get(no).is_some_and(|title| *title.text == *name.as_str());
+            .by_fingerprint
+            .range((user, fingerprint, least)..)
+            .take_while(move |(owner, other, _)| (*owner, *other) == (user, fingerprint));
+        let named = |no: &OrderNo| {
+            self.by_order.get(no).is_some_and(|stored| *stored.text == *name.as_str())
+        };
         same.map(|(_, _, no)| *no).filter(named).last()
     }
 
     pub(super) fn add(&mut self, user: UserNo, no: OrderNo, name: &Token) {
-        let mark = mark(user, name);
-        self.of.insert(no, Title { mark, text: name.as_str().into() });
-        self.marked.insert((user, mark, no));
+        let fingerprint = fingerprint(user, name);
+        self.by_order.insert(no, StoredName { fingerprint, text: name.as_str().into() });
+        self.by_fingerprint.insert((user, fingerprint, no));
     }
 
-    /// Forgets the order's name; gives it.
+    /// Removes and returns the order's name.
     pub(super) fn remove(&mut self, user: UserNo, no: OrderNo) -> Option<Token> {
-        // Most have none.
-        if self.of.is_empty() {
+        // Most venues have no names at all.
+        if self.by_order.is_empty() {
             return None;
         }
-        let title = self.of.remove(&no)?;
-        self.marked.remove(&(user, title.mark, no));
-        Token::new(&title.text)
+        let name = self.by_order.remove(&no)?;
+        self.by_fingerprint.remove(&(user, name.fingerprint, no));
+        Token::new(&name.text)
     }
 }

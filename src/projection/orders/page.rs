@@ -1,10 +1,10 @@
-//! Orders as they are packed: what was asked for in order of placing, and for each that is final
-//! what became of it. The second may come long after the first was put away.
+//! Packed orders: the terms in the order they were placed, and an ending for each final order. An
+//! ending may come long after the page with the terms was written.
 
 use std::collections::BTreeMap;
 
 use super::marks::Marks;
-use super::open::OpenOrders;
+use super::open::OpenOrder;
 use super::row::{OrderRow, OrderStatus};
 use crate::exchange::command::{TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
@@ -19,7 +19,7 @@ use crate::projection::history::pack::{
 };
 use crate::projection::history::stream::{Row, unpack_rows};
 
-/// What an order asked for when it was placed.
+/// The terms of an order when it was placed.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     pub(super) no: OrderNo,
@@ -30,11 +30,11 @@ pub struct Terms {
     pub(super) time_in_force: TimeInForce,
     pub(super) created_at: TimeMs,
     pub(super) client_id: Option<Token>,
-    /// The user's orders before it in the same market.
+    /// Links to the user's earlier orders in the same market.
     pub(super) in_market: Links,
 }
 
-/// Set if the order has a name, in the byte of its marks.
+/// Set in the marks byte if the order has a client order id.
 const NAMED: u8 = Marks::BITS + 1;
 
 impl Row for Terms {
@@ -46,7 +46,7 @@ impl Row for Terms {
         (self.no.0, self.created_at)
     }
 
-    fn pack(&self, place: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
+    fn pack(&self, index: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let Terms { no, market, wording, price, quantity, .. } = self;
         let Terms { time_in_force, created_at, client_id, in_market, .. } = self;
         pack_sequence(before.0, no.0, sink);
@@ -64,10 +64,10 @@ impl Row for Terms {
             pack(name.as_str().len() as u64, sink);
             sink.put(name.as_str().as_bytes());
         }
-        in_market.pack(place, sink);
+        in_market.pack(index, sink);
     }
 
-    fn unpack(place: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(index: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         let no = OrderNo(unpack_sequence(before.0, source)?);
         let created_at = unpack_time(before.1, source)?;
         let market = MarketNo(unpack_u32(source)?);
@@ -81,7 +81,7 @@ impl Row for Terms {
         let price = Imaged::read(source)?;
         let quantity = Lots::new(unpack(source)?);
         let client_id = (bits & NAMED != 0).then(|| unpack_name(source)).transpose()?;
-        let in_market = Links::unpack(place, source)?;
+        let in_market = Links::unpack(index, source)?;
         Ok(Terms {
             no,
             market,
@@ -104,34 +104,34 @@ fn unpack_name(source: &mut &[u8]) -> Result<Token, BadImage> {
     name.ok_or(BadImage::Value("Token"))
 }
 
-/// What became of an order that is final.
+/// The outcome of a final order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
     pub(super) price: Tick,
     pub(super) quantity: Lots,
     pub(super) filled: Lots,
     pub(super) filled_cost: Money,
-    /// Why the rest was cancelled; `None` if nothing was left.
+    /// Why the rest was cancelled; `None` if the order was filled.
     pub(super) reason: Option<CancelReason>,
     pub(super) updated_at: TimeMs,
     pub(super) fills: RowChain,
 }
 
 impl Ending {
-    /// Of an order that stood until now.
-    pub(super) const fn of(standing: &OpenOrders, reason: Option<CancelReason>) -> Ending {
+    /// The ending of an order that was open until now.
+    pub(super) const fn of(order: &OpenOrder, reason: Option<CancelReason>) -> Ending {
         Ending {
-            price: standing.price,
-            quantity: standing.quantity,
-            filled: standing.filled,
-            filled_cost: standing.filled_cost,
+            price: order.price,
+            quantity: order.quantity,
+            filled: order.filled,
+            filled_cost: order.filled_cost,
             reason,
-            updated_at: standing.updated_at,
-            fills: standing.fills,
+            updated_at: order.updated_at,
+            fills: order.fills,
         }
     }
 
-    /// Appends it, for the order at `slot` of its page.
+    /// Appends the ending of the order at `slot` of its page.
     pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut RowBuffer) {
         let Ending { price, quantity, filled, filled_cost, reason, updated_at, fills } = self;
         pack(u64::from(slot), sink);
@@ -160,18 +160,18 @@ impl Ending {
         Ok((slot, ending))
     }
 
-    /// Passes over an ending; gives the slot of its order.
+    /// Skips an ending. Returns the slot of its order.
     fn pass(source: &mut &[u8]) -> Result<u32, BadImage> {
         let slot = unpack_u32(source)?;
-        // Its price, and why it ended.
+        // The price tick and the cancel reason, one byte each.
         *source = source.get(2..).ok_or(BadImage::Truncated)?;
-        // What was wanted, filled and paid, and when it ended.
+        // Quantity, filled quantity, filled cost and the time of the last update.
         pass(4, source)?;
         RowChain::pass(source)?;
         Ok(slot)
     }
 
-    /// The order that ended so.
+    /// The order with these terms and this ending.
     pub(super) fn row(&self, user: UserNo, terms: &Terms) -> OrderRow {
         let Terms { no, market, wording, time_in_force, created_at, client_id, .. } = *terms;
         let cancelled = self.quantity.minus(self.filled).unwrap_or_default();
@@ -199,7 +199,7 @@ impl Ending {
     }
 }
 
-/// Bytes of the length before what was asked for.
+/// Bytes of the length field in front of the terms.
 const LENGTH_BYTES: usize = 4;
 
 /// A page of orders, unpacked.
@@ -211,7 +211,7 @@ pub(super) struct OrderPage {
 }
 
 impl OrderPage {
-    /// Reads a page whose first order is at `first`.
+    /// Reads a page whose first order has the index `first`.
     pub(super) fn unpack(first: RowIndex, rows: u32, bytes: &[u8]) -> Result<Self, BadImage> {
         let (mut asked, ended) = parts(bytes)?;
         let terms = unpack_rows(first, rows, &mut asked)?;
@@ -223,7 +223,7 @@ impl OrderPage {
         Ok(page)
     }
 
-    /// Takes in endings; the last one said of an order holds.
+    /// Adds endings; the last one for an order wins.
     pub(super) fn end(&mut self, mut bytes: &[u8]) -> Result<(), BadImage> {
         while !bytes.is_empty() {
             let (slot, ending) = Ending::unpack(&self.terms, &mut bytes)?;
@@ -233,7 +233,7 @@ impl OrderPage {
     }
 }
 
-/// A page: how many bytes tell of what was asked for, these, and then the endings, in any order.
+/// A page: the length of the packed terms, the terms, and the endings in any order.
 pub(super) fn page_of(asked: &[u8], ended: &[u8]) -> Vec<u8> {
     let mut page = Vec::with_capacity(LENGTH_BYTES + asked.len() + ended.len());
     u32::try_from(asked.len()).unwrap_or(u32::MAX).write(&mut page);
@@ -242,26 +242,26 @@ pub(super) fn page_of(asked: &[u8], ended: &[u8]) -> Vec<u8> {
     page
 }
 
-/// What [`page_of`] was given.
+/// Splits a page of [`page_of`] into terms and endings.
 fn parts(mut page: &[u8]) -> Result<(&[u8], &[u8]), BadImage> {
     let length = u32::read(&mut page)?;
     page.split_at_checked(length as usize).ok_or(BadImage::Truncated)
 }
 
-/// A page with endings that came after it was put away. None is told twice: a replay adds what is
-/// there already.
+/// A written page with late endings added. An ending replaces one for the same order, because a
+/// replay adds endings that the page already has.
 pub(super) fn with_endings(page: &[u8], late: &[u8]) -> Result<Vec<u8>, BadImage> {
     let (asked, mut ended) = parts(page)?;
-    let (mut told, mut rest) = (Vec::new(), late);
+    let (mut late_slots, mut rest) = (Vec::new(), late);
     while !rest.is_empty() {
-        told.push(Ending::pass(&mut rest)?);
+        late_slots.push(Ending::pass(&mut rest)?);
     }
-    told.sort_unstable();
+    late_slots.sort_unstable();
     let mut all = Vec::with_capacity(ended.len() + late.len());
     while !ended.is_empty() {
         let from = ended;
         let slot = Ending::pass(&mut ended)?;
-        if told.binary_search(&slot).is_err() {
+        if late_slots.binary_search(&slot).is_err() {
             all.extend_from_slice(from.get(..from.len() - ended.len()).unwrap_or_default());
         }
     }

@@ -5,21 +5,21 @@ use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
 use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 
-/// How far an order has come (semantics 4).
+/// The status of an order (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OrderStatus {
-    /// Stands, nothing filled.
+    /// On the book, nothing filled.
     Open,
-    /// Stands, part of it filled.
+    /// On the book, partly filled.
     PartiallyFilled,
-    /// Nothing is left. Final.
+    /// Filled completely. Final.
     Filled,
-    /// What was left will not be filled. Final.
+    /// The remaining quantity was cancelled. Final.
     Cancelled,
 }
 
 impl OrderStatus {
-    /// Whether the order stands on the book.
+    /// Whether the order is on the book.
     pub const fn open(self) -> bool {
         matches!(self, OrderStatus::Open | OrderStatus::PartiallyFilled)
     }
@@ -44,41 +44,41 @@ pub struct OrderRow {
     pub user: UserNo,
     /// Market.
     pub market: MarketNo,
-    /// Outcome and side as the owner wrote them.
+    /// Outcome and side as the owner stated them.
     pub wording: Wording,
-    /// Limit in the owner's words: of the outcome named.
+    /// Limit price of the stated outcome.
     pub price: Tick,
-    /// Contracts wanted, as last amended.
+    /// Quantity in lots, as last amended.
     pub quantity: Lots,
-    /// Contracts traded.
+    /// Lots traded.
     pub filled: Lots,
-    /// Contracts on the book; zero once final.
+    /// Lots on the book; zero once final.
     pub remaining: Lots,
-    /// Contracts that will not be filled.
+    /// Lots that will not be filled.
     pub cancelled: Lots,
-    /// Sum of price x quantity over the fills, prices in the owner's words.
+    /// Sum of price x quantity over the fills, at prices of the stated outcome.
     pub filled_cost: Money,
     /// Status.
     pub status: OrderStatus,
     /// Why the rest was cancelled.
     pub cancel_reason: Option<CancelReason>,
-    /// How long it stands.
+    /// Time in force.
     pub time_in_force: TimeInForce,
     /// When it was placed.
     pub created_at: TimeMs,
     /// When it last changed.
     pub updated_at: TimeMs,
-    /// Its owner's own name for it.
+    /// Client order id.
     pub client_id: Option<Token>,
 }
 
 impl OrderRow {
-    /// Outside id.
+    /// Public id.
     pub fn id(&self) -> OrderId {
         self.no.id(self.created_at)
     }
 
-    /// The average price of the fills in the owner's words; prints `0.00` before the first.
+    /// The average fill price of the stated outcome; prints `0.00` before the first fill.
     pub const fn average_price(&self) -> AveragePrice {
         AveragePrice { notional: self.filled_cost, quantity: self.filled }
     }

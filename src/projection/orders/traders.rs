@@ -1,5 +1,5 @@
-//! What each user has in one market: where the user's orders and fills in it begin. When a market
-//! has ended, nothing of that changes any more, and it is put away.
+//! Each user's newest orders and fills in one market, from which their chains start. Once a market
+//! has ended this no longer changes, and is written to pages.
 
 use super::compact_user_map::CompactUserMap;
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -11,7 +11,7 @@ use crate::projection::history::pack::{pack_from, unpack_from};
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 use crate::projection::image::{Sizes, hold};
 
-/// What a user has in one market.
+/// A user's orders and fills in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct InMarket {
     pub(super) orders: RowChain,
@@ -20,13 +20,13 @@ pub(super) struct InMarket {
 
 imaged!(InMarket { orders, fills });
 
-/// All that have something in one market.
+/// All users with orders or fills in one market.
 #[derive(Debug)]
 pub(super) enum Traders {
-    /// It may become more. Most markets of a venue with many are quiet: nothing for those.
+    /// The market has not ended. Many markets are quiet, and take no allocation.
     Live(Option<Box<CompactUserMap>>),
-    /// On pages, by number of the user: the first user of each.
-    Put(Box<[UserNo]>),
+    /// On pages sorted by user number: the first user of each page.
+    Stored(Box<[UserNo]>),
 }
 
 impl Default for Traders {
@@ -35,17 +35,17 @@ impl Default for Traders {
     }
 }
 
-/// What a user has in a market, to be looked for whenever.
+/// A user's orders and fills in a market, to be looked up later.
 #[derive(Debug, Clone)]
 pub(super) enum Begins {
-    /// It is this.
-    Here(InMarket),
-    /// On that page, if anything.
-    There(History, PageKey, UserNo),
+    /// Known already.
+    Known(InMarket),
+    /// On this page, if the user has any.
+    Stored(History, PageKey, UserNo),
 }
 
 impl Traders {
-    /// Changes what a user has in it; `None` if nothing of it changes any more.
+    /// Changes a user's entry; `None` if the market has ended.
     pub(super) fn change<T>(
         &mut self,
         user: UserNo,
@@ -53,35 +53,35 @@ impl Traders {
     ) -> Option<T> {
         match self {
             Traders::Live(traders) => Some(traders.get_or_insert_default().change(user, change)),
-            Traders::Put(_) => None,
+            Traders::Stored(_) => None,
         }
     }
 
-    /// What a user has in it.
+    /// A user's entry.
     pub(super) fn begins(&self, history: &History, market: MarketNo, user: UserNo) -> Begins {
-        let nothing = Begins::Here(InMarket::default());
+        let nothing = Begins::Known(InMarket::default());
         match self {
             Traders::Live(traders) => {
                 let there = traders.as_ref().map(|traders| traders.get(user));
-                there.map_or(nothing, Begins::Here)
+                there.map_or(nothing, Begins::Known)
             }
-            Traders::Put(firsts) => {
+            Traders::Stored(firsts) => {
                 let page = firsts.partition_point(|first| *first <= user).checked_sub(1);
-                let there = |page| Begins::There(history.clone(), key(market, page), user);
+                let there = |page| Begins::Stored(history.clone(), key(market, page), user);
                 page.map_or(nothing, there)
             }
         }
     }
 
-    /// Puts all of it away.
-    pub(super) fn put(&mut self, history: &History, market: MarketNo) {
+    /// Writes all entries to pages.
+    pub(super) fn store(&mut self, history: &History, market: MarketNo) {
         let Traders::Live(traders) = self else { return };
         let sorted = sorted(traders.take().as_deref());
         let pages = sorted.chunks(history.rows_per_page() as usize);
         for (page, traders) in pages.clone().enumerate() {
             history.put(key(market, page), packed(traders));
         }
-        *self = Traders::Put(pages.filter_map(|page| Some(page.first()?.0)).collect());
+        *self = Traders::Stored(pages.filter_map(|page| Some(page.first()?.0)).collect());
     }
 
     pub(super) fn write(&self, sink: &mut impl ImageSink) {
@@ -95,7 +95,7 @@ impl Traders {
                     there.write(sink);
                 }
             }
-            Traders::Put(firsts) => {
+            Traders::Stored(firsts) => {
                 false.write(sink);
                 write_count(firsts.len(), sink);
                 firsts.iter().for_each(|first| first.write(sink));
@@ -125,23 +125,23 @@ impl Traders {
         for _ in 0..read_count(source)? {
             firsts.push(next(source)?);
         }
-        Ok(Traders::Put(firsts.into()))
+        Ok(Traders::Stored(firsts.into()))
     }
 }
 
 impl Begins {
-    /// What it is.
+    /// Looks it up.
     pub(super) fn find(self) -> Result<InMarket, HistoryError> {
         let (history, key, user) = match self {
-            Begins::Here(there) => return Ok(there),
-            Begins::There(history, key, user) => (history, key, user),
+            Begins::Known(there) => return Ok(there),
+            Begins::Stored(history, key, user) => (history, key, user),
         };
         let found = unpacked(&history.get(key)?, user);
         found.map_err(|cause| HistoryError::Damaged { key, cause })
     }
 }
 
-/// All of them in order of their numbers.
+/// All entries by user number.
 fn sorted(traders: Option<&CompactUserMap>) -> Vec<(UserNo, InMarket)> {
     let mut sorted: Vec<_> = traders.into_iter().flat_map(CompactUserMap::all).collect();
     sorted.sort_unstable_by_key(|(user, _)| *user);
@@ -163,7 +163,7 @@ fn packed(traders: &[(UserNo, InMarket)]) -> Vec<u8> {
     bytes
 }
 
-/// What a user has, by a page that there would be something on.
+/// A user's entry on the page that would hold it; empty if the user is not there.
 fn unpacked(mut bytes: &[u8], user: UserNo) -> Result<InMarket, BadImage> {
     let mut before = 0;
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Users' figures in the read model's image: user by user, then what is realised where.
+//! Users' figures in the read model's image: by user, then what each has realised in open markets.
 
 use super::{Day, DayRow, Latest, Performance, Score, UserRow};
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -24,7 +24,8 @@ impl Imaged for Day {
 }
 
 impl Performance {
-    /// Writes every user's days, and what each realised in each market by ascending numbers.
+    /// Writes every user's days, then what each user has realised in each market, by user and
+    /// market number.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         let Performance { users, latest, realised } = self;
         for (row, latest) in users.iter().zip(latest) {
@@ -51,7 +52,6 @@ impl Performance {
         }
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         sizes: Sizes,
         source: &mut impl ImageSource,

@@ -1,5 +1,5 @@
-//! Positions that were held to their market's end: nothing of them changes any more, so they are
-//! put away. Reading a user's positions is merging them with those held.
+//! Positions held to their market's end: they never change again and go to pages. A user's list
+//! merges them with the open ones.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use crate::projection::history::pack::{
 use crate::projection::history::stream::{Pages, Row};
 use crate::projection::history::{HistoryError, Kind};
 
-/// A position of somebody that was held to the end.
+/// A user's position that was held to the market's end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended(pub(super) PositionRow);
 
-/// Bits of the byte that says what was held, and what became of it.
+/// Bits of the byte that holds outcome, copied flag and resolution.
 const NO: u8 = 1;
 const COPIED: u8 = 1 << 1;
 const LOST: u8 = 1 << 2;
@@ -87,36 +87,34 @@ impl Row for Ended {
     }
 }
 
-/// A user's positions as they were at one moment, or the newest of them, the latest change first,
-/// to be read whenever. Its length is known, and passing over rows costs little. After an error
-/// nothing more comes.
+/// A user's positions as of one moment, or the newest of them, latest change first, to be read
+/// later. The length is known, and skipping rows is cheap. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct PositionList {
-    /// The latest change last.
+    /// Open positions, latest change last.
     pub(super) held: Vec<PositionRow>,
     pub(super) ended: Pages<Ended>,
-    /// So many of those that ended, the oldest ones, are left.
+    /// Number of ended positions left; these are the oldest.
     pub(super) left: RowIndex,
-    /// No more than so many are told of.
+    /// At most this many rows are returned.
     pub(super) wanted: usize,
 }
 
 impl PositionList {
-    /// Of those that are held all that may stand within these places of the list, without a look at
-    /// those that ended: before each stand at most so many held ones as rows, and at least as many
-    /// as cannot have ended.
-    pub fn held_within(&self, places: Range<usize>) -> impl Iterator<Item = &PositionRow> {
-        let before = places.start.saturating_sub(self.left as usize);
-        self.held.iter().rev().take(places.end).skip(before)
+    /// The open positions that may appear in this range of the list, found without reading ended
+    /// ones. The result may include more, but never misses one.
+    pub fn held_within(&self, range: Range<usize>) -> impl Iterator<Item = &PositionRow> {
+        let before = range.start.saturating_sub(self.left as usize);
+        self.held.iter().rev().take(range.end).skip(before)
     }
 
-    /// The one of those left that ended `passed` before the newest of them.
+    /// The ended position that is `passed` rows after the newest one left.
     fn ended(&mut self, passed: RowIndex) -> Result<Option<PositionRow>, HistoryError> {
-        let place = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
-        Ok(place.map_or(Ok(None), |place| self.ended.row(place))?.map(|ended| ended.0))
+        let index = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
+        Ok(index.map_or(Ok(None), |index| self.ended.row(index))?.map(|ended| ended.0))
     }
 
-    fn turn(&mut self) -> Result<Option<PositionRow>, HistoryError> {
+    fn advance(&mut self) -> Result<Option<PositionRow>, HistoryError> {
         let Some(wanted) = self.wanted.checked_sub(1) else { return Ok(None) };
         self.wanted = wanted;
         let ended = self.ended(0)?;
@@ -128,17 +126,17 @@ impl PositionList {
         Ok(ended)
     }
 
-    /// Passes over so many rows. Reads a page for each halving.
+    /// Skips this many rows, by binary search; reads a page at each step.
     fn pass(&mut self, rows: usize) -> Result<(), HistoryError> {
         let rows = rows.min(self.len());
         self.wanted -= rows;
         let all = self.held.len();
-        // How many of them ended.
+        // How many of the skipped rows are ended positions.
         let (mut low, mut high) = (rows.saturating_sub(all), rows.min(self.left as usize));
         while low < high {
             let middle = low + (high - low) / 2;
             let ended = self.ended(RowIndex::try_from(middle).unwrap_or(RowIndex::MAX))?;
-            let held = all.checked_sub(rows - middle).and_then(|place| self.held.get(place));
+            let held = all.checked_sub(rows - middle).and_then(|index| self.held.get(index));
             if ended.zip(held).is_some_and(|(ended, held)| ended.change > held.change) {
                 low = middle + 1;
             } else {
@@ -161,7 +159,7 @@ impl Iterator for PositionList {
     type Item = Result<PositionRow, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.turn().map_err(|error| self.end(error)).transpose()
+        self.advance().map_err(|error| self.end(error)).transpose()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,5 +1,5 @@
-//! Positions in the read model's image: those held user by user, each row with its place in the
-//! order of changes, the newest of those held to the end, and how the markets ended.
+//! Positions in the read model's image: open ones by user, the newest ended ones, and the results
+//! of ended markets.
 
 use super::ended::Ended;
 use super::{End, PositionRow, Positions};
@@ -13,7 +13,7 @@ use crate::projection::history::History;
 use crate::projection::history::stream::Streams;
 use crate::projection::image::{Sizes, hold};
 
-/// The winner, or nothing of a void.
+/// The winner; nothing for a voided market.
 impl Imaged for End {
     fn write(&self, sink: &mut impl ImageSink) {
         match self {
@@ -29,10 +29,9 @@ impl Imaged for End {
 }
 
 impl Positions {
-    /// Writes every user's rows, and the ends of markets by ascending number.
+    /// Writes every user's rows, and the results of ended markets by market number.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        // The index leads to the rows, what is held is the sum of them, and what a record settles
-        // is put away before the next.
+        // The index and the open interest follow from the rows; `settled` is empty between records.
         let Positions { users, index: _, ended, settled: _, ends, interest: _, changes } = self;
         changes.write(sink);
         for rows in users {
@@ -51,7 +50,6 @@ impl Positions {
         }
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,
@@ -63,13 +61,13 @@ impl Positions {
         for user in sizes.users() {
             let count = read_count(source)?;
             let mut rows = Vec::with_capacity(room::<PositionRow>(count, source));
-            for place in 0..count {
+            for index in 0..count {
                 let row = read_row(user, source)?;
                 sizes.has_market(row.market)?;
                 row.copy_from.map_or(Ok(()), |user| sizes.has_user(user))?;
                 hold(row.change <= positions.changes, "a position changed after the last change")?;
                 let key = (user, row.market, row.outcome);
-                let other = positions.set_place(key, Some(place));
+                let other = positions.set_index(key, Some(index));
                 hold(other.is_none(), "two positions of one user in one outcome")?;
                 let counted = positions.note_interest(key, Lots::ZERO, row.quantity);
                 counted.map_err(|_| BadImage::Contradiction("too many contracts held"))?;

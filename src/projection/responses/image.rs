@@ -1,4 +1,4 @@
-//! Kept answers in the read model's image, in the order in which they are looked at again.
+//! Stored responses in the read model's image, in the order of their expiry checks.
 
 use super::{Converted, Row, StoredResponse, StoredResponses};
 use crate::exchange::command::TradingMode;

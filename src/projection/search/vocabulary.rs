@@ -1,50 +1,50 @@
-//! All words of the markets' questions, each written once, one after the other: so a part of a word
-//! is looked for in one go.
+//! All words of the markets' questions, each stored once, in one string: so a substring search over
+//! all words is a single scan.
 
 use std::hash::BuildHasher;
 
 use memchr::memmem::Finder;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// Which of the words.
+/// Number of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WordNo(u32);
 
 impl WordNo {
-    /// As a place in a table.
+    /// As an index into a table.
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Words, numbered as they came.
+/// Words, numbered in order of addition.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    /// A line each.
+    /// One word per line.
     lines: String,
-    /// Where each ends, with its line break.
+    /// The end of each line, including its line break.
     ends: Vec<usize>,
-    /// Their numbers, by their hashes or, where that one is taken, the next that is not.
+    /// Word numbers by hash, with linear probing on collisions.
     numbers: FxHashMap<u64, WordNo>,
 }
 
-/// A word or a part of one, to be looked for.
+/// A search for a word or a part of one.
 pub(super) struct Part<'a>(Finder<'a>);
 
 impl<'a> Part<'a> {
-    /// This one, which has no blanks in it.
+    /// A search for `text`, which must not contain white space.
     pub(super) fn new(text: &'a str) -> Part<'a> {
         Part(Finder::new(text))
     }
 
-    /// Whether it is a part of a word, or all of it.
-    pub(super) fn stands_in(&self, word: &str) -> bool {
+    /// Whether the word contains it.
+    pub(super) fn is_in(&self, word: &str) -> bool {
         self.0.find(word.as_bytes()).is_some()
     }
 }
 
 impl Vocabulary {
-    /// How many words there are.
+    /// Number of words.
     pub(super) const fn len(&self) -> usize {
         self.ends.len()
     }
@@ -57,7 +57,7 @@ impl Vocabulary {
         line.unwrap_or_default().trim_end_matches('\n')
     }
 
-    /// The number of a word, which is added if it is not there.
+    /// The number of a word, which is added if it is new.
     pub(super) fn number(&mut self, word: &str) -> WordNo {
         let mut hash = FxBuildHasher.hash_one(word);
         while let Some(known) = self.numbers.get(&hash) {
@@ -74,13 +74,13 @@ impl Vocabulary {
         number
     }
 
-    /// The words that have this part. O(letters of all).
+    /// The words that contain this part. O(length of all words).
     pub(super) fn with(&self, part: &Part<'_>) -> impl Iterator<Item = WordNo> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let rest = self.lines.as_bytes().get(from..)?;
-            let place = from.saturating_add(part.0.find(rest)?);
-            let word = self.ends.partition_point(|end| *end <= place);
+            let at = from.saturating_add(part.0.find(rest)?);
+            let word = self.ends.partition_point(|end| *end <= at);
             from = *self.ends.get(word)?;
             u32::try_from(word).ok().map(WordNo)
         })

@@ -1,4 +1,4 @@
-//! Settlements as they are packed and in the read model's image.
+//! Packing of settlements, and settlements in the read model's image.
 
 use super::{SettlementRow, Settlements};
 use crate::exchange::ids::MarketNo;
@@ -53,7 +53,6 @@ impl Settlements {
         users.write(sink);
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,

@@ -1,4 +1,4 @@
-//! Changes of money as they are packed and in the read model's image.
+//! Packing of account changes, and statements in the read model's image.
 
 use super::{Cause, Change, Statements, Subject};
 use crate::exchange::ids::{EventNo, MarketNo, OrderNo};
@@ -14,7 +14,7 @@ use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
 use crate::projection::image::{Sizes, hold};
 
-/// What a change is packed beside.
+/// The base that the next change is packed against.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Before {
     sequence: Sequence,
@@ -92,38 +92,39 @@ impl Row for Change {
     }
 
     fn pack(&self, _: RowIndex, before: &Before, sink: &mut RowBuffer) {
-        // The number follows from the place, and how the account stood before from the changes.
+        // The number follows from the row index, the balance before from the amounts.
         let Change { number: _, sequence, time, cause, available, reserved, after } = self;
         pack_sequence(before.sequence, *sequence, sink);
         pack_time(before.time, *time, sink);
         cause.pack((*sequence, *time), sink);
         pack_money(*available, sink);
         pack_money(*reserved, sink);
-        pack_beside(before.after.available, *available, after.available, sink);
-        pack_beside(before.after.reserved, *reserved, after.reserved, sink);
+        pack_difference(before.after.available, *available, after.available, sink);
+        pack_difference(before.after.reserved, *reserved, after.reserved, sink);
     }
 
-    fn unpack(place: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(index: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
         let sequence = unpack_sequence(before.sequence, source)?;
         let time = unpack_time(before.time, source)?;
         let cause = Cause::unpack((sequence, time), source)?;
         let (available, reserved) = (unpack_money(source)?, unpack_money(source)?);
         let after = Balance {
-            available: unpack_beside(before.after.available, available, source)?,
-            reserved: unpack_beside(before.after.reserved, reserved, source)?,
+            available: unpack_difference(before.after.available, available, source)?,
+            reserved: unpack_difference(before.after.reserved, reserved, source)?,
         };
-        let number = u64::from(place).saturating_add(1);
+        let number = u64::from(index).saturating_add(1);
         Ok(Change { number, sequence, time, cause, available, reserved, after })
     }
 }
 
-/// How an amount stands after a change: nothing, unless it is the first on its page.
-fn pack_beside(before: Money, change: Money, after: Money, sink: &mut RowBuffer) {
+/// Packs an amount after a change as the difference to the expected one: zero, unless the row is
+/// the first on its page.
+fn pack_difference(before: Money, change: Money, after: Money, sink: &mut RowBuffer) {
     let expected = before.get().wrapping_add(change.get());
     pack_money(Money::new(after.get().wrapping_sub(expected)), sink);
 }
 
-fn unpack_beside(before: Money, change: Money, source: &mut &[u8]) -> Result<Money, BadImage> {
+fn unpack_difference(before: Money, change: Money, source: &mut &[u8]) -> Result<Money, BadImage> {
     let expected = before.get().wrapping_add(change.get());
     Ok(Money::new(expected.wrapping_add(unpack_money(source)?.get())))
 }
@@ -135,7 +136,6 @@ impl Statements {
         users.write(sink);
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,

@@ -1,5 +1,5 @@
-//! Candles: what traded in each interval. Volumes are kept as running totals, so that those of any
-//! stretch of time are one subtraction.
+//! Candles of a market's trades. Volumes are stored as running totals, so that the volume of any
+//! period is one subtraction.
 
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, LotsSum, Tick, TimeMs};
@@ -11,7 +11,7 @@ use crate::projection::history::{History, HistoryError};
 
 const MINUTE_MS: i64 = 60 * 1000;
 
-/// A length of candles.
+/// The length of a candle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interval {
     /// One minute.
@@ -35,18 +35,18 @@ impl Interval {
         }
     }
 
-    /// When the interval began that a moment is in.
+    /// The start of the interval that contains a time.
     pub fn start(self, time: TimeMs) -> TimeMs {
         TimeMs::new(time.get() - time.get().rem_euclid(self.ms())).unwrap_or_default()
     }
 
-    /// Whether its candles are made of minutes; else of hours.
+    /// Whether its candles are sums of minute candles; otherwise of hour candles.
     pub(super) const fn of_minutes(self) -> bool {
         matches!(self, Interval::Minute | Interval::FiveMinutes)
     }
 }
 
-/// What was traded at in an interval, in prices of yes.
+/// Prices traded in an interval, of yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prices {
     /// The first.
@@ -70,22 +70,22 @@ impl Prices {
     }
 }
 
-/// An interval that saw a trade.
+/// A candle: an interval with at least one trade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Candle {
     /// When it began.
     pub start: TimeMs,
     pub prices: Prices,
-    /// How many trades it saw.
+    /// Number of trades.
     pub trades: u32,
-    /// Contracts traded from the market's beginning to this interval's end.
+    /// Volume in lots from the market's first trade to the end of this interval.
     pub through: LotsSum,
     /// Open interest after the last of its trades.
     pub interest: Lots,
 }
 
 impl Candle {
-    /// That of one trade, after which so much has been traded.
+    /// The candle of one trade; `through` is the volume including it.
     pub(super) const fn of_trade(time: TimeMs, price: Tick, through: LotsSum) -> Candle {
         let prices = Prices { open: price, high: price, low: price, close: price };
         Candle { start: time, prices, trades: 1, through, interest: Lots::ZERO }
@@ -99,50 +99,50 @@ impl Candle {
     }
 }
 
-/// One interval as it is shown.
+/// One interval of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bar {
     /// When it begins.
     pub start: TimeMs,
-    /// Its prices; `None` if nothing traded.
+    /// Its prices; `None` without trades.
     pub prices: Option<Prices>,
-    /// Contracts traded in it.
+    /// Volume in lots.
     pub volume: LotsSum,
-    /// Open interest after the last trade in it, or before it.
+    /// Open interest after the last trade up to the end of the interval.
     pub interest: Lots,
-    /// How many trades it saw.
+    /// Number of trades.
     pub trades: u64,
 }
 
-/// Candles of one market and one length: that which may still change, and those before it, most
-/// of them put away.
+/// Candles of one market and one length: the last one, which may still change, and the finished
+/// ones, most of them on pages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Series<const MINUTES: bool> {
     pub(super) done: Tail<Done<MINUTES>>,
     pub(super) last: Option<Candle>,
 }
 
-/// A candle that changes no more, of a minute or else of an hour.
+/// A finished candle, of a minute or an hour.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done<const MINUTES: bool>(pub(super) Candle);
 
 impl<const MINUTES: bool> Series<MINUTES> {
     pub(super) const INTERVAL: Interval = if MINUTES { Interval::Minute } else { Interval::Hour };
 
-    /// Takes in what traded later than all before.
+    /// Adds trades that are later than all before.
     pub(super) fn take(
         &mut self,
         history: &History,
         market: MarketNo,
         later: &Candle,
     ) -> Result<(), Fault> {
-        // A clock that is set back does not reach a record's time, which never goes back.
+        // Record times never go back, even if the clock is set back.
         let start = Self::INTERVAL.start(later.start);
         match &mut self.last {
             Some(last) if last.start >= start => last.take(later),
             last => {
                 if let Some(done) = last.replace(Candle { start, ..*later }) {
-                    // Once a minute, so nothing is kept for it.
+                    // At most once a minute, so a fresh buffer is cheap enough.
                     self.done.push_on(history, market.0, &Done(done), &mut RowBuffer::new())?;
                 }
             }
@@ -160,14 +160,14 @@ impl<const MINUTES: bool> Series<MINUTES> {
         through(self.last.as_ref())
     }
 
-    /// The candles as they are now.
+    /// A copy of the candles as they are now.
     pub(super) fn candles(&self, history: &History, market: MarketNo) -> Candles<MINUTES> {
         let done = Pages::of(history.clone(), market.0, self.done.clone());
         Candles { done, last: self.last }
     }
 }
 
-/// Candles of one market and one length as they were at one moment, to be read whenever.
+/// Candles of one market and one length as of one moment, to be read later.
 #[derive(Debug, Clone)]
 pub struct Candles<const MINUTES: bool> {
     done: Pages<Done<MINUTES>>,
@@ -175,27 +175,27 @@ pub struct Candles<const MINUTES: bool> {
 }
 
 impl<const MINUTES: bool> Candles<MINUTES> {
-    /// A candle, counted from the oldest.
-    fn at(&mut self, place: RowIndex) -> Result<Option<Candle>, HistoryError> {
-        if place == self.done.count() {
+    /// The candle at this index, counted from the oldest.
+    fn at(&mut self, index: RowIndex) -> Result<Option<Candle>, HistoryError> {
+        if index == self.done.count() {
             return Ok(self.last);
         }
-        Ok(self.done.row(place)?.map(|done| done.0))
+        Ok(self.done.row(index)?.map(|done| done.0))
     }
 
-    /// How many candles began before this moment. Looks back from the newest in steps that grow,
-    /// since the newest are asked for most.
+    /// How many candles began before this time. Searches back from the newest in growing steps,
+    /// since the newest are requested most.
     fn before(&mut self, time: TimeMs) -> Result<RowIndex, HistoryError> {
         let all = self.done.count() + u32::from(self.last.is_some());
-        let mut early = |place| Ok(self.at(place)?.is_some_and(|candle| candle.start < time));
+        let mut early = |index| Ok(self.at(index)?.is_some_and(|candle| candle.start < time));
         let (mut low, mut high, mut step) = (0, all, 1_u32);
-        while let Some(place) = high.checked_sub(1) {
-            let place = place.saturating_sub(step - 1);
-            if early(place)? {
-                low = place + 1;
+        while let Some(index) = high.checked_sub(1) {
+            let index = index.saturating_sub(step - 1);
+            if early(index)? {
+                low = index + 1;
                 break;
             }
-            (high, step) = (place, step.saturating_mul(2));
+            (high, step) = (index, step.saturating_mul(2));
         }
         while low < high {
             let middle = low + (high - low) / 2;
@@ -208,11 +208,11 @@ impl<const MINUTES: bool> Candles<MINUTES> {
         Ok(low)
     }
 
-    fn last_before(&mut self, place: RowIndex) -> Result<Option<Candle>, HistoryError> {
-        place.checked_sub(1).map_or(Ok(None), |last| self.at(last))
+    fn last_before(&mut self, index: RowIndex) -> Result<Option<Candle>, HistoryError> {
+        index.checked_sub(1).map_or(Ok(None), |last| self.at(last))
     }
 
-    /// Contracts traded in the intervals that began after `time`. Reads a few pages.
+    /// Volume in lots of the intervals that began after `time`. Reads a few pages.
     ///
     /// # Errors
     /// History cannot be read.
@@ -229,9 +229,9 @@ impl<const MINUTES: bool> Candles<MINUTES> {
         from: TimeMs,
         count: usize,
     ) -> Result<Vec<Bar>, HistoryError> {
-        let mut place = self.before(from)?;
-        let mut before = self.last_before(place)?;
-        let mut next = self.at(place)?;
+        let mut index = self.before(from)?;
+        let mut before = self.last_before(index)?;
+        let mut next = self.at(index)?;
         let mut bars = Vec::with_capacity(count);
         let mut start = from.get();
         for _ in 0..count {
@@ -242,8 +242,8 @@ impl<const MINUTES: bool> Candles<MINUTES> {
                     Some(sum) => sum.take(&candle),
                     None => sum = Some(candle),
                 }
-                place += 1;
-                next = self.at(place)?;
+                index += 1;
+                next = self.at(index)?;
             }
             let traded = sum.map(|sum| sum.through.less(through(before.as_ref())));
             before = sum.or(before);
@@ -260,7 +260,7 @@ impl<const MINUTES: bool> Candles<MINUTES> {
     }
 }
 
-/// Intervals of one market one after the other, as they were at one moment, to be read whenever.
+/// Consecutive intervals of one market as of one moment, to be read later.
 #[derive(Debug)]
 pub struct Chart {
     pub(super) made_of: MadeOf,
@@ -269,7 +269,7 @@ pub struct Chart {
     pub(super) count: usize,
 }
 
-/// What the intervals of a chart are sums of.
+/// The candles that a chart's intervals are summed from.
 #[derive(Debug)]
 pub(super) enum MadeOf {
     Minutes(Box<Candles<true>>),
@@ -278,8 +278,8 @@ pub(super) enum MadeOf {
 }
 
 impl Chart {
-    /// The intervals; none at all if there is no such market. Walks what traded: at most 5 minutes
-    /// of each, or 24 hours.
+    /// The intervals; empty if there is no such market. Reads at most 5 minute candles or 24 hour
+    /// candles for each.
     ///
     /// # Errors
     /// History cannot be read.

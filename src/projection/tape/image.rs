@@ -1,4 +1,4 @@
-//! Trades and candles in the read model's image: market by market, oldest first.
+//! Trades and candles in the read model's image: by market, oldest first.
 
 use super::candles::{Candle, Done, Prices, Series};
 use super::{MarketTape, Tape, TradeRow};
@@ -52,7 +52,7 @@ impl Row for TradeRow {
     }
 }
 
-/// What a candle is packed beside.
+/// The base that the next candle is packed against.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Before {
     start: TimeMs,
@@ -104,7 +104,6 @@ impl Tape {
         }
     }
 
-    /// Reads them.
     pub(in crate::projection) fn read(
         history: History,
         sizes: Sizes,
@@ -132,7 +131,7 @@ impl<const MINUTES: bool> Series<MINUTES> {
     fn write(&self, sink: &mut impl ImageSink) {
         let Series { done, last } = self;
         done.write(sink);
-        // There is one, or there would be no series.
+        // A series exists only with at least one candle.
         if let Some(last) = last {
             last.write(sink);
         }

@@ -1,7 +1,7 @@
-//! Random commands: intents that shrink well and mean something in whatever state they meet.
+//! Random commands, drawn as intents that shrink well and are meaningful in any state.
 //!
 //! An intent names "the third open order" or "the second live market" and becomes a command only
-//! when its turn comes, so a sequence stays meaningful when proptest drops some of it.
+//! when it is applied, so a sequence stays meaningful when proptest drops some of its steps.
 
 pub mod strategies;
 
@@ -22,18 +22,18 @@ use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, 
 
 use crate::naive::Naive;
 
-/// Users of a venue under test.
+/// Users that a venue under test begins with.
 pub const USERS_COUNT: u32 = 4;
-/// Users that a venue under test may come to have.
+/// Users that a venue under test may grow to.
 const USERS_MAX: u32 = USERS_COUNT + 2;
-/// Open orders that each may have: few, so that the limit is met.
+/// Open orders per user: few, so that the limit is reached.
 pub const USER_OPEN_ORDERS_MAX: u32 = 7;
-/// Open orders of all users together; fewer than all of theirs.
+/// Open orders of the venue: fewer than all users' together, so that this limit is reached too.
 pub const VENUE_OPEN_ORDERS_MAX: u32 = 20;
-/// Names of each that are remembered at once; fewer than there are to choose from.
+/// Names remembered per user: fewer than there are to choose from, so that the limit is reached.
 const USER_NAMES_MAX: u32 = 5;
 
-/// Something to ask, not yet tied to numbers.
+/// A command to draw, not yet tied to ids.
 #[derive(Debug, Clone)]
 pub enum Intent {
     Place(Place),
@@ -72,7 +72,7 @@ pub enum Intent {
         user: u8,
         seconds: u8,
     },
-    /// Of a user, or of the venue.
+    /// Sets the mode of a user, or of the venue.
     Mode {
         user: Option<u8>,
         mode: TradingMode,
@@ -81,13 +81,13 @@ pub enum Intent {
         user: u8,
         units: Option<i64>,
     },
-    /// Of one of a few events, of markets that it picks.
+    /// Converts contracts of one of a few events, in the markets that it picks.
     Convert {
         user: u8,
         pick: u16,
         quantity: Amount,
     },
-    /// An order that was named before, word for word.
+    /// Repeats an earlier named order, word for word.
     Again(u16),
 }
 
@@ -105,7 +105,7 @@ pub struct Place {
     pub condition: Condition,
     pub valid_for: Option<i8>,
     pub copy_from: Option<u8>,
-    /// Which of a few names it gets.
+    /// Which of a few client order ids it gets.
     pub client: Option<u8>,
 }
 
@@ -117,17 +117,17 @@ pub enum Life {
     Whole,
 }
 
-/// A quantity: so many lots, or as much as is held or stands, more or less.
+/// A quantity: a number of lots, or relative to what is held or rests.
 #[derive(Debug, Clone, Copy)]
 pub enum Amount {
     Lots(u64),
-    /// The free contracts that the order would close, and so many more lots.
+    /// The free contracts that the order would close, plus or minus some lots.
     Holding(i8),
-    /// The order's own quantity, and so many more tenths of it.
+    /// The order's own quantity, plus or minus some tenths of it.
     Tenths(i8),
 }
 
-/// A move in a market's life.
+/// A step in a market's life.
 #[derive(Debug, Clone, Copy)]
 pub enum Run {
     Create { deadline_in: i16, window: u8 },
@@ -141,7 +141,7 @@ pub enum Run {
     Revise(Option<i16>),
 }
 
-/// One step: how long after the step before, and what.
+/// One step: the time since the step before, and the intent.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub later_ms: u16,
@@ -149,7 +149,7 @@ pub struct Step {
     pub intent: Intent,
 }
 
-/// One of a few keys, for one of a few bodies.
+/// One of a few idempotency keys, for one of a few bodies.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     pub caller: u8,
@@ -158,7 +158,7 @@ pub struct Key {
     pub body: u8,
 }
 
-/// What a venue under test begins with.
+/// The commands that a venue under test begins with.
 pub fn opening() -> Vec<Command> {
     let rules = Rules {
         user_open_orders_max: USER_OPEN_ORDERS_MAX,
@@ -186,18 +186,18 @@ pub fn opening() -> Vec<Command> {
     commands
 }
 
-/// When a venue under test begins.
+/// The time of the first record.
 pub const START: TimeMs = match TimeMs::new(1_700_000_000_000) {
     Some(start) => start,
     None => TimeMs::MAX,
 };
 
-/// So many milliseconds after a moment, or before it.
+/// A moment plus `ms`, which may be negative.
 pub fn after(time: TimeMs, ms: i64) -> TimeMs {
     TimeMs::new(time.get() + ms).unwrap()
 }
 
-/// One of some rates: none, small ones, ones that leave nothing even, and the largest.
+/// One of several rates: none, small ones, ones that never divide evenly, and the largest.
 pub fn fees_of(pick: u32) -> Fees {
     let rate = |rate| FeeRate::new(rate).unwrap();
     let (maker, taker) = match pick % 7 {
@@ -221,7 +221,7 @@ fn nth<T: Clone>(all: &[T], pick: usize) -> Option<T> {
     all.get(pick.checked_rem(all.len())?).cloned()
 }
 
-/// Mostly a market that takes orders, at times any that is not final yet, and now and then an old
+/// Mostly a market that takes orders, sometimes any that is not final yet, and now and then an old
 /// one or none at all.
 fn market(twin: &Naive, pick: u8, now: TimeMs) -> MarketNo {
     let live: Vec<u32> = live(twin);
@@ -247,7 +247,7 @@ fn live(twin: &Naive) -> Vec<u32> {
     markets.filter(|(_, market)| !last(market.status)).map(|(number, _)| number).collect()
 }
 
-/// What a step asks in the state that the twin is in, at `now`.
+/// The command of a step, with its key, in the twin's state at `now`.
 pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> KeyedCommand {
     let once = step.once.map(|key| {
         Box::new(IdempotencyKey {
@@ -264,7 +264,7 @@ fn token(letter: char, number: u8) -> Token {
     Token::new(&format!("{letter}{number}")).unwrap()
 }
 
-/// The command that an intent becomes in the state that the twin is in, at `now`.
+/// The command of an intent, in the twin's state at `now`.
 fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     if let Some(command) = revive(twin, now) {
         return command;
@@ -322,7 +322,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::Again(pick) => {
             let mut named = twin.named_ever();
-            // The latest ones count; the older ones show that they no longer do.
+            // The newest names still count; the oldest are past the repeat window and must not.
             named.reverse();
             named.truncate(1 + usize::from(pick % 64));
             match nth(&named, usize::from(*pick)) {
@@ -333,7 +333,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     }
 }
 
-/// The orders that stand and would be gone by `now`, had every clock come in time.
+/// Resting orders that are due to be cancelled by `now`, though no clock record has done so yet.
 fn overdue(twin: &Naive, now: TimeMs) -> Vec<&PlaceOrder> {
     let places =
         twin.markets.iter().flat_map(|market| market.book.ups.iter().chain(&market.book.downs));
@@ -341,7 +341,8 @@ fn overdue(twin: &Naive, now: TimeMs) -> Vec<&PlaceOrder> {
     late.map(|place| &twin.order(place.order).terms).collect()
 }
 
-/// Everything of a user's; half of the time of one who has something overdue, if anybody has.
+/// Cancels all of a user's orders; half of the time of a user with an overdue order, if there is
+/// one.
 fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
     let late = overdue(twin, now);
     let meant = of.is_none_or(|pick| pick % 2 == 0);
@@ -352,7 +353,7 @@ fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
     Command::CancelOrders { user: UserNo(u32::from(user)), market }
 }
 
-/// Where a user may not trade: now and then the command that ends it, so that long runs are not
+/// If the user may not trade: now and then the command that lifts it, so that long runs are not
 /// mostly refusals.
 fn set_free(twin: &Naive, user: UserNo, now: TimeMs) -> Option<Command> {
     if !twin.sequence.is_multiple_of(8) {
@@ -371,8 +372,7 @@ fn set_free(twin: &Naive, user: UserNo, now: TimeMs) -> Option<Command> {
     }
 }
 
-/// Where no market takes orders: the command that makes one take them, so that long runs stay
-/// alive.
+/// If no market takes orders: a command that leads to one that does, so that long runs stay alive.
 fn revive(twin: &Naive, now: TimeMs) -> Option<Command> {
     let live = live(twin);
     if live.iter().any(|number| is_open(twin, *number, now)) {
@@ -427,7 +427,7 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
     }
 }
 
-/// Mostly an order that stands; now and then one that does not, or never was.
+/// Mostly an order that rests; now and then one that no longer does, or never existed.
 fn some_order(twin: &Naive, pick: u16) -> OrderNo {
     let mut open: Vec<u64> = Vec::new();
     for market in &twin.markets {
@@ -466,8 +466,8 @@ pub fn create_event(mutually_exclusive: bool) -> Command {
     Command::CreateEvent(Box::new(EventDraft { mutually_exclusive, ..EventDraft::default() }))
 }
 
-/// Mostly a conversion that can be made, by whoever has most to give; now and then any. Where
-/// nothing can be converted: the next step to an event in which it can.
+/// Mostly a possible conversion, by the user with most to convert; now and then any. If nothing can
+/// be converted: the next step to an event in which something can.
 fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs) -> Command {
     let undecided = |market: &MarketNo| {
         let status = twin.markets[market.index()].status_at(now);
@@ -570,7 +570,7 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
         Run::Close => {
             let late = overdue(twin, now).into_iter().map(|terms| terms.market);
             let mut open = late.filter(|late| is_open(twin, late.0, now));
-            // Half of the time one that has orders which are over.
+            // Half of the time a market with overdue orders.
             let market = open.next_back().filter(|_| now.get() % 2 == 0).unwrap_or(market);
             Command::CloseMarket { market }
         }
@@ -585,7 +585,8 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
         Run::Revise(ms) => {
             let deadline = later(ms);
             let categories = (had.get() % 5 == 0).then(|| vec![CategoryNo(0)]);
-            // Of a market that is public the fees stay; a refusal of all is seen now and then.
+            // Revising the fees of a public market is refused; mostly they are left out, but not
+            // always.
             let draft = twin.markets.get(market.index());
             let draft = draft.is_some_and(|market| market.status == MarketStatus::Draft);
             let fees = fees_of(u32::try_from(now.get() % 7).unwrap());
@@ -602,7 +603,7 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
     }
 }
 
-/// Users, keys, categories and events: they hardly matter to trading, so they are rare.
+/// Users, keys, categories and events: they hardly affect trading, so they are rare.
 fn catalogue(twin: &Naive, pick: u8) -> Command {
     let small = u32::from(pick / 8) % 16;
     match pick % 8 {

@@ -1,6 +1,7 @@
-//! How often what is asked: mostly orders, near one price, small, often more than can be paid.
+//! How often each intent is drawn: mostly orders, near one price, small, often more than the user
+//! can pay.
 
-#![allow(dead_code)] // the exchange's other tests draw a part
+#![allow(dead_code)] // the exchange's other tests use a part
 
 use proptest::prelude::*;
 
@@ -22,7 +23,7 @@ fn price() -> impl Strategy<Value = u8> {
     prop_oneof![16 => 47_u8..=53, 1 => prop_oneof![Just(1_u8), Just(99_u8), 2_u8..=98]]
 }
 
-/// A user's number; now and then one that nobody has.
+/// A user's number; now and then one that does not exist.
 fn user() -> impl Strategy<Value = u8> {
     let known = u8::try_from(USERS_COUNT).unwrap();
     prop_oneof![40 => 0..known, 1 => Just(known)]
@@ -80,7 +81,7 @@ fn place() -> impl Strategy<Value = Intent> {
     )
 }
 
-/// Whole contracts, without conditions, so that holdings grow.
+/// Unconditional orders for whole contracts, so that holdings grow.
 fn plain_place() -> impl Strategy<Value = Intent> {
     let known = 0..u8::try_from(USERS_COUNT).unwrap();
     let quantity = prop_oneof![
@@ -122,7 +123,7 @@ fn conversion() -> impl Strategy<Value = Intent> {
     })
 }
 
-/// One step of those that make and end conversions.
+/// A step for runs that create and use conversions.
 pub fn step_of_conversions() -> impl Strategy<Value = Step> {
     let ends = prop_oneof![
         2 => (-2_i16..3000, 0_u8..3)
@@ -163,7 +164,7 @@ fn run() -> impl Strategy<Value = Run> {
     ]
 }
 
-/// One step, weighted so that most are orders.
+/// A step of any kind; most are orders.
 pub fn step() -> impl Strategy<Value = Step> {
     let later_ms = prop_oneof![6 => Just(0_u16), 4 => 0_u16..12, 1 => 0_u16..300];
     let quantity = prop_oneof![

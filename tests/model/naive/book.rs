@@ -1,25 +1,25 @@
-//! The twin's book: two sorted lists.
+//! The twin's order book: two sorted lists.
 
 use openoutcry::exchange::command::Direction;
 
-/// An order's place: what decides who is met first.
+/// An order's position in the queue: price, then time priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePosition {
     pub order: u64,
     /// Yes-ticks.
     pub price: u8,
-    /// When it joined the queue; later is larger.
+    /// Arrival number in the queue; later is larger.
     pub arrival: u64,
 }
 
-/// One market's book: each side with the order that is met first in front.
+/// One market's book: each side sorted, the order matched first in front.
 #[derive(Debug, Clone, Default)]
 pub struct Book {
-    pub ups: Vec<Place>,
-    pub downs: Vec<Place>,
+    pub ups: Vec<QueuePosition>,
+    pub downs: Vec<QueuePosition>,
 }
 
-/// Whether an incoming order of this direction and yes-price meets one that rests at `resting`.
+/// Whether an incoming order with this direction and yes-price crosses one that rests at `resting`.
 pub const fn crosses(incoming: Direction, price: u8, resting: u8) -> bool {
     match incoming {
         Direction::Up => resting <= price,
@@ -28,22 +28,22 @@ pub const fn crosses(incoming: Direction, price: u8, resting: u8) -> bool {
 }
 
 impl Book {
-    pub fn side(&self, direction: Direction) -> &Vec<Place> {
+    pub fn side(&self, direction: Direction) -> &Vec<QueuePosition> {
         match direction {
             Direction::Up => &self.ups,
             Direction::Down => &self.downs,
         }
     }
 
-    fn side_mut(&mut self, direction: Direction) -> &mut Vec<Place> {
+    fn side_mut(&mut self, direction: Direction) -> &mut Vec<QueuePosition> {
         match direction {
             Direction::Up => &mut self.ups,
             Direction::Down => &mut self.downs,
         }
     }
 
-    /// Puts an order behind all that are met before it: best price first, then first come.
-    pub fn add(&mut self, direction: Direction, place: Place) {
+    /// Inserts an order by price-time priority.
+    pub fn add(&mut self, direction: Direction, place: QueuePosition) {
         let side = self.side_mut(direction);
         side.push(place);
         side.sort_by_key(|place| match direction {
@@ -59,7 +59,7 @@ impl Book {
         assert_eq!(side.len() + 1, before, "an order that rests stands once on the book");
     }
 
-    /// Who an incoming order would meet, in that order.
+    /// The orders that an incoming order would match, in order.
     pub fn met_by(&self, incoming: Direction, price: u8) -> Vec<u64> {
         self.side(incoming.opposite())
             .iter()

@@ -1,8 +1,8 @@
-//! The twin's mutually exclusive events: what one leaves the others, and conversion.
+//! The twin's mutually exclusive events: which resolutions remain possible, and conversion.
 //!
-//! The venue takes part as a holder with a purse for each event: it keeps the no contracts that
-//! it was given, mints the pairs of which it gives the yes contracts away, and pays the cash. So
-//! its purse is in debt until the markets are final, and never after.
+//! The venue takes part as a holder with a purse for each event: it keeps the no contracts given to
+//! it, mints the pairs whose yes contracts it gives away, and pays the cash. So its purse is in
+//! debt until the markets are final, and never after.
 
 use openoutcry::exchange::command::Conversion;
 use openoutcry::exchange::effect::Effect;
@@ -17,19 +17,20 @@ use super::{Naive, number};
 #[derive(Debug, Clone, Default)]
 pub struct Event {
     pub exclusive: bool,
-    /// No contracts of each of its markets that the venue was given, or minted, for good.
+    /// Converted sets: no contracts of each of the event's markets that the venue holds until they
+    /// pay out.
     pub sets: i128,
 }
 
 impl Naive {
-    /// The event's markets, all of them.
+    /// All markets of the event.
     pub fn markets_of(&self, event: EventNo) -> Vec<MarketNo> {
         let numbered = (0..).map(MarketNo).zip(&self.markets);
         numbered.filter(|(_, market)| market.event == Some(event)).map(|(no, _)| no).collect()
     }
 
-    /// Ticks of yes that are announced or paid; nothing while nobody has said.
-    fn said(&self, market: MarketNo) -> Option<i128> {
+    /// Ticks of yes that are announced or paid out; `None` while neither.
+    fn yes_ticks_known(&self, market: MarketNo) -> Option<i128> {
         let found = &self.markets[market.index()];
         match found.status {
             MarketStatus::Settled | MarketStatus::Voided => {
@@ -55,7 +56,7 @@ impl Naive {
         let mut sum = i128::from(ticks);
         for other in self.markets_of(event) {
             if other != market {
-                sum += self.said(other).unwrap_or(0);
+                sum += self.yes_ticks_known(other).unwrap_or(0);
             }
         }
         if sum > PAIR { Err(Reject::EventAlreadyWon) } else { Ok(()) }
@@ -71,8 +72,8 @@ impl Naive {
         Ok(())
     }
 
-    /// What the venue owns of an event, its no contracts not counted: it paid n - 1 a set, and was
-    /// paid for those of the final markets. Nothing once that is settled.
+    /// The venue's purse for an event, its no contracts not counted: minus n - 1 pairs per set,
+    /// plus the pay-outs of the final markets. 0 once all are final.
     pub fn venue_purse(&self, event: EventNo) -> i128 {
         let markets = self.markets_of(event);
         let sets = self.events[event.index()].sets;
@@ -82,25 +83,26 @@ impl Naive {
         self.purse_before_the_end(event)
     }
 
-    /// No contracts of a market that are the venue's.
+    /// No contracts of a market that the venue holds.
     pub fn venue_sets(&self, market: MarketNo) -> i128 {
         let event = self.markets[market.index()].event;
         let sets = event.map_or(0, |event| self.events[event.index()].sets);
         if self.is_final(market) { 0 } else { sets }
     }
 
-    /// What the venue's no contracts of an event will be paid at least: the markets that are not
-    /// final yet leave a yes contract of each, together, what the final ones did not take.
+    /// The least that the venue's no contracts of an event will pay out: at most one market can
+    /// win, so all markets without a result together pay out at most what the others left of 1.00
+    /// in yes.
     pub fn venue_sets_worth(&self, event: EventNo) -> i128 {
         let markets = self.markets_of(event);
-        let taken: i128 = markets.iter().filter_map(|market| self.said(*market)).sum();
-        let open = markets.iter().filter(|market| self.said(**market).is_none()).count();
+        let taken: i128 = markets.iter().filter_map(|market| self.yes_ticks_known(*market)).sum();
+        let open = markets.iter().filter(|market| self.yes_ticks_known(**market).is_none()).count();
         let mut least = i128::try_from(open).expect("few markets") * PAIR;
         if open > 0 {
             least -= PAIR - taken;
         }
         for market in markets.iter().filter(|market| !self.is_final(**market)) {
-            least += self.said(*market).map_or(0, |yes| PAIR - yes);
+            least += self.yes_ticks_known(*market).map_or(0, |yes| PAIR - yes);
         }
         least * self.events[event.index()].sets
     }
@@ -110,7 +112,7 @@ impl Naive {
         let paid_out = i128::try_from(markets.len()).expect("few markets") - 1;
         let mut purse = -self.events[event.index()].sets * paid_out * PAIR;
         for market in markets.into_iter().filter(|market| self.is_final(*market)) {
-            let yes = self.said(market).expect("a final price");
+            let yes = self.yes_ticks_known(market).expect("a final price");
             purse += self.events[event.index()].sets * (PAIR - yes);
         }
         purse
@@ -125,7 +127,7 @@ impl Naive {
         let surplus = self.purse_before_the_end(event);
         assert!(surplus >= 0, "the venue paid for what it did not get");
         self.ledger.fees += surplus;
-        self.tell(Effect::SetsSettled { event, sets: lots(sets), surplus: money(surplus) });
+        self.emit(Effect::SetsSettled { event, sets: lots(sets), surplus: money(surplus) });
     }
 
     pub(super) fn convert(&mut self, asked: &Conversion) -> Result<(), Reject> {
@@ -164,7 +166,7 @@ impl Naive {
         let received: Vec<u32> = received.into_iter().map(|market| market.0).collect();
         let cash = self.ledger.convert(user.0, &given, &received, quantity);
         self.events[event.index()].sets += quantity;
-        self.tell(Effect::Converted {
+        self.emit(Effect::Converted {
             user,
             event,
             markets: asked.markets.clone(),

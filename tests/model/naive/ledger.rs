@@ -1,7 +1,7 @@
 //! The twin's money: accounts and positions as plain numbers in maps (semantics 5).
 //!
 //! Every amount is an `i128` of the smallest unit, so that nothing here can round or overflow by
-//! accident: one tick times one lot is one unit of money, and a pair is worth 100 a lot.
+//! accident: one tick times one lot is one unit of money, and a pair is worth 100 units per lot.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use openoutcry::exchange::effect::Holding;
 use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::units::{Lots, Money};
 
-/// What a pair of one yes and one no lot is worth, in money units.
+/// Worth of a pair of one yes and one no lot, in money units.
 pub const PAIR: i128 = 100;
 
 /// A user's money.
@@ -21,7 +21,7 @@ pub struct Account {
     pub reserved: i128,
 }
 
-/// What a user has of one outcome of one market.
+/// A user's contracts of one outcome of one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contracts {
     pub free: i128,
@@ -35,9 +35,8 @@ impl Contracts {
         self.free + self.locked
     }
 
-    /// Takes out `lots` that were free or locked (the caller counts those down first); answers
-    /// the part of the cost that they take with them: average cost, rounded down, the last lot
-    /// takes what is left.
+    /// Removes `lots`, which the caller has already taken off free or locked, and returns their
+    /// share of the cost: the average cost, rounded down; the last lot takes the rest.
     fn cost_leaving(&mut self, lots: i128, held_before: i128) -> i128 {
         assert!(lots > 0 && lots <= held_before);
         let share = if lots == held_before { self.cost } else { self.cost * lots / held_before };
@@ -48,7 +47,7 @@ impl Contracts {
         share
     }
 
-    /// As the effects tell it.
+    /// The holding in the form of the effects.
     pub fn as_holding(&self) -> Holding {
         Holding {
             held: lots(self.held()),
@@ -59,7 +58,7 @@ impl Contracts {
     }
 }
 
-/// What a user has of one market.
+/// A user's holdings in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
     pub yes: Contracts,
@@ -83,30 +82,30 @@ impl Position {
     }
 }
 
-/// What stands behind an order: contracts to hand over, and the rest in cash at the limit.
+/// The collateral of an order: contracts to deliver, and cash at the limit price for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backing {
     pub contracts: i128,
     pub cash_lots: i128,
-    /// Cash for fees.
+    /// Cash set aside for fees.
     pub fees: i128,
 }
 
-/// What trading in a market costs, in ten-thousandths.
+/// Fee rates of a market, in ten-thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rates {
     pub maker: i128,
     pub taker: i128,
 }
 
-/// A share of price x (1 - price) x quantity in money units, rounded up. Ten-thousandths, ticks
-/// of 1.00 twice, and a lot of a tick is a unit: 10,000 x 100 parts.
+/// rate x price x (1 - price) x quantity in money units, rounded up: rate / 10,000, each price /
+/// 100 ticks, and 100 units per lot.
 pub const fn fee(rate: i128, own: i128, lots: i128) -> i128 {
     let parts = rate * own * (PAIR - own) * lots;
     parts / 1_000_000 + if parts % 1_000_000 > 0 { 1 } else { 0 }
 }
 
-/// Fills whose rounding up is set aside for.
+/// Fills whose rounding up the reserved fees cover.
 const ROUND_UPS: i128 = 10_000;
 
 /// Why an order cannot be backed.
@@ -116,13 +115,13 @@ pub enum Unbacked {
     NotEnoughMoney,
 }
 
-/// Who bets what: the part of an order that the ledger needs.
+/// The part of an order that the ledger needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Bet {
     pub user: u32,
     pub market: u32,
     pub direction: Direction,
-    /// Ticks of the owner's side at the limit.
+    /// Limit in ticks of the owner's side.
     pub own_limit: i128,
     pub rates: Rates,
     pub reduce_only: bool,
@@ -130,8 +129,8 @@ pub struct Bet {
 }
 
 impl Bet {
-    /// What may have to be paid in fees for so many lots that cash backs: the worst of all prices
-    /// that the limit lets in.
+    /// The most that may be due in fees for this many lots backed by cash: the worst over all
+    /// prices within the limit.
     fn fees_of(&self, cash_lots: i128) -> i128 {
         let rate = self.rates.maker.max(self.rates.taker);
         if rate == 0 {
@@ -142,42 +141,42 @@ impl Bet {
     }
 }
 
-/// Accounts and positions, and what of them the current record touched.
+/// Accounts and positions, and what the current record changed of them.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     pub accounts: BTreeMap<u32, Account>,
     /// By user and market.
     pub positions: BTreeMap<(u32, u32), Position>,
-    /// All fees paid.
+    /// All fees paid, less those withdrawn.
     pub fees: i128,
     /// All deposits less all withdrawals.
     pub supply: i128,
-    /// As they were before the record.
+    /// Changed accounts as they were before the record.
     pub accounts_before: BTreeMap<u32, Account>,
     pub positions_before: BTreeMap<(u32, u32), Position>,
 }
 
 impl Ledger {
-    /// Forgets what the record before touched.
+    /// Begins a record: forgets the changes of the one before.
     pub fn begin(&mut self) {
         self.accounts_before.clear();
         self.positions_before.clear();
     }
 
-    /// A copy of one user's account and position, to try things on.
-    pub fn page(&self, user: u32, market: u32) -> Ledger {
-        let mut page = Ledger::default();
-        page.accounts.insert(user, self.account(user));
-        page.positions.insert((user, market), self.position(user, market));
-        page
+    /// A copy of one user's account and position, to try changes on.
+    pub fn copy_of(&self, user: u32, market: u32) -> Ledger {
+        let mut copy = Ledger::default();
+        copy.accounts.insert(user, self.account(user));
+        copy.positions.insert((user, market), self.position(user, market));
+        copy
     }
 
-    /// Takes over what was tried.
-    pub fn adopt(&mut self, page: Ledger) {
-        for (user, account) in page.accounts {
+    /// Takes over a copy's changes.
+    pub fn adopt(&mut self, copy: Ledger) {
+        for (user, account) in copy.accounts {
             *self.account_mut(user) = account;
         }
-        for ((user, market), position) in page.positions {
+        for ((user, market), position) in copy.positions {
             *self.position_mut(user, market) = position;
         }
     }
@@ -202,8 +201,8 @@ impl Ledger {
         position
     }
 
-    /// Backs `quantity` of a bet: free contracts of the other outcome first, then cash at the
-    /// limit. Nothing changes when that is not enough.
+    /// Backs `quantity` of a bet: free contracts of the other outcome first, then cash at the limit
+    /// price. On failure nothing changes.
     pub fn back(&mut self, bet: &Bet, quantity: i128) -> Result<Backing, Unbacked> {
         let free = self.position(bet.user, bet.market).of(bet.direction.closes()).free;
         let contracts = free.min(quantity);
@@ -227,7 +226,7 @@ impl Ledger {
         Ok(Backing { contracts, cash_lots, fees })
     }
 
-    /// Gives back all that stands behind an order.
+    /// Releases all collateral of an order.
     pub fn release(&mut self, bet: &Bet, backing: Backing) {
         if backing.contracts > 0 {
             let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
@@ -241,8 +240,8 @@ impl Ledger {
         self.merge(bet.user, bet.market);
     }
 
-    /// One party's part of a trade: `quantity` at `own` ticks of its side. Contracts first. Answers
-    /// the fee.
+    /// One party's side of a trade: `quantity` at `own` ticks of its side, from contracts first.
+    /// Returns the fee.
     pub fn fill(
         &mut self,
         bet: &Bet,
@@ -283,12 +282,12 @@ impl Ledger {
         fee
     }
 
-    /// A fee comes out of what was just got for contracts, then out of what was set aside, of which
-    /// no more is kept than the rest of the order may need.
+    /// A fee is paid first from the proceeds of contracts, then from the reserved fees; of those,
+    /// only what the rest of the order may need stays reserved.
     fn pay_fee(&mut self, bet: &Bet, backing: &mut Backing, fee: i128, got: i128) {
         let of_got = fee.min(got);
         let of_set_aside = fee - of_got;
-        // No order of a test has as many fills as the margin covers.
+        // No order in these tests has more fills than the reserved rounding covers.
         assert!(of_set_aside <= backing.fees, "too little was set aside: {backing:?} for {fee}");
         let kept = (backing.fees - of_set_aside).min(bet.fees_of(backing.cash_lots));
         let account = self.account_mut(bet.user);
@@ -302,7 +301,7 @@ impl Ledger {
         }
     }
 
-    /// Turns every free pair into 1.00.
+    /// Redeems every free pair for 1.00.
     fn merge(&mut self, user: u32, market: u32) {
         let position = self.position(user, market);
         let pairs = position.yes.free.min(position.no.free);
@@ -320,11 +319,13 @@ impl Ledger {
         self.account_mut(user).available += pairs * PAIR;
     }
 
-    /// Takes `lots` free no contracts of each market in `given` and gives a yes contract of each
-    /// in `received` for each set of them, and 1.00 for all but one of the given. Answers the cash.
+    /// Takes `lots` free no contracts of each market in `given`; in return gives as many yes
+    /// contracts of each market in `received`, and 1.00 per set for all but one of the given.
+    /// Returns the cash.
     ///
-    /// Cash goes against cost, market by market; what is over is gained, in equal parts; cost that
-    /// is over goes with the contracts received, in equal parts, or is lost if there are none.
+    /// The cash offsets the given contracts' cost, market by market; an excess is realised in equal
+    /// parts. Remaining cost moves to the contracts received in equal parts, or is realised as a
+    /// loss if there are none.
     pub fn convert(&mut self, user: u32, given: &[u32], received: &[u32], lots: i128) -> i128 {
         let cash = (parts(given) - 1) * lots * PAIR;
         let mut costs = Vec::new();
@@ -359,7 +360,7 @@ impl Ledger {
         cash
     }
 
-    /// Pays a user's contracts at a yes-price of `yes_ticks`; `None` if there are none.
+    /// Pays out a user's contracts at a yes-price of `yes_ticks`; `None` if there are none.
     pub fn settle(&mut self, user: u32, market: u32, yes_ticks: i128) -> Option<Paid> {
         let position = self.position(user, market);
         let (yes, no) = (position.yes.held(), position.no.held());
@@ -388,7 +389,7 @@ fn parts(markets: &[u32]) -> i128 {
     i128::try_from(markets.len()).expect("few markets")
 }
 
-/// One of so many equal parts; what is left over is given out by ones from the first part on.
+/// One of `parts` equal parts; the remainder goes out by ones, from the first part on.
 fn part(amount: i128, parts: i128, place: i128) -> i128 {
     amount / parts + i128::from(place < amount % parts)
 }

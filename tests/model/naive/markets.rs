@@ -24,14 +24,14 @@ pub struct Market {
     pub rates: Rates,
     pub winner: Option<Outcome>,
     pub settled_at: Option<SettlementPrice>,
-    /// When the dispute window is over; only while RESOLVED.
+    /// End of the dispute window; only while RESOLVED.
     pub settles_at: Option<TimeMs>,
     pub book: Book,
 }
 
 impl Market {
-    /// The status when what is due counts as done, journaled or not (semantics 3: until a clock
-    /// command no effect may contradict it).
+    /// The status with everything due counted as done, journaled or not (semantics 3: no effect may
+    /// contradict what is due before the clock command records it).
     pub fn status_at(&self, now: TimeMs) -> MarketStatus {
         if self.status.keeps_orders() && now >= self.deadline {
             MarketStatus::Closed
@@ -43,7 +43,7 @@ impl Market {
     }
 }
 
-/// What the clock may make happen, in the order in which it happens at one moment.
+/// What the clock may trigger, in the order within one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
     Expiry(u64),
@@ -96,7 +96,7 @@ impl Naive {
         status.after(trigger).ok_or(Reject::InvalidTransition)
     }
 
-    /// A move that does nothing but move.
+    /// A transition without further consequences.
     fn step(&mut self, market: MarketNo, trigger: Trigger) -> Result<(), Reject> {
         let to = self.leads(market, trigger)?;
         self.market_mut(market).settles_at = None;
@@ -108,7 +108,7 @@ impl Naive {
         let market = self.market_mut(number);
         let from = std::mem::replace(&mut market.status, to);
         let Market { deadline, winner, settled_at, .. } = *market;
-        self.tell(Effect::MarketMoved { market: number, from, to, deadline, winner, settled_at });
+        self.emit(Effect::MarketMoved { market: number, from, to, deadline, winner, settled_at });
     }
 
     fn create_market(&mut self, draft: &MarketDraft) -> Result<(), Reject> {
@@ -131,7 +131,7 @@ impl Naive {
             settles_at: None,
             book: Book::default(),
         });
-        self.tell(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
+        self.emit(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Naive {
         let rates = &mut self.market_mut(market).rates;
         rates.maker = maker.map_or(rates.maker, |rate| i128::from(rate.get()));
         rates.taker = taker.map_or(rates.taker, |rate| i128::from(rate.get()));
-        self.tell(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
+        self.emit(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
         Ok(())
     }
 
@@ -193,7 +193,7 @@ impl Naive {
         self.cancel_book(market, CancelReason::MarketClosed);
     }
 
-    /// Closes a market whose deadline has passed, so that it then moves on from CLOSED.
+    /// Closes a market whose deadline has passed, so that the transition starts from CLOSED.
     fn close_if_overdue(&mut self, market: MarketNo) {
         let found = &self.markets[market.index()];
         if found.status.keeps_orders() && self.now >= found.deadline {
@@ -248,7 +248,7 @@ impl Naive {
     fn pay_out(&mut self, market: MarketNo, price: SettlementPrice) {
         for user in 0..self.users_count {
             if let Some(paid) = self.ledger.settle(user, market.0, i128::from(price.get())) {
-                self.tell(Effect::PositionSettled {
+                self.emit(Effect::PositionSettled {
                     user: UserNo(user),
                     market,
                     yes: lots(paid.yes),
@@ -261,7 +261,7 @@ impl Naive {
         self.last_of_event(market);
     }
 
-    /// All that the clock will make happen as things stand, soonest first.
+    /// Everything that the clock will trigger as things are now, soonest first.
     pub fn dues(&self) -> Vec<(TimeMs, Due)> {
         let mut dues = Vec::new();
         for (number, market) in (0..).zip(&self.markets) {

@@ -1,9 +1,9 @@
-//! The naive twin: the whole exchange again, written from `semantics.md` alone, with maps and
-//! sorted lists, so plain that it is right by reading. It shares the exchange's words (commands,
-//! effects, refusals, the life-cycle table) and none of its books or its arithmetic.
+//! The naive twin: the exchange written a second time, from `semantics.md` alone, with maps and
+//! sorted lists, so plain that it can be checked by reading. It shares the exchange's vocabulary
+//! (commands, effects, refusals, the life-cycle table) and none of its books or arithmetic.
 //!
-//! It answers a record with the same effects, but for the repeated account and position states:
-//! those are compared as they stand after the record.
+//! It answers a record with the same effects, except the repeated account and position states:
+//! those are compared as they are after the record.
 
 #![allow(dead_code, clippy::missing_panics_doc, missing_docs)]
 
@@ -28,26 +28,26 @@ use openoutcry::exchange::units::{Lots, Money, TimeMs};
 use ledger::{Backing, Ledger};
 use markets::Market;
 
-/// An order, ever accepted.
+/// An order that was accepted, open or not.
 #[derive(Debug, Clone)]
 pub struct Order {
     pub number: u64,
     pub terms: PlaceOrder,
-    /// Yes-ticks of its limit now.
+    /// Current limit in yes-ticks.
     pub price: u8,
-    /// Total wanted now.
+    /// Current total quantity.
     pub original: i128,
     pub filled: i128,
     pub cancelled: i128,
-    /// Sum of price x quantity over its fills, in the owner's words.
+    /// Sum of price x quantity over its fills, in the owner's outcome.
     pub filled_cost: i128,
     pub backing: Backing,
-    /// Whether it stands on the book.
+    /// Whether it rests on the book.
     pub rests: bool,
 }
 
 impl Order {
-    /// What is still to be filled, or stands on the book.
+    /// Quantity still to be filled.
     pub const fn remaining(&self) -> i128 {
         self.original - self.filled - self.cancelled
     }
@@ -87,15 +87,15 @@ impl Naive {
         Naive::default()
     }
 
-    /// Does what a record asks; the effects without `AccountChanged` and `PositionChanged`.
+    /// Applies a record; returns its effects without `AccountChanged` and `PositionChanged`.
     pub fn apply(&mut self, record: &Record) -> Vec<Effect> {
         self.sequence = record.sequence.get();
         self.now = record.time;
         self.ledger.begin();
         self.effects.clear();
-        let told = self.answer(record);
+        let effects = self.answer(record);
         self.forget_names();
-        told
+        effects
     }
 
     fn answer(&mut self, record: &Record) -> Vec<Effect> {
@@ -123,7 +123,7 @@ impl Naive {
                 let user = UserNo(self.users_count);
                 self.users_count += 1;
                 let (profile_name, profile_pic) = (profile_name.clone(), profile_pic.clone());
-                self.tell(Effect::UserCreated { user, profile_name, profile_pic });
+                self.emit(Effect::UserCreated { user, profile_name, profile_pic });
                 Ok(())
             }
             Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
@@ -136,7 +136,7 @@ impl Naive {
                     self.known_categories(categories)?;
                 }
                 self.known_event(Some(*event))?;
-                self.tell(Effect::EventRevised { event: *event, revision: revision.clone() });
+                self.emit(Effect::EventRevised { event: *event, revision: revision.clone() });
                 Ok(())
             }
             Command::PlaceOrder(terms) => self.place(terms),
@@ -164,7 +164,7 @@ impl Naive {
         }
     }
 
-    fn tell(&mut self, effect: Effect) {
+    fn emit(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 
@@ -173,7 +173,7 @@ impl Naive {
             return Err(Reject::VenueAlreadyOpen);
         }
         self.rules = Some(rules.clone());
-        self.tell(Effect::VenueOpened(rules.clone()));
+        self.emit(Effect::VenueOpened(rules.clone()));
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Naive {
                 }
                 let key = KeyNo(u32::try_from(self.keys.len()).expect("few keys"));
                 self.keys.push(Key { user: *user, hash: hash.0, revoked: false });
-                self.tell(Effect::KeyAdded {
+                self.emit(Effect::KeyAdded {
                     user: *user,
                     key,
                     role: *role,
@@ -216,7 +216,7 @@ impl Naive {
                     Some(known) if known.user == *user && !known.revoked => known.revoked = true,
                     _ => return Err(Reject::KeyNotFound),
                 }
-                self.tell(Effect::KeyRevoked { user: *user, key: *key });
+                self.emit(Effect::KeyRevoked { user: *user, key: *key });
             }
             _ => unreachable!("only key commands come here"),
         }
@@ -232,7 +232,7 @@ impl Naive {
         }
         self.ledger.supply += units;
         self.ledger.account_mut(user.0).available += units;
-        self.tell(Effect::Deposited { user, amount });
+        self.emit(Effect::Deposited { user, amount });
         Ok(())
     }
 
@@ -244,7 +244,7 @@ impl Naive {
         }
         self.ledger.supply -= units;
         self.ledger.account_mut(user.0).available -= units;
-        self.tell(Effect::Withdrawn { user, amount });
+        self.emit(Effect::Withdrawn { user, amount });
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl Naive {
         }
         self.ledger.fees -= units;
         self.ledger.account_mut(user.0).available += units;
-        self.tell(Effect::FeesTaken { user, amount });
+        self.emit(Effect::FeesTaken { user, amount });
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl Naive {
         }
         let category = CategoryNo(u32::try_from(self.slugs.len()).expect("few categories"));
         self.slugs.push(draft.slug.clone());
-        self.tell(Effect::CategoryCreated { category, draft: draft.clone() });
+        self.emit(Effect::CategoryCreated { category, draft: draft.clone() });
         Ok(())
     }
 
@@ -275,7 +275,7 @@ impl Naive {
         let event = EventNo(self.events_count);
         self.events_count += 1;
         self.events.push(exclusive::Event { exclusive: draft.mutually_exclusive, sets: 0 });
-        self.tell(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
+        self.emit(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use openoutcry::exchange::units::{Sequence, TimeMs};
 
 use super::Naive;
 
-/// An order that its owner named.
+/// An order with a client order id.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub terms: PlaceOrder,
@@ -18,7 +18,7 @@ pub struct Named {
     pub number: u64,
 }
 
-/// Something done under a key.
+/// A record made under an idempotency key.
 #[derive(Debug, Clone)]
 struct Keyed {
     once: IdempotencyKey,
@@ -26,20 +26,20 @@ struct Keyed {
     number: u64,
 }
 
-/// Whose name it is, and of what.
+/// A name and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Order(UserNo, Token),
     Key(UserNo, Token),
 }
 
-/// How much room a name takes, and until when at least.
+/// What a name counts against the bound, and until when at least.
 #[derive(Debug, Clone, Copy)]
-struct Room {
-    /// The parts of a key, or one.
+struct Remembered {
+    /// The parts of a key; 1 for an order.
     names: usize,
     until: TimeMs,
-    /// The order that it names: as long as that stands when the time is up, another window.
+    /// The order that it names: if it still rests at `until`, the name is kept for another window.
     order: Option<u64>,
 }
 
@@ -48,8 +48,8 @@ struct Room {
 pub struct Memory {
     named: Vec<Named>,
     keyed: Vec<Keyed>,
-    /// What counts against the bound on a user's names.
-    rooms: BTreeMap<Name, Room>,
+    /// The names that count against the bound per user.
+    remembered: BTreeMap<Name, Remembered>,
 }
 
 impl Naive {
@@ -58,7 +58,7 @@ impl Naive {
         self.now.get() - since.get() >= i64::from(seconds) * 1000
     }
 
-    /// The orders whose names count now: open, or within the window.
+    /// The orders whose names are in use: open, or within the repeat window.
     pub fn named_now(&self) -> Vec<Named> {
         let named = self.memory.named.iter();
         let counts = |named: &&Named| {
@@ -74,7 +74,8 @@ impl Naive {
         self.memory.named.iter().map(|named| named.terms.clone()).collect()
     }
 
-    /// What was done under this key since it began to count: the last time it was taken anew.
+    /// The records under this key in its current window, which begins anew when a used-up key is
+    /// taken again.
     fn under_key(&self, caller: UserNo, key: &str) -> Vec<Keyed> {
         let mut run: Vec<Keyed> = Vec::new();
         for keyed in &self.memory.keyed {
@@ -95,7 +96,7 @@ impl Naive {
         run
     }
 
-    /// The record that did before what this one asks again.
+    /// The earlier record that this one repeats.
     pub(super) fn done_before(&self, record: &Record) -> Result<Option<u64>, Reject> {
         if let Some(once) = &record.once {
             let run = self.under_key(once.caller, once.key.as_str());
@@ -120,16 +121,16 @@ impl Naive {
         }
     }
 
-    /// How many of a user's names are remembered.
+    /// The number of a user's remembered names.
     pub fn names_of(&self, user: UserNo) -> usize {
         let of_user = |name: &Name| match name {
             Name::Order(owner, _) | Name::Key(owner, _) => *owner == user,
         };
-        let rooms = self.memory.rooms.iter().filter(|(name, _)| of_user(name));
-        rooms.map(|(_, room)| room.names).sum()
+        let remembered = self.memory.remembered.iter().filter(|(name, _)| of_user(name));
+        remembered.map(|(_, entry)| entry.names).sum()
     }
 
-    /// Whether those who name something with this record have room for one more name.
+    /// Refuses a record whose caller or owner would exceed the bound on remembered names.
     pub(super) fn room_for_names(&self, record: &Record) -> Result<(), Reject> {
         let Some(rules) = &self.rules else { return Ok(()) };
         let mut naming: Vec<UserNo> = record.once.iter().map(|once| once.caller).collect();
@@ -142,23 +143,23 @@ impl Naive {
         if naming.iter().any(full) { Err(Reject::TooManyNames) } else { Ok(()) }
     }
 
-    /// After a record: names whose time is up are no longer remembered, unless their order stands.
+    /// After a record: forgets names whose window is over, unless their order still rests.
     pub(super) fn forget_names(&mut self) {
         let Some(rules) = &self.rules else { return };
         let again = self.now.after_seconds(rules.repeat_window_seconds);
-        let mut rooms = std::mem::take(&mut self.memory.rooms);
-        rooms.retain(|_, room| {
-            if room.until > self.now {
+        let mut remembered = std::mem::take(&mut self.memory.remembered);
+        remembered.retain(|_, entry| {
+            if entry.until > self.now {
                 return true;
             }
             let open = |number: u64| self.order(number).rests && self.due_reason(number).is_none();
-            room.until = again;
-            room.order.is_some_and(open)
+            entry.until = again;
+            entry.order.is_some_and(open)
         });
-        self.memory.rooms = rooms;
+        self.memory.remembered = remembered;
     }
 
-    /// Notes under which names a record was carried out.
+    /// Remembers the names under which a record was carried out.
     pub(super) fn note_names(&mut self, record: &Record) {
         let (since, number) = (self.now, self.sequence);
         let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
@@ -168,8 +169,8 @@ impl Naive {
             && let Some(name) = terms.client_order_id.as_deref().copied()
         {
             self.memory.named.push(Named { terms: terms.clone(), since, number });
-            let room = Room { names: 1, until, order: Some(number) };
-            self.memory.rooms.insert(Name::Order(terms.user, name), room);
+            let entry = Remembered { names: 1, until, order: Some(number) };
+            self.memory.remembered.insert(Name::Order(terms.user, name), entry);
             noted = true;
         }
         if let Some(once) = &record.once
@@ -177,15 +178,16 @@ impl Naive {
         {
             self.memory.keyed.push(Keyed { once: **once, since, number });
             let name = Name::Key(once.caller, once.key);
-            let room = match self.memory.rooms.get(&name).filter(|room| room.until > since) {
-                Some(room) => Room { names: room.names + 1, ..*room },
-                None => Room { names: 1, until, order: None },
+            let entry = match self.memory.remembered.get(&name).filter(|entry| entry.until > since)
+            {
+                Some(entry) => Remembered { names: entry.names + 1, ..*entry },
+                None => Remembered { names: 1, until, order: None },
             };
-            self.memory.rooms.insert(name, room);
+            self.memory.remembered.insert(name, entry);
             noted = true;
         }
         if noted {
-            self.tell(Effect::AnswerKept { until });
+            self.emit(Effect::AnswerKept { until });
         }
     }
 

@@ -1,4 +1,4 @@
-//! The twin's switches: heartbeats, modes, exposure limits.
+//! The twin's switches: heartbeats, trading modes, exposure limits.
 
 use openoutcry::exchange::command::TradingMode;
 use openoutcry::exchange::effect::{CancelReason, Effect};
@@ -9,7 +9,7 @@ use openoutcry::exchange::units::{Money, TimeMs};
 use super::Naive;
 use super::ledger::Ledger;
 
-/// How one user stands.
+/// A user's switches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standing {
     pub mode: TradingMode,
@@ -27,7 +27,7 @@ impl Naive {
         self.standings.entry(user.0).or_default()
     }
 
-    /// Whether the user's switch has run out by now, journaled or not.
+    /// Whether the user's heartbeat has expired by now, journaled or not.
     pub fn silent(&self, user: UserNo) -> bool {
         self.standing(user).silent_from.is_some_and(|from| from <= self.now)
     }
@@ -51,23 +51,24 @@ impl Naive {
         Ok(())
     }
 
-    /// Reserved money and the cost of all contracts.
+    /// Reserved money plus the cost of all contracts.
     pub fn exposure(ledger: &Ledger, user: UserNo) -> i128 {
         let held = ledger.positions.range((user.0, 0)..=(user.0, u32::MAX));
         let costs: i128 = held.map(|(_, position)| position.yes.cost + position.no.cost).sum();
         costs + ledger.account(user.0).reserved
     }
 
-    /// Whether an order whose backing is tried on `page` stays within its owner's limit.
+    /// Whether an order, whose backing is tried on the copy `copy`, stays within its owner's
+    /// exposure limit.
     pub(super) fn within_limit(
         &self,
         user: UserNo,
-        page: &Ledger,
+        copy: &Ledger,
         takes_cash: bool,
     ) -> Result<(), Reject> {
         let Some(limit) = self.standing(user).limit else { return Ok(()) };
         let mut tried = self.ledger.clone();
-        tried.adopt(page.clone());
+        tried.adopt(copy.clone());
         let (before, after) = (Naive::exposure(&self.ledger, user), Naive::exposure(&tried, user));
         if takes_cash && after > i128::from(limit.get()) && after > before {
             return Err(Reject::ExposureLimit);
@@ -85,13 +86,13 @@ impl Naive {
         standing.silent_from = (seconds > 0).then_some(until);
         standing.ran_out = false;
         let until = standing.silent_from;
-        self.tell(Effect::HeartbeatSet { user, until });
+        self.emit(Effect::HeartbeatSet { user, until });
         Ok(())
     }
 
     pub(super) fn fall_silent(&mut self, user: UserNo) {
         self.standing_mut(user).ran_out = true;
-        self.tell(Effect::HeartbeatExpired { user });
+        self.emit(Effect::HeartbeatExpired { user });
         for number in self.open_orders(user) {
             self.cancel_in_time(number, CancelReason::HeartbeatExpired);
         }
@@ -105,10 +106,10 @@ impl Naive {
         if let Some(user) = user {
             self.known_user(user)?;
             self.standing_mut(user).mode = mode;
-            self.tell(Effect::UserModeSet { user, mode });
+            self.emit(Effect::UserModeSet { user, mode });
         } else {
             self.venue_mode = mode;
-            self.tell(Effect::VenueModeSet { mode });
+            self.emit(Effect::VenueModeSet { mode });
         }
         Ok(())
     }
@@ -116,7 +117,7 @@ impl Naive {
     pub(super) fn set_limit(&mut self, user: UserNo, limit: Option<Money>) -> Result<(), Reject> {
         self.known_user(user)?;
         self.standing_mut(user).limit = limit;
-        self.tell(Effect::ExposureLimitSet { user, limit });
+        self.emit(Effect::ExposureLimitSet { user, limit });
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
 
-use super::book::Place;
+use super::book::QueuePosition;
 use super::ledger::{Backing, Bet, Rates, Unbacked, lots, money};
 use super::markets::Due;
 use super::{Naive, Order, number};
@@ -20,7 +20,7 @@ pub fn tick(ticks: u8) -> Tick {
     Tick::new(ticks).expect("prices are 1 to 99")
 }
 
-/// First moment at which an order no longer stands.
+/// First moment at which an order is expired.
 pub const fn expiry(terms: &PlaceOrder) -> Option<TimeMs> {
     match terms.time_in_force {
         TimeInForce::GoodTillCancelled { expires_at } => expires_at,
@@ -119,7 +119,7 @@ impl Naive {
         let wanted = number(terms.quantity);
         let bet = bet(terms, price, self.rates(terms.market));
         // Tried on a copy: a refusal must change nothing.
-        let mut tried = self.ledger.page(terms.user.0, terms.market.0);
+        let mut tried = self.ledger.copy_of(terms.user.0, terms.market.0);
         let backing = tried.back(&bet, wanted).map_err(unbacked)?;
         self.within_limit(terms.user, &tried, backing.cash_lots > 0)?;
         if terms.condition.post_only() && !self.live_met_by(terms, price).is_empty() {
@@ -138,7 +138,7 @@ impl Naive {
         };
         let number = self.sequence;
         self.orders.insert(number, order);
-        self.tell(Effect::OrderAccepted { order: order_no(number), terms: terms.clone() });
+        self.emit(Effect::OrderAccepted { order: order_no(number), terms: terms.clone() });
         if terms.time_in_force == TimeInForce::FillOrKill && self.reachable(terms, price) < wanted {
             self.cancel_rest(number, CancelReason::FokNotFillable);
             return Ok(());
@@ -149,7 +149,8 @@ impl Naive {
         Ok(())
     }
 
-    /// The orders, not yet over, that an order of these terms would meet, best first.
+    /// Resting orders, not due to be cancelled, that an order with these terms would match, best
+    /// first.
     fn live_met_by(&self, terms: &PlaceOrder, price: u8) -> Vec<u64> {
         self.markets[terms.market.index()]
             .book
@@ -159,7 +160,7 @@ impl Naive {
             .collect()
     }
 
-    /// What a fill-or-kill order can count on under its self-trade mode.
+    /// The quantity that a fill-or-kill order can fill under its self-trade mode.
     fn reachable(&self, terms: &PlaceOrder, price: u8) -> i128 {
         let mut sum = 0;
         for number in self.live_met_by(terms, price) {
@@ -173,7 +174,7 @@ impl Naive {
         sum
     }
 
-    /// An order with its backing meets the book; then its rest stands or is cancelled.
+    /// Matches a backed order; then its remainder rests or is cancelled.
     fn enter(&mut self, number: u64) {
         let Order { terms, price, .. } = self.order(number).clone();
         let direction = terms.wording.direction();
@@ -244,19 +245,22 @@ impl Naive {
             taker: party(taker, fees[1]),
             maker: party(maker, fees[0]),
         };
-        self.tell(Effect::TradeMade(trade));
+        self.emit(Effect::TradeMade(trade));
     }
 
     fn rest(&mut self, number: u64) {
         self.arrivals += 1;
-        let place =
-            Place { order: number, price: self.order(number).price, arrival: self.arrivals };
+        let place = QueuePosition {
+            order: number,
+            price: self.order(number).price,
+            arrival: self.arrivals,
+        };
         let Order { terms, price, .. } = self.order(number).clone();
         let direction = terms.wording.direction();
         self.markets[terms.market.index()].book.add(direction, place);
         self.order_mut(number).rests = true;
         let remaining = lots(self.order(number).remaining());
-        self.tell(Effect::OrderRested {
+        self.emit(Effect::OrderRested {
             order: order_no(number),
             user: terms.user,
             market: terms.market,
@@ -272,7 +276,7 @@ impl Naive {
         self.order_mut(number).rests = false;
     }
 
-    /// Cancels what is left of an order, on the book or on its way there.
+    /// Cancels an order's remainder, whether it rests or was just taken in.
     pub(super) fn cancel_rest(&mut self, number: u64, reason: CancelReason) {
         let Order { terms, price, backing, rests, .. } = self.order(number).clone();
         let left = self.order(number).remaining();
@@ -285,7 +289,7 @@ impl Naive {
         let order = self.order_mut(number);
         order.backing = Backing::default();
         order.cancelled += left;
-        self.tell(Effect::OrderCancelled {
+        self.emit(Effect::OrderCancelled {
             order: order_no(number),
             user: terms.user,
             market: terms.market,
@@ -297,8 +301,8 @@ impl Naive {
         });
     }
 
-    /// The order, if it is the user's and stands. Whether one that does not stand ever did is a
-    /// question for the read side: the exchange keeps no memory of closed orders.
+    /// The order's number, if it is the user's and rests. Whether a closed order ever existed is a
+    /// question for the read model: the exchange does not remember closed orders.
     fn own_open(&self, user: UserNo, order: OrderNo) -> Result<u64, Reject> {
         match self.orders.get(&order.0.get()) {
             Some(found) if found.rests && found.terms.user == user => Ok(found.number),
@@ -333,19 +337,19 @@ impl Naive {
         Ok(())
     }
 
-    /// What is due counts as done: of all that may take an order away, the first by the clock's
-    /// own order is what did, and what is asked now comes last.
+    /// Cancels with the reason that is due first in the clock's order, journaled or not; `asked`
+    /// applies only if nothing is due.
     pub(super) fn cancel_in_time(&mut self, number: u64, asked: CancelReason) {
         let reason = self.due_reason(number).unwrap_or(asked);
         self.cancel_rest(number, reason);
     }
 
-    /// Why an order that stands would be gone by now, had every clock come in time.
+    /// Why a resting order is due to be cancelled by now, though no clock record has done so yet.
     pub(super) fn due_reason(&self, number: u64) -> Option<CancelReason> {
         self.due_reason_at(number, self.now)
     }
 
-    /// The same of another moment, no record coming before it.
+    /// The same at another moment, if no record comes before it.
     pub fn due_reason_at(&self, number: u64, now: TimeMs) -> Option<CancelReason> {
         let terms = &self.order(number).terms;
         let deadline = self.markets[terms.market.index()].deadline;
@@ -383,8 +387,8 @@ impl Naive {
             return Err(Reject::QuantityFilled);
         }
         let remaining = original - before.filled;
-        // Released, merged at once, then backed anew, on a copy: a refusal changes nothing.
-        let mut tried = self.ledger.page(terms.user.0, terms.market.0);
+        // Released, merged, then backed anew, on a copy: a refusal must change nothing.
+        let mut tried = self.ledger.copy_of(terms.user.0, terms.market.0);
         tried.release(&self.bet_of(number), before.backing);
         let backing = tried
             .back(&bet(&terms, price, self.rates(terms.market)), remaining)
@@ -400,7 +404,7 @@ impl Naive {
         order.backing = backing;
         order.price = price;
         order.original = original;
-        self.tell(Effect::OrderAmended {
+        self.emit(Effect::OrderAmended {
             order: order_no(number),
             user,
             market: terms.market,

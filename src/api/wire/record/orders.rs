@@ -1,4 +1,4 @@
-//! The ids of the orders that records name by their numbers.
+//! Looks up the ids of orders that records name by number.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::projection::ReadModel;
 use crate::projection::history::HistoryError;
 use crate::projection::orders::OrderIds;
 
-/// The orders that some records are about, by user and number, and their ids once looked up.
+/// The orders that some records name, by user and number, with their ids once looked up.
 #[derive(Debug)]
 pub struct OrdersNamed {
     users: BTreeMap<UserNo, OrderIds>,
@@ -16,7 +16,7 @@ pub struct OrdersNamed {
 }
 
 impl OrdersNamed {
-    /// Those of these records.
+    /// Collects the orders of these records.
     pub fn of(view: &ReadModel, records: &[Record]) -> OrdersNamed {
         let named = records.iter().filter_map(|record| match &record.command {
             Command::PlaceOrder(terms) => Some((terms.user, OrderNo(record.sequence))),
@@ -30,7 +30,7 @@ impl OrdersNamed {
         OrdersNamed { users, ids }
     }
 
-    /// Looks their ids up, which may take a while.
+    /// Looks up the ids; reads history, so not under the read model's lock.
     ///
     /// # Errors
     /// History cannot be read.

@@ -1,9 +1,9 @@
-//! From a command to its JSON: numbers become the ids that clients know. Exhaustive, so that a new
-//! command does not compile without its JSON.
+//! Converts a command to JSON: internal numbers become public ids. The match is exhaustive, so that
+//! a new command does not compile without its JSON.
 
 use super::{
-    CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OrdersNamed, OutcomeTextJson,
-    PlaceOrderJson,
+    CommandJson, EventRevisionJson, Id, IdempotencyKeyJson, MarketRevisionJson, OrdersNamed,
+    OutcomeTextJson, PlaceOrderJson,
 };
 use crate::api::wire::catalogue::LocalizedJson;
 use crate::api::wire::{OutcomeId, Text, Timestamp};
@@ -21,7 +21,7 @@ use crate::exchange::rules::Rules;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::projection::ReadModel;
 
-/// A record, and who is who in it.
+/// A record and what is needed to look up ids.
 pub struct Reading<'v, 'a> {
     pub view: &'v ReadModel,
     pub orders: &'v OrdersNamed,
@@ -29,7 +29,7 @@ pub struct Reading<'v, 'a> {
 }
 
 impl<'a> Reading<'_, 'a> {
-    /// What was asked.
+    /// The command.
     pub fn command(&self) -> CommandJson<'a> {
         use Command as C;
         use CommandJson as J;
@@ -101,9 +101,9 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Under which key it was asked.
-    pub fn once(&self) -> Option<OnceJson> {
-        self.record.once.as_ref().map(|once| OnceJson {
+    /// The idempotency key.
+    pub fn once(&self) -> Option<IdempotencyKeyJson> {
+        self.record.once.as_ref().map(|once| IdempotencyKeyJson {
             caller_id: self.user(once.caller),
             key: Text(once.key),
             part: once.part,
@@ -222,7 +222,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// The id of the thing that the record made; nothing if it was refused.
+    /// The id of the object that the record created; `None` if it was refused.
     fn made<T: Copy, N>(
         &self,
         derive: impl FnOnce(TimeMs, Sequence, u32) -> T,
