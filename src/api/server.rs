@@ -90,7 +90,7 @@ async fn reject(mut stream: TcpStream, door: Arc<Door>, _permit: OwnedSemaphoreP
     });
     match answered.await {
         Ok(Ok(_)) | Err(_) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "a client left before it was turned away"),
+        Ok(Err(error)) => tracing::debug!(%error, "a client left before it was refused"),
     }
 }
 

@@ -51,7 +51,10 @@ impl Workers {
         let count = count.max(1);
         let cores = limits.workers_pinned.then(|| Cores::for_workers(count)).flatten();
         if limits.workers_pinned && cores.is_none() {
-            tracing::warn!(lanes = count, "lanes are not held: there is no core for each alone");
+            tracing::warn!(
+                workers = count,
+                "workers are not pinned: there is not one core for each"
+            );
         }
         let worker = |number| Worker::open(number, Arc::clone(door), limits, cores);
         let workers: io::Result<Vec<Worker>> = (0..count).map(worker).collect();
@@ -66,7 +69,7 @@ impl Workers {
             worker.map(|worker| worker.connections.send((stream, taken)).is_ok())
         });
         if !matches!(handed_over, Ok(Some(true))) {
-            tracing::error!("a connection found no lane");
+            tracing::error!("no worker took a connection");
         }
     }
 
@@ -76,7 +79,7 @@ impl Workers {
         let ended: Vec<_> = self.workers.into_iter().map(|worker| worker.ended).collect();
         for worker in ended {
             if worker.await.is_err() {
-                tracing::error!("a lane ended before its time");
+                tracing::error!("a worker ended while the server runs");
             }
         }
     }
@@ -235,6 +238,6 @@ async fn serve_connection<S>(
         ended = watcher.watch(connection) => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
-        Ok(()) = evicted => tracing::debug!("a connection that was never heard gave its place"),
+        Ok(()) = evicted => tracing::debug!("a connection without a key gave up its slot"),
     }
 }

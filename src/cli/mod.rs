@@ -21,9 +21,9 @@ One binary that takes orders over REST, writes every command to an append-only j
 answers, matches deterministically, and can rebuild its whole state from that journal.";
 
 const EXAMPLES: &str = "Examples:
-  openoutcry serve --demo                     try it: catalogue, users, keys and living books
+  openoutcry serve --demo                     try it: catalogue, users, keys and trading books
   openoutcry serve --data /var/lib/openoutcry --listen 127.0.0.1:8080
-  openoutcry admin users list                 run a server that is up; see admin --help
+  openoutcry admin users list                 operate a running server; see admin --help
   openoutcry play FLOW.jsonl.gz               play recorded order flow to a running server
 
 Exit codes: 0 success, 1 failure, 2 usage.";
@@ -40,11 +40,11 @@ struct Cli {
 enum Verb {
     /// Run the exchange
     Serve(serve::ServeArgs),
-    /// Play recorded order flow against a running server and compare what comes of it
+    /// Play recorded order flow against a running server and compare the results
     Play(play::PlayArgs),
-    /// Run a venue from afar: users, keys, money, markets, the catalogue
+    /// Operate a running venue: users, keys, money, markets, the catalogue
     Admin(admin::AdminArgs),
-    /// Print what a shell needs to complete this command line
+    /// Print a shell's completion script
     Completions(completions::CompletionsArgs),
 }
 

@@ -57,26 +57,27 @@ The folder holds the journal, which is the whole state: copy it to move the venu
 the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
 may be deleted while no server runs.
 
-With --archive the server also writes every block to a second folder, compressed and checked, about
-a second after it is durable, best on another disk. Trading never waits for it: if that disk is full
-or slow the archive falls behind, the log says so, and it catches up later. Each start goes on where
-the archive ends; one that belongs to another journal is refused. `openoutcry-replay import` makes a
-journal of it, and `openoutcry-replay salvage` joins it with what is left of a damaged folder.
+With --archive the server also writes every block, compressed and verified, to a second folder,
+about a second after the block is durable; use another disk. Trading never waits for the archive: if
+that disk is full or slow, the archive falls behind, the server logs it, and the archive catches up
+later. A start continues the archive where it ends, and refuses one of another journal.
+`openoutcry-replay import` makes a journal from an archive; `openoutcry-replay salvage` combines it
+with what can be read of a damaged folder.
 
 Environment:
   OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
-                           replaces the old key. Without it the first start draws a key and prints
-                           it once, as `operator key: ...`
+                           replaces the old key. Without it the first start makes a random key and
+                           prints it once, as `operator key: ...`
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
 
-SIGTERM and SIGINT end the server in order: requests under way are answered, the journal is durable,
-exit code 0.";
+SIGTERM and SIGINT stop the server in order: it answers requests in progress, makes the journal
+durable, and exits with code 0.";
 
 /// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
-    /// Folder of the journal; made if missing
+    /// Folder of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA", default_value = "./data")]
     data: PathBuf,
     /// Address and port to listen on; port 0 takes a free one
@@ -88,13 +89,13 @@ pub struct ServeArgs {
         value_parser = address
     )]
     listen: SocketAddr,
-    /// Bring a catalogue, five funded users with public keys and living books; loopback only
+    /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
     #[arg(long)]
     demo: bool,
-    /// Folder of an archive, written behind the journal; made if missing
+    /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
-    /// Commands between two snapshots, which make a start fast; 0 takes none
+    /// Commands between two snapshots, which make starts fast; 0 for none
     #[arg(
         long,
         value_name = "N",
@@ -108,7 +109,7 @@ pub struct ServeArgs {
     /// many cores as it has such threads: for a machine that nothing else uses
     #[arg(long, env = "OPENOUTCRY_PIN_WORKERS", value_parser = FalseyValueParser::new())]
     pin_workers: bool,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
 }
@@ -116,8 +117,8 @@ pub struct ServeArgs {
 /// How much a key may ask.
 #[derive(Debug, Clone, Args)]
 struct RateArgs {
-    /// Reads a second and key, and after a colon how many at once (else two seconds' worth); 0 is
-    /// no limit. An operator's key has none
+    /// Reads a second and key, and after a colon how many at once (default: two seconds' worth); 0
+    /// for no limit. An operator's key has none
     #[arg(
         long = "rate-reads",
         value_name = "N[:BURST]",
@@ -125,7 +126,7 @@ struct RateArgs {
         default_value = "2000"
     )]
     reads: Limit,
-    /// The same of writes other than cancels
+    /// The same for writes other than cancels
     #[arg(
         long = "rate-writes",
         value_name = "N[:BURST]",
@@ -133,7 +134,7 @@ struct RateArgs {
         default_value = "2000"
     )]
     writes: Limit,
-    /// The same of cancels
+    /// The same for cancels
     #[arg(
         long = "rate-cancels",
         value_name = "N[:BURST]",

@@ -27,7 +27,7 @@ const _: () = assert!(KEY_BYTES == NAME_BYTES);
 #[derive(Debug, thiserror::Error)]
 pub enum NotVouched {
     /// A page could not be stored or read since the start.
-    #[error("HISTORY_FAILED: a page could not be put away or read; the next start makes it anew")]
+    #[error("HISTORY_FAILED: a page could not be written or read; the next start writes it again")]
     Failed,
     /// The page store fails.
     #[error("HISTORY_STORE: {0}")]
@@ -173,7 +173,7 @@ impl StoredState {
         if !self.pages.is_closed() && !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
-                "a page of history could not be put away or read: parts of it cannot be read until \
+                "a page of history could not be written or read: parts of it cannot be read until \
                  a restart makes them anew"
             );
         }

@@ -53,7 +53,7 @@ impl SledFlusher {
     /// Starts a flush of the blocks there are now on a thread of its own; flushes on the caller's
     /// if no thread can be started.
     pub(super) fn begin(&self) -> FlushTask {
-        self.begin_on(thread::Builder::new().name("settling".to_owned()))
+        self.begin_on(thread::Builder::new().name("flusher".to_owned()))
     }
 
     fn begin_on(&self, thread: thread::Builder) -> FlushTask {

@@ -114,7 +114,7 @@ impl PageStore {
         let mut format = FORMAT;
         pages.read_exact_at(&mut format, 0).map_err(opening)?;
         if format != FORMAT {
-            return Err(StoreError::new(Step::Open, "the file of the pages is of another form"));
+            return Err(StoreError::new(Step::Open, "the page file is of another format"));
         }
         let end = pages.metadata().map_err(opening)?.len();
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;

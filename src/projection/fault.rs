@@ -15,8 +15,11 @@ pub enum Fault {
         found: Sequence,
     },
     /// A new entity whose number is not the next one of its kind.
-    #[error("a new thing has a number that is not the next one: {0}")]
+    #[error("a new entity has a number that is not the next one: {0}")]
     NotNext(u64),
+    /// A stream of history that has as many rows as a row's index can count.
+    #[error("a stream of history is full: it has {} rows", u32::MAX)]
+    StreamFull,
     /// No such user.
     #[error("no user {0:?}")]
     UnknownUser(UserNo),

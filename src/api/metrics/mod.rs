@@ -161,13 +161,13 @@ fn traffic(door: &Door) -> Vec<Family> {
         },
         Family {
             name: "http_request_seconds",
-            help: "From a request's head to its answer, by lane",
+            help: "From a request's head to its answer, by class",
             rows: took.collect(),
         },
         Family::single("connections", "Connections open", level(traffic.connections())),
         Family::single(
             "connections_turned_away",
-            "Connections for which there was no place",
+            "Connections refused because all slots were taken",
             Value::Count(traffic.turned_away()),
         ),
     ]

@@ -13,8 +13,8 @@ use super::table;
 
 const DETAILS: &str = r#"
 One JSON object a line: a category, an event or a market, with the fields that the interface takes,
-and of its own
-  "ref": a name by which later lines call it
+and these
+  "ref": a name by which later lines refer to it
   "categories": names of categories of earlier lines, instead of "categoryIds"
   "event": the name of an event of an earlier line, instead of "eventId"
 
@@ -24,12 +24,12 @@ and of its own
   {"market": {"event": "rain", "categories": ["weather"], "questions": {...}, "descriptions":
     {...}, "outcomes": [{"id": "yes", "text": {...}}, {"id": "no", "text": {...}}],
     "logo": "https://assets.example.org/rain.png", "deadline": "2030-01-01T00:00:00.000Z"}}
-(each on one line). Markets are made as drafts: `markets publish` lets them be traded.
+(each on one line). Markets are created as drafts: publish them with `markets publish`.
 
-The whole file is read before anything is sent. The first refusal ends the import and is named with
-its line. Run it again after a crash, or with that line put right: lines that were imported are
-passed over ("unchanged"), as each is sent under an Idempotency-Key made from what it says. The
-venue remembers these keys for 24 hours; after that, a second run imports anew."#;
+The whole file is read before anything is sent. The first refusal ends the import and is reported
+with its line. After a crash, or once that line is corrected, run the import again: lines that were
+imported are skipped ("unchanged"), because each is sent under an Idempotency-Key made from its
+content. The venue remembers these keys for 24 hours; a run after that imports everything again."#;
 
 /// Which catalogue.
 #[derive(Debug, Args)]

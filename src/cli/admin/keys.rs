@@ -48,12 +48,12 @@ impl KeyRole {
 /// What can be done with keys.
 #[derive(Debug, Subcommand)]
 pub enum KeysVerb {
-    /// A user's keys, revoked ones too; never the keys themselves
+    /// List a user's keys, revoked ones too, without the secrets
     List {
         /// The user's id
         user: Uuid,
     },
-    /// Make a key; it is shown this once
+    /// Create a key; its secret is shown only once
     #[command(after_help = EXAMPLE)]
     Create {
         /// The user's id
@@ -65,7 +65,7 @@ pub enum KeysVerb {
         #[arg(long, value_name = "TEXT")]
         label: String,
     },
-    /// Make a key worth nothing
+    /// Revoke a key
     Revoke {
         /// The user's id
         user: Uuid,

@@ -47,7 +47,7 @@ pub struct MarketArgs {
 /// What can be done with markets.
 #[derive(Debug, Subcommand)]
 pub enum MarketsVerb {
-    /// All markets, drafts too, the newest first
+    /// List all markets, drafts too, the newest first
     List {
         /// Which part of the list.
         #[command(flatten)]
@@ -57,11 +57,11 @@ pub enum MarketsVerb {
         #[arg(long, ignore_case = true, value_parser = STATUSES, hide_possible_values = true)]
         status: Option<String>,
     },
-    /// Let a draft be traded
+    /// Publish a draft, so that it can be traded
     Publish(MarketArgs),
-    /// Stop trading for a while; orders stay
+    /// Suspend trading; orders stay in the book
     Suspend(MarketArgs),
-    /// Trade again after a suspension, or after the deadline with a later one
+    /// Resume trading after a suspension, or after the deadline with a later one
     Reopen {
         /// Which market.
         #[command(flatten)]
@@ -72,7 +72,7 @@ pub enum MarketsVerb {
     },
     /// End trading before the deadline; orders are cancelled
     Close(MarketArgs),
-    /// Announce what came true
+    /// Announce the outcome
     #[command(after_help = "Example:\n  openoutcry admin markets resolve 0190f1c3-... yes")]
     Resolve {
         /// Which market.
@@ -82,7 +82,7 @@ pub enum MarketsVerb {
         #[arg(value_enum)]
         winner: Winner,
     },
-    /// Call the announced outcome into question, while its dispute window is open
+    /// Dispute the announced outcome while its dispute window is open
     Dispute(MarketArgs),
     /// End a market without a winner: every yes is paid at a price, every no at what is left of 1
     Void {

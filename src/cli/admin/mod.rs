@@ -70,10 +70,10 @@ struct ServerArgs {
         default_value = "http://127.0.0.1:8080"
     )]
     url: String,
-    /// A file with the operator's key; without it, the environment has the key
+    /// A file with the operator's key; by default the key is taken from the environment
     #[arg(long, global = true, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Print the server's JSON, refusals too
+    /// Print the server's JSON, also of refusals
     #[arg(long, global = true)]
     json: bool,
     /// The key of an earlier write whose answer was lost, to ask for the answer again
@@ -89,10 +89,10 @@ enum AdminVerb {
     /// Users' API keys
     #[command(subcommand)]
     Keys(keys::KeysVerb),
-    /// Markets and their lives
+    /// Markets and their life cycle
     #[command(subcommand)]
     Markets(markets::MarketsVerb),
-    /// Make categories, events and markets from a file
+    /// Create categories, events and markets from a file
     Import(import::ImportArgs),
     /// The venue as a whole
     #[command(subcommand)]

@@ -33,9 +33,9 @@ pub const BALANCE: [(&str, &str); 3] =
 /// What can be done with users.
 #[derive(Debug, Subcommand)]
 pub enum UsersVerb {
-    /// Who is there, the newest first
+    /// List users, the newest first
     List(PageArgs),
-    /// Make a user
+    /// Create a user
     Create {
         /// The name that others see
         name: String,
@@ -48,14 +48,14 @@ pub enum UsersVerb {
     Deposit(TransferArgs),
     /// Pay money out of a user's account, as far as it is available
     Withdraw(TransferArgs),
-    /// Say what a user may ask
+    /// Set a user's trading mode
     Mode {
         /// The user's id
         user: Uuid,
         /// What the user may ask from now on
         mode: ModeName,
     },
-    /// Say what a user may be exposed to: what is reserved, and what the contracts held cost
+    /// Limit a user's exposure: what is reserved, and what the contracts held cost
     #[command(after_help = "Examples:
   openoutcry admin users exposure-limit 0190f1c2-... 500.00
   openoutcry admin users exposure-limit 0190f1c2-... none")]

@@ -40,7 +40,7 @@ impl Mode {
 /// What can be done with the venue.
 #[derive(Debug, Subcommand)]
 pub enum VenueVerb {
-    /// Say what may be asked, or change it: the kill switch
+    /// Show or set the venue's trading mode: the kill switch
     #[command(after_help = "Examples:\n  openoutcry admin venue mode\n  \
                             openoutcry admin venue mode cancel-only")]
     Mode {
@@ -48,9 +48,9 @@ pub enum VenueVerb {
         #[arg(value_enum)]
         mode: Option<Mode>,
     },
-    /// Say what trading has earned, and what of it was taken
+    /// Show the fees earned, and how much of them was taken
     Fees,
-    /// Move what trading has earned to your own account
+    /// Move earned fees to your own account
     #[command(after_help = "Examples:\n  openoutcry admin venue fees\n  \
                             openoutcry admin venue take-fees 12.50")]
     TakeFees {

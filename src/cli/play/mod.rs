@@ -34,12 +34,12 @@ use summary::{Latencies, Summary};
 const EXIT_USAGE: u8 = 2;
 
 const DETAILS: &str = "\
-Makes the flow's markets and accounts anew on each run, funds the accounts, and plays the markets
-side by side, each over one connection, each market's commands in order, as fast as the answers
-come. The summary on stdout has throughput, latency percentiles and the number of differences.
+Each run creates the flow's markets and accounts again and funds the accounts. Markets are played in
+parallel, each over one connection, with its commands in order, as fast as the server answers. The
+summary on stdout has throughput, latency percentiles and the number of differences.
 
 Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
-or the files are at fault.";
+or the files are wrong.";
 
 /// The arguments of `play`.
 #[derive(Debug, Args)]

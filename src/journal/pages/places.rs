@@ -87,7 +87,7 @@ impl Group {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Group, StoreError> {
-        let damaged = || StoreError::new(Step::Read, "what leads to the page is damaged");
+        let damaged = || StoreError::new(Step::Read, "the index of the pages is damaged");
         let mut group = Group::default();
         let (entries, rest) = bytes.as_chunks::<ENTRY_BYTES>();
         if !rest.is_empty() {

@@ -43,7 +43,7 @@ impl Iterator for ReadAhead {
     type Item = Read;
 
     fn next(&mut self) -> Option<Read> {
-        let gone = || JournalError::Read(StoreError::new(Step::Read, "nobody reads any more"));
+        let gone = || JournalError::Read(StoreError::new(Step::Read, "the reader has ended"));
         while !self.ended {
             if let Some(read) = self.batch.next() {
                 self.ended = !matches!(read, Some(Ok(_)));

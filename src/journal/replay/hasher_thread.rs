@@ -43,7 +43,7 @@ impl HasherThread {
         let (batches, work) = sync_channel(BATCHES_MAX);
         let (sender, results) = channel();
         let (used, spare) = sync_channel(BATCHES_MAX);
-        let thread = std::thread::Builder::new().name("sealer".to_owned());
+        let thread = std::thread::Builder::new().name("hasher".to_owned());
         thread.spawn(move || hash(ResultsChain::resume(after), &work, &sender, &used))?;
         Ok(HasherThread { batches, results, spare, ends: Vec::new() })
     }

@@ -94,7 +94,7 @@ impl<R: Row> Tail<R> {
         page_full: impl FnOnce(u32, Vec<u8>),
     ) -> Result<RowIndex, Fault> {
         let index = self.count;
-        let count = index.checked_add(1).ok_or(Fault::NotNext(u64::from(index)))?;
+        let count = index.checked_add(1).ok_or(Fault::StreamFull)?;
         if index > 0 && index.is_multiple_of(rows) {
             let next = room_after(&self.bytes);
             page_full(self.page(rows), std::mem::replace(&mut self.bytes, next));

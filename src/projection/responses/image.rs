@@ -46,7 +46,7 @@ impl Imaged for StoredResponse {
             9 => StoredResponse::Market(Box::new(Imaged::read(source)?), Imaged::read(source)?),
             10 => StoredResponse::Done,
             11 => StoredResponse::Converted(Box::new(Imaged::read(source)?)),
-            _ => return Err(BadImage::Value("Kept")),
+            _ => return Err(BadImage::Value("StoredResponse")),
         })
     }
 }
