@@ -764,9 +764,13 @@ fn the_python_reader_agrees() {
         let output = run_reader(&file).unwrap();
         assert_eq!(output.status.success(), sound, "results through {through}");
     }
-    // The first block left out, and the last byte cut off.
-    let first = openoutcry::journal::block::block_bytes(&sound).unwrap();
-    fs::write(&file, &sound[first..]).unwrap();
+    // The first block left out, the first two in the wrong order, and the last byte cut off.
+    let length = |bytes| openoutcry::journal::block::block_bytes(bytes).unwrap();
+    let (first, rest) = sound.split_at(length(&sound));
+    fs::write(&file, rest).unwrap();
+    assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));
+    let (second, rest) = rest.split_at(length(rest));
+    fs::write(&file, [second, first, rest].concat()).unwrap();
     assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));
     fs::write(&file, &sound[..sound.len() - 1]).unwrap();
     assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));
