@@ -3,6 +3,7 @@
 
 use super::book::Level;
 use super::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
+use super::due::Due;
 use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
@@ -84,27 +85,18 @@ impl Exchange {
     }
 
     /// Whether the whole order would be filled under its self-trade mode: with `CANCEL_MAKER`
-    /// everything but its owner's orders counts, else nothing behind the first of them.
+    /// everything but its owner's orders counts, else nothing behind the first of them. An order
+    /// that is due but not yet cancelled does not count.
     ///
     /// A killed order costs its owner nothing and can be repeated at will, so the check must stay
-    /// cheap on long queues: the levels give the quantity, and the owner's own orders, whose number
-    /// is bounded, what to subtract.
+    /// cheap on long queues: beyond a few orders the levels give the quantity, and the owner's own
+    /// orders and those that are due, whose numbers are bounded, what to subtract.
     pub(super) fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let wanted = order.backing.remaining()?;
-        let mut reachable = Lots::ZERO;
-        for (_, level) in self.reachable_levels(order)? {
-            reachable = reachable.plus(level.quantity)?;
-        }
-        if reachable < wanted {
-            return Ok(false);
-        }
-        // An order that is due but not yet cancelled does not count, and the levels include it.
-        // The sequencer puts a clock command first, so only journals written by others have any.
-        let none_is_due = self.next_due().is_none_or(|due| due > at.time);
         let mut found = Lots::ZERO;
         for (checked, slot) in self.reachable(order)?.enumerate() {
-            if checked >= CHECKED_ONE_BY_ONE && none_is_due {
-                return self.fillable_by_levels(order, reachable);
+            if checked >= CHECKED_ONE_BY_ONE {
+                return self.fillable_by_levels(order, at);
             }
             let maker = self.orders.get(slot)?;
             if self.due_cancel_reason(&maker, at.time)?.is_some() {
@@ -124,15 +116,18 @@ impl Exchange {
         Ok(false)
     }
 
-    /// As [`Exchange::fillable`], where `reachable` is the quantity within the order's limit and
-    /// none of it is due. Walks one level's queue at most: that of the owner's nearest order.
-    fn fillable_by_levels(&self, order: &Order, reachable: Lots) -> Result<bool, Broken> {
+    /// As [`Exchange::fillable`]. Walks one level's queue at most: that of the owner's nearest
+    /// order.
+    fn fillable_by_levels(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let (wanted, side) = (order.backing.remaining()?, order.direction().opposite());
+        let due = self.due_within(order, at)?;
+        let is_due = |slot: &Slot| due.binary_search(slot).is_ok();
         let (mut own, mut nearest): (Lots, Option<Tick>) = (Lots::ZERO, None);
-        for slot in self.orders.of_user_oldest_first(order.user, Some(order.market))? {
-            let RestingOrder { side: resting_side, price, remaining, .. } =
-                self.orders.resting(slot)?;
-            if resting_side == side && reaches(order.direction(), order.price, price) {
+        for slot in self.orders.of_user(order.user) {
+            let slot = slot?;
+            if let Some((price, remaining)) = self.within(order, slot)?
+                && !is_due(&slot)
+            {
                 own = own.plus(remaining)?;
                 nearest = Some(match (side, nearest) {
                     (_, None) => price,
@@ -141,30 +136,76 @@ impl Exchange {
                 });
             }
         }
-        let nearest = match (order.self_trade, nearest) {
-            (_, None) => return Ok(reachable >= wanted),
-            (SelfTradePrevention::CancelMaker, Some(_)) => {
-                return Ok(reachable.minus(own)? >= wanted);
-            }
-            (SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth, Some(tick)) => {
-                tick
-            }
-        };
+        let stops = order.self_trade != SelfTradePrevention::CancelMaker;
+        let nearest = nearest.filter(|_| stops);
+        // All levels, or those before the nearest at which the order must stop.
         let mut found = Lots::ZERO;
         for (tick, level) in self.reachable_levels(order)? {
-            if found >= wanted || tick == nearest {
+            if Some(tick) == nearest {
                 break;
             }
             found = found.plus(level.quantity)?;
         }
+        for slot in &due {
+            let RestingOrder { price, remaining, .. } = self.orders.resting(*slot)?;
+            // What is at that level or behind it was not added.
+            let added = nearest.is_none_or(|nearest| {
+                price != nearest && reaches(order.direction(), nearest, price)
+            });
+            if added {
+                found = found.minus(remaining)?;
+            }
+        }
+        let Some(nearest) = nearest else { return Ok(found.minus(own)? >= wanted) };
         let book = &self.market_state(order.market)?.book;
         for slot in book.queue(&self.orders, side, nearest) {
-            if found >= wanted || self.orders.owner_and_market(slot)?.0 == order.user {
+            if found >= wanted {
+                break;
+            }
+            if is_due(&slot) {
+                continue;
+            }
+            if self.orders.owner_and_market(slot)?.0 == order.user {
                 break;
             }
             found = found.plus(self.orders.resting(slot)?.remaining)?;
         }
         Ok(found >= wanted)
+    }
+
+    /// The resting orders within the order's limit that are due but not yet cancelled, in the order
+    /// of slots. There are some only between the moment at which they are due and the clock record
+    /// that cancels them, which walks them too.
+    fn due_within(&self, order: &Order, at: Stamp) -> Result<Vec<Slot>, Broken> {
+        let mut due_slots = Vec::new();
+        let mut add = |slot: Slot| -> Result<(), Broken> {
+            if self.within(order, slot)?.is_some() {
+                due_slots.push(slot);
+            }
+            Ok(())
+        };
+        for due in self.schedule.due_by(at.time) {
+            match due {
+                Due::Expiry(no) => add(self.orders.find(no).ok_or(Broken::Dangling)?)?,
+                Due::Heartbeat(user) => {
+                    self.orders.of_user(user).try_for_each(|slot| add(slot?))?;
+                }
+                // After its own market's deadline the order is refused.
+                Due::Deadline(_) | Due::WindowEnd(_) => {}
+            }
+        }
+        due_slots.sort_unstable();
+        due_slots.dedup();
+        Ok(due_slots)
+    }
+
+    /// Price and quantity of a resting order, if the incoming order's limit reaches it.
+    fn within(&self, order: &Order, slot: Slot) -> Result<Option<(Tick, Lots)>, Broken> {
+        let RestingOrder { side, price, remaining, .. } = self.orders.resting(slot)?;
+        let met = self.orders.owner_and_market(slot)?.1 == order.market
+            && side == order.direction().opposite()
+            && reaches(order.direction(), order.price, price);
+        Ok(met.then_some((price, remaining)))
     }
 
     /// The resting orders that an order's limit reaches, in price-time priority.

@@ -29,8 +29,8 @@ impl Exchange {
         let (user, event, quantity) = (*user, *event, *quantity);
         let received = self.admit_conversion(asked, at)?;
         let cash = self.ledger.convert(user, given.as_slice(), &received, quantity)?;
-        let sets = self.catalogue.event_mut(event).ok_or(super::Broken::Dangling)?;
-        sets.sets = sets.sets.plus(quantity)?;
+        let state = self.catalogue.event_mut(event).ok_or(super::Broken::Dangling)?;
+        state.sets = state.sets.plus(quantity)?;
         effects.push(Effect::Converted { user, event, markets: given.clone(), quantity, cash });
         let mut touched = [given.as_slice(), &received].concat();
         touched.sort_unstable();

@@ -36,10 +36,9 @@ impl Schedule {
         self.entries.first().map(|(time, _)| *time)
     }
 
-    /// A schedule of the earliest entry alone.
-    #[must_use]
-    pub fn head(&self) -> Schedule {
-        Schedule { entries: self.entries.first().copied().into_iter().collect() }
+    /// Everything that is due by `now`, the earliest first.
+    pub fn due_by(&self, now: TimeMs) -> impl Iterator<Item = Due> + '_ {
+        self.entries.iter().take_while(move |(time, _)| *time <= now).map(|(_, due)| *due)
     }
 
     /// Adds an entry.

@@ -19,7 +19,7 @@ use super::prefetch::Target;
 use super::units::{Lots, Money, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(NonZeroU32);
 
 impl Slot {
@@ -354,21 +354,30 @@ impl OrderPool {
         self.by_number.remove(no.0)
     }
 
-    /// A user's resting orders, of one market or of all, oldest first: at most as many as the rules
-    /// allow one user.
+    /// A user's resting orders, the last inserted first: at most as many as the rules allow one
+    /// user.
+    pub fn of_user(&self, user: UserNo) -> impl Iterator<Item = Result<Slot, Broken>> + '_ {
+        let mut next = self.by_user.get(user.index()).and_then(|owned| owned.newest);
+        std::iter::from_fn(move || {
+            let slot = next.take()?;
+            let entry = self.entry(slot);
+            next = entry.ok().and_then(|entry| entry.owner.after);
+            Some(entry.map(|_| slot))
+        })
+    }
+
+    /// A user's resting orders, of one market or of all, oldest first.
     pub fn of_user_oldest_first(
         &self,
         user: UserNo,
         market: Option<MarketNo>,
     ) -> Result<Vec<Slot>, Broken> {
         let mut slots = Vec::new();
-        let mut next = self.by_user.get(user.index()).and_then(|owned| owned.newest);
-        while let Some(slot) = next {
-            let entry = self.entry(slot)?;
-            if market.is_none_or(|market| entry.market == market) {
+        for slot in self.of_user(user) {
+            let slot = slot?;
+            if market.is_none_or(|market| self.entry(slot).is_ok_and(|of| of.market == market)) {
                 slots.push(slot);
             }
-            next = entry.owner.after;
         }
         self.sort_oldest_first(&mut slots);
         Ok(slots)

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::book::Book;
 use super::command::{Command, IdempotencyKey, PlaceOrder, Record};
+use super::due::Due;
 use super::effect::{Effect, Holding, Party, Trade};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
@@ -128,12 +129,9 @@ struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// An excerpt with the rules only, and with what is due next, on which
-    /// [`Exchange::fillable`] depends. That entry has the whole's numbers: an excerpt's clock never
-    /// advances, so they are never looked up.
+    /// An excerpt with the rules only.
     fn of(whole: &'a Exchange) -> Excerpt<'a> {
-        let (rules, schedule) = (whole.rules.clone(), whole.schedule.head());
-        let part = Exchange { rules, schedule, ..Exchange::new() };
+        let part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
         let (users, markets, orders) = (Vec::new(), Vec::new(), Vec::new());
         let (user_numbers, order_numbers) = (FxHashMap::default(), FxHashMap::default());
         Excerpt { whole, part, markets, users, user_numbers, orders, order_numbers }
@@ -229,6 +227,9 @@ impl<'a> Excerpt<'a> {
     fn copy_order(&mut self, order: &Order) -> Result<(), Broken> {
         self.copy_owner(order.user, order.market)?;
         let order = self.order(order)?;
+        if let Some(expires_at) = order.expires_at {
+            self.part.schedule.add(expires_at, Due::Expiry(order.no));
+        }
         let slot = self.part.orders.insert(&order)?;
         let state = self.part.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
         state.book.push(&mut self.part.orders, slot)
@@ -254,6 +255,9 @@ impl<'a> Excerpt<'a> {
         self.part.ledger.add_user();
         self.part.orders.add_user();
         let heartbeat = self.whole.restrictions.of(user).heartbeat;
+        if let Some(until) = heartbeat.until {
+            self.part.schedule.add(until, Due::Heartbeat(here));
+        }
         self.part
             .restrictions
             .users

@@ -18,6 +18,8 @@ use crate::duel::Duel;
 
 /// A market without fees.
 const MARKET: MarketNo = MarketNo(0);
+/// The shortest heartbeat.
+const SILENCE_SECONDS: u16 = 5;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -35,6 +37,8 @@ enum Step {
         quantity: u64,
     },
     Cancel(Index),
+    /// A user's heartbeat is armed and runs out before the next step.
+    Silence(u32),
     /// A fill-or-kill order from the opposite side.
     Fill {
         user: u32,
@@ -53,15 +57,19 @@ fn step(expire: bool) -> impl Strategy<Value = Step> {
         Just(SelfTradePrevention::CancelMaker),
         Just(SelfTradePrevention::CancelBoth),
     ];
-    let user = 0..commands::USERS_COUNT;
+    // User 0 rests seldom and fills often, so that many orders are ahead of its own.
+    let users = 0..commands::USERS_COUNT;
+    let rests = prop_oneof![15 => 1..commands::USERS_COUNT, 1 => Just(0)];
+    let fills = prop_oneof![2 => Just(0), 1 => users.clone()];
     prop_oneof![
-        8 => (user.clone(), 50..54_u8, 1..4_u64, expires_in).prop_map(
+        8 => (rests, 50..54_u8, 1..4_u64, expires_in).prop_map(
             |(user, price, quantity, expires_in)| Step::Rest { user, price, quantity, expires_in },
         ),
         1 => (any::<Index>(), 1..6_u64)
             .prop_map(|(which, quantity)| Step::Amend { which, quantity }),
         1 => any::<Index>().prop_map(Step::Cancel),
-        2 => (user, 49..56_u8, 4..60_u64, mode).prop_map(|(user, price, quantity, mode)| {
+        u32::from(expire) => users.prop_map(Step::Silence),
+        2 => (fills, 49..56_u8, 4..60_u64, mode).prop_map(|(user, price, quantity, mode)| {
             Step::Fill { user, price, quantity, mode }
         }),
     ]
@@ -88,6 +96,7 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
         duel.ask(1, beside).map_err(TestCaseError::fail)?;
     }
     let (mut rested, mut ends): (Vec<(UserNo, OrderNo)>, _) = (Vec::new(), [0, 0]);
+    let mut later = 1;
     for step in steps {
         let pick =
             |which: &Index| rested.len().checked_sub(1).map(|last| rested[which.index(last + 1)]);
@@ -109,13 +118,17 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
                 let Some((user, order)) = pick(which) else { continue };
                 Command::CancelOrder { user, order }
             }
+            Step::Silence(user) => {
+                Command::Heartbeat { user: UserNo(*user), timeout_seconds: SILENCE_SECONDS.into() }
+            }
             Step::Fill { user, price, quantity, mode } => Command::PlaceOrder(PlaceOrder {
                 time_in_force: TimeInForce::FillOrKill,
                 self_trade: *mode,
                 ..order(bids, false, (*user, *price, *quantity))
             }),
         };
-        let effects = duel.ask(1, command);
+        let effects = duel.ask(later, command);
+        later = if matches!(step, Step::Silence(_)) { SILENCE_SECONDS * 1_000 } else { 1 };
         let effects =
             effects.map_err(|error| TestCaseError::fail(format!("{error}\n{}", duel.script())))?;
         match step {
@@ -126,7 +139,7 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
                 let traded = effects.iter().any(|effect| matches!(effect, Effect::TradeMade(_)));
                 ends[usize::from(traded)] += 1;
             }
-            Step::Amend { .. } | Step::Cancel(_) => {}
+            Step::Amend { .. } | Step::Cancel(_) | Step::Silence(_) => {}
         }
     }
     duel.check().map_err(TestCaseError::fail)?;
@@ -137,7 +150,7 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
 fn fill_or_kill_orders_in_deep_books_are_answered_alike() {
     let (mut killed, mut filled) = (0, 0);
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    for round in 0..300 {
+    for round in 0..600 {
         let steps = prop::collection::vec(step(round % 2 == 1), 30..120);
         let steps = (any::<bool>(), steps);
         let (bids, steps) = steps.new_tree(&mut runner).unwrap().current();

@@ -14,7 +14,7 @@
 //! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
 //!       [repeats 1d] [names 1000000]
 //! user ann ["Ann B."] [pic "https://..."]
-//! key k1 for ann [operator|trader] [label "laptop"] [hash 64-hex-digits]
+//! key k1 for ann [operator|trader|reader] [label "laptop"] [hash 64-hex-digits]
 //! revoke k1 of ann
 //! deposit ann 100.00
 //! withdraw ann 5.00
