@@ -58,11 +58,16 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let scope = form.field("scope", text(parse::scope));
     let label = form.field("label", text(key_label));
     let (role, label) = form.finish(scope.zip(label))?;
-    refuse_beyond(&call, role)?;
+    refuse_wider_scope(&call, role)?;
     let user = call.caller.user;
+    let _creating = call.shared.key_creation.lock().await;
     let (_, refusal) = call.look(|view| {
         let in_force = view.accounts.keys_in_force(user).count();
-        Ok(if in_force >= KEYS_MAX { Err(too_many(view)) } else { refuse_many_a_day(&call, view) })
+        Ok(if in_force >= KEYS_MAX {
+            Err(too_many(view))
+        } else {
+            refuse_beyond_daily_limit(&call, view)
+        })
     })?;
     // A repetition of an executed request is answered even if the limit is reached by now.
     if let Err(refusal) = refusal
@@ -70,16 +75,10 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     {
         return Err(refusal);
     }
-    let CreatedKey { reply, made, in_force } = create_key(&call, role, label).await?;
-    if reply.replayed {
-        return Ok(reply);
+    let CreatedKey { reply, made } = create_key(&call, role, label).await?;
+    if !reply.replayed {
+        call.shared.keyring.share(&call.caller, made);
     }
-    if in_force > KEYS_MAX {
-        // Concurrent requests exceeded the limit. This key was not shown to anybody.
-        call.submit(Command::RevokeKey { user, key: made }).await?;
-        return Err(call.look(|view| Ok(too_many(view)))?.1);
-    }
-    call.shared.keyring.share(&call.caller, made);
     Ok(reply)
 }
 
@@ -90,7 +89,7 @@ fn too_many(view: &ReadModel) -> Problem {
 }
 
 /// Refuses another key to a user who has created too many within 24 hours.
-fn refuse_many_a_day(call: &Call, view: &ReadModel) -> Result<(), Problem> {
+fn refuse_beyond_daily_limit(call: &Call, view: &ReadModel) -> Result<(), Problem> {
     let now = call.engine.now().max(view.time()).get();
     let yesterday = TimeMs::new(now.saturating_sub(DAY_MS)).unwrap_or_default();
     if view.accounts.keys_given_since(call.caller.user, yesterday) < KEYS_MADE_MAX {
@@ -107,7 +106,7 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     let id = form.path("keyId", parse::key_id);
     let id = form.finish(id)?;
     let (_, row) = call.look(|view| own_key(&call, view, id).cloned())?;
-    refuse_beyond(&call, row.role)?;
+    refuse_wider_scope(&call, row.role)?;
     let command = Command::RevokeKey { user: call.caller.user, key: row.no };
     let answer = call.submit(command).await?;
     Ok(Reply::no_content(answer.sequence()))
@@ -123,14 +122,15 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     let id = form.path("keyId", parse::key_id);
     let id = form.finish(id)?;
     let (_, old) = call.look(|view| own_key(&call, view, id).cloned())?;
-    refuse_beyond(&call, old.role)?;
+    refuse_wider_scope(&call, old.role)?;
     if &*old.label == START_KEY_LABEL {
         let detail = "this key is the one that the server is started with; change it there";
         return Err(Problem::new(Kind::Forbidden, detail));
     }
     let user = call.caller.user;
-    call.look(|view| refuse_many_a_day(&call, view))?;
-    let CreatedKey { reply, made, .. } = create_key(&call, old.role, old.label.to_string()).await?;
+    let _creating = call.shared.key_creation.lock().await;
+    call.look(|view| refuse_beyond_daily_limit(&call, view))?;
+    let CreatedKey { reply, made } = create_key(&call, old.role, old.label.to_string()).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
         Ok(revoked) => {
             call.shared.keyring.inherit(old.no, made);
@@ -148,8 +148,6 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
 struct CreatedKey {
     reply: Reply,
     made: KeyNo,
-    /// The user's keys in force, this one included.
-    in_force: usize,
 }
 
 /// Creates a key. Only this answer shows it; the answer to a repetition does not.
@@ -158,19 +156,18 @@ async fn create_key(call: &Call, role: Role, label: String) -> Result<CreatedKey
     let (user, hash) = (call.caller.user, key.hash());
     let show = move |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Key(key) = kept else { return None };
-        let in_force = view.accounts.keys_in_force(user).count();
-        view.accounts.key(*key).map(|row| (row.id, (row.no, in_force), OwnKeyJson::given(row)))
+        view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
     };
     let command = Command::AddKey { user, role, label, hash };
     let written = call.submit_and_show(command, show).await?;
-    let (id, (made, in_force), row) = &written.shown;
+    let (id, made, row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");
     let key = (!written.replayed).then(|| key.reveal());
     let reply = written.created(location, &NewKeyJson { key, row })?;
-    Ok(CreatedKey { reply, made: *made, in_force: *in_force })
+    Ok(CreatedKey { reply, made: *made })
 }
 
-fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {
+fn refuse_wider_scope(call: &Call, role: Role) -> Result<(), Problem> {
     if role <= call.caller.role {
         return Ok(());
     }

@@ -100,6 +100,9 @@ pub struct SharedState {
     pub directory: Directory,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
+    /// Held while users' limits on keys are checked and a key is created, so that concurrent
+    /// requests cannot exceed them.
+    pub key_creation: tokio::sync::Mutex<()>,
 }
 
 /// A request to an endpoint.

@@ -81,7 +81,13 @@ impl Door {
         let traffic = Traffic::new(routes.count());
         let (keyring, unread) = (Keyring::new(limits.rates), UnreadRows::new(limits.untaken));
         let (caches, directory) = (ResponseCaches::default(), Directory::default());
-        let shared = Arc::new(SharedState { keyring, caches, directory, unread: Arc::new(unread) });
+        let shared = Arc::new(SharedState {
+            keyring,
+            caches,
+            directory,
+            unread: Arc::new(unread),
+            key_creation: tokio::sync::Mutex::default(),
+        });
         let request_ids = RequestIds::from_now();
         Ok(Door { venue, routes, limits, shared, traffic, request_ids })
     }
@@ -193,7 +199,11 @@ impl Door {
         }
         let engine = self.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
-        if head.extensions.get::<Arc<ConnectionSlot>>().is_some_and(|place| !place.authenticate()) {
+        if head
+            .extensions
+            .get::<Arc<ConnectionSlot>>()
+            .is_some_and(|slot| !slot.authenticate(caller.user))
+        {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
         }

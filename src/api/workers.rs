@@ -40,7 +40,7 @@ pub struct Workers {
 
 /// Handle to one worker thread.
 struct Worker {
-    // Bounded by the connection slots: each queued connection holds one.
+    // Bounded by the connection slots, and by the evicted connections that may still be open.
     connections: UnboundedSender<AcceptedConnection>,
     ended: oneshot::Receiver<()>,
 }
@@ -238,6 +238,7 @@ async fn serve_connection<S>(
         ended = watcher.watch(connection) => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
-        Ok(()) = evicted => tracing::debug!("a connection without a key gave up its slot"),
+        // The permit is dropped after the connection.
+        Ok(_closing) = evicted => tracing::debug!("a connection without a key gave up its slot"),
     }
 }
