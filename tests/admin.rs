@@ -260,39 +260,87 @@ fn head(stream: &TcpStream) -> String {
     head
 }
 
-#[test]
-fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
-    let once = |head: &str| {
-        let key = head.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
-        key.unwrap().to_owned()
-    };
-    for answered in [true, false] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let url = format!("http://{address}");
-        let serving = std::thread::spawn(move || {
-            let (broken, _) = listener.accept().unwrap();
-            let first = head(&broken);
-            drop(broken);
-            let (mut stream, _) = listener.accept().unwrap();
-            let second = head(&stream);
-            if answered {
-                let body = r#"{"mode":"normal"}"#;
-                let length = body.len();
-                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
-                    .unwrap();
+/// The `Idempotency-Key` in the head of a request.
+fn key_in(head: &str) -> String {
+    let key = head.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
+    key.unwrap().to_owned()
+}
+
+/// Runs the command against a server that takes one connection per reply, reads one request on it,
+/// and sends the reply, or breaks the connection if there is none. Returns the requests' keys.
+fn admin_of(args: &[&str], replies: &[Option<(&str, &str)>]) -> (Output, Vec<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(move || {
+            let mut keys = Vec::new();
+            for reply in replies {
+                let (mut stream, _) = listener.accept().unwrap();
+                keys.push(key_in(&head(&stream)));
+                if let Some((status, body)) = reply {
+                    let length = body.len();
+                    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}");
+                    write!(stream, "{head}\r\n\r\n{body}").unwrap();
+                }
             }
-            (first, second)
+            keys
         });
-        let output = admin(&url, &["venue", "mode", "normal"]);
+        let output = admin(&format!("http://{address}"), args);
         // Unblocks the listener, which would otherwise wait for ever if the client did not retry.
         drop(TcpStream::connect(address));
-        let (first, second) = serving.join().unwrap();
-        assert_eq!(once(&first), once(&second));
-        assert_eq!(output.status.code(), Some(i32::from(!answered)), "{}", stderr(&output));
-        if !answered {
-            let advice = format!("--idempotency-key {} ", once(&first));
+        (output, serving.join().unwrap())
+    })
+}
+
+#[test]
+fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
+    for second in [Some(("200 OK", r#"{"mode":"normal"}"#)), None] {
+        let (output, keys) = admin_of(&["venue", "mode", "normal"], &[None, second]);
+        assert_eq!(keys[0], keys[1]);
+        assert_eq!(output.status.code(), Some(i32::from(second.is_none())), "{output:?}");
+        if second.is_none() {
+            let advice = format!("--idempotency-key {} ", keys[0]);
             assert!(stderr(&output).contains(&advice), "{}", stderr(&output));
         }
     }
+}
+
+#[test]
+fn the_key_of_a_write_is_named_while_its_outcome_is_unknown() {
+    let deposit = ["users", "deposit", "00000000-0000-7000-8000-000000000000", "100.00"];
+    let unknown = Some(("503 Service Unavailable", r#"{"code":"OUTCOME_UNKNOWN"}"#));
+    let internal = Some(("500 Internal Server Error", r#"{"code":"INTERNAL_ERROR"}"#));
+    let starting = Some(("503 Service Unavailable", r#"{"code":"STARTING"}"#));
+    let poor = Some(("422 Unprocessable Content", r#"{"code":"INSUFFICIENT_FUNDS"}"#));
+    for (replies, cause) in [
+        (vec![unknown], "admin: 503 OUTCOME_UNKNOWN; "),
+        (vec![internal], "admin: 500 INTERNAL_ERROR; "),
+        (vec![None, starting], "; sent again: 503 STARTING; "),
+    ] {
+        let (output, keys) = admin_of(&deposit, &replies);
+        let (why, advice) = (stderr(&output), format!("--idempotency-key {} ", keys[0]));
+        assert_eq!(output.status.code(), Some(1), "{why}");
+        assert!(why.contains(cause) && why.contains(&advice), "{why}");
+        let (output, keys) = admin_of(&[&deposit[..], &["--json"]].concat(), &replies);
+        assert!(stdout(&output).starts_with(r#"{"code":"#), "{output:?}");
+        assert!(stderr(&output).contains(&keys[0]), "{}", stderr(&output));
+    }
+    // Of these it is known that nothing was done.
+    for replies in [vec![starting], vec![poor], vec![None, poor]] {
+        let (output, _) = admin_of(&deposit, &replies);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(!stderr(&output).contains("--idempotency-key"), "{}", stderr(&output));
+    }
+}
+
+/// An import takes its keys from the lines, so its advice is to run it again.
+#[test]
+fn an_import_whose_outcome_is_unknown_is_to_be_run_again() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("catalogue.jsonl");
+    write(&file, &catalogue()[..1]);
+    let unknown = Some(("503 Service Unavailable", r#"{"code":"OUTCOME_UNKNOWN"}"#));
+    let (output, _) = admin_of(&["import", file.to_str().unwrap()], &[unknown]);
+    let why = stderr(&output);
+    assert!(why.contains("line 1: 503 OUTCOME_UNKNOWN; run the import again"), "{why}");
 }

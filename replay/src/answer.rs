@@ -43,6 +43,7 @@ pub enum Answer {
 }
 
 /// Why there is no answer: the journal is faulty, or it could not be read.
+#[derive(Debug)]
 pub enum Failure {
     /// The journal is damaged or leads to an invalid state; the fields say where.
     Damaged(Value),

@@ -142,8 +142,7 @@ impl Register {
     /// # Errors
     /// No such order.
     pub fn open_order(&self, order: OrderNo) -> Result<&OpenOrder, Failure> {
-        let unknown =
-            || Failure::Failed(format!("CONTRADICTION: order {} does not stand", order.0));
+        let unknown = || Failure::Failed(format!("CONTRADICTION: order {} is not open", order.0));
         self.orders.get(&order).ok_or_else(unknown)
     }
 

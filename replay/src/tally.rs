@@ -42,9 +42,9 @@ pub struct Tally {
     pub trades: u64,
     /// Contracts traded, each counted once.
     pub volume: Lots,
-    /// Volume in lots, each trade counted once.
-    pub effects: u64,
     /// Number of effects.
+    pub effects: u64,
+    /// Commands refused.
     pub refused: u64,
 }
 

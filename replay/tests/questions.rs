@@ -284,6 +284,52 @@ fn pairs_that_merge_are_explained() {
     }
 }
 
+/// Orders whose time, or whose owner's heartbeat, was over before any clock record said so.
+const OVERDUE: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.40 x1 expires +10s
+ann buy yes 0.40 x2 expires +10s
++20s ann cancel ?8
+ann heartbeat 30s
+ann buy yes 0.40 x3 expires +10s
++40s ann heartbeat 5s
+ann buy yes 0.40 x4
+ann buy yes 0.40 x5
++10s bob buy no 0.60 x1 ioc
+ann heartbeat off
+ann buy yes 0.50 x6 expires +10s
+ann buy yes 0.50 x7 expires +10s
++20s close rain
+";
+
+#[test]
+fn who_found_an_overdue_order_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "overdue", OVERDUE);
+    let says = |order: &str| run_on("explain", &file, order).1.replace("\n    ", " ");
+    let first = "It was then first in the queue at its price.";
+    for (order, how, ahead) in [
+        ("8", "Its owner's cancel found that its time had been over since", first),
+        // By the owner's heartbeat.
+        ("9", "13:30.000 UTC; record 13 found it so.", first),
+        ("12", "13:50.000 UTC; record 13 found it so.", "1 order with 2 contracts was still"),
+        // By an incoming order, which took them off one by one.
+        ("14", "Its owner's heartbeat ran out", first),
+        ("15", "Its owner's heartbeat ran out", first),
+        // By the close, which cancelled them together.
+        ("18", "; record 20 found it so.", first),
+        ("19", "; record 20 found it so.", "1 order with 6 contracts was still ahead of it."),
+    ] {
+        let said = says(order);
+        assert!(said.contains(how) && said.contains(ahead), "{said}");
+    }
+}
+
 /// Three orders at one price cancelled by one record, and a fill-or-kill order blocked by an order
 /// of its own owner.
 const TOGETHER: &str = "venue USD

@@ -106,6 +106,37 @@ fn a_page_says_what_other_questions_say() {
 }
 
 #[test]
+fn a_revised_market_is_shown_as_last_revised() {
+    let script = r#"venue USD
+category weather
+market rain descriptions "-" "old rules" "-" yes "-" "old yes" "-" no "-" "old no" "-" until +1h
+revise market rain descriptions "-" "new rules" "-" until +2h
+revise market rain yes "-" "new yes" "-" no "-" "new no" "-"
+revise market rain logo "https://assets.example.org/x.png" in weather highlighted yes maker 0.0100
+revise market rain
+"#;
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (journal(dir.path(), "revised", script), dir.path().join("report.html"));
+    let (code, answer) = run_on("report", &file, &format!("--market 3 -o {}", out.display()));
+    assert_eq!(code, 0, "{answer}");
+    let page = fs::read_to_string(out).unwrap();
+    for said in [
+        "<td>new rules</td>",
+        "<td>yes: new yes; no: new no</td>",
+        "<td>texts, deadline revised by the operator</td>",
+        "<td>texts revised by the operator</td>",
+        "<td>logo, categories, highlight, fees revised by the operator</td>",
+        "<td>nothing revised by the operator</td>",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for gone in ["old rules", "old yes", "old no"] {
+        assert!(!page.contains(gone), "{gone}");
+    }
+    well_formed(&page);
+}
+
+#[test]
 fn moments_are_chosen_where_none_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let (_, page) = page(dir.path(), "");

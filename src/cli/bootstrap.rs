@@ -24,7 +24,7 @@ const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
 /// between, the next start draws another key, and no unknown key is in force.
 ///
 /// # Errors
-/// The journal rejects the records, or the wanted key belongs to another user.
+/// The journal rejects the records, or the wanted key is in force without the operator's role.
 pub async fn bootstrap(
     engine: &Engine,
     wanted: Option<&str>,

@@ -54,8 +54,8 @@ const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
-the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
-may be deleted while no server runs.
+the venue, with the server stopped. One process at a time can use it. Its subfolders `snapshots` and
+`history` are made from the journal and may be deleted while no server runs.
 
 With --archive the server also writes every block, compressed and verified, to a second folder,
 about a second after the block is durable; use another disk. Trading never waits for the archive: if
@@ -117,7 +117,7 @@ pub struct ServeArgs {
 /// How much a key may ask.
 #[derive(Debug, Clone, Args)]
 struct RateArgs {
-    /// Reads a second and key, and after a colon how many at once (default: two seconds' worth); 0
+    /// Reads per second of each key and, after a colon, the burst (default: two seconds' worth); 0
     /// for no limit. An operator's key has none
     #[arg(
         long = "rate-reads",
@@ -156,6 +156,10 @@ impl RateArgs {
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let operator_key = operator_key()?;
+    if operator_key.as_ref().is_some_and(|key| people::is_public(key)) {
+        let why = "is a key of the demo, which anybody knows; choose another, or unset it";
+        return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
+    }
     if args.demo {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
@@ -348,7 +352,7 @@ async fn start_serving(
     operator_key: Option<&str>,
     address: SocketAddr,
 ) -> Result<(), Failure> {
-    refuse_mixture(args, &engine.read(), operator_key)?;
+    refuse_mixture(args, &engine.read())?;
     let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
     bootstrap(engine, operator_key, announce).await?;
     if args.demo {
@@ -364,21 +368,13 @@ async fn start_serving(
 }
 
 /// Refuses to mix demos and real venues, before anything is written.
-fn refuse_mixture(
-    args: &ServeArgs,
-    model: &ReadModel,
-    operator_key: Option<&str>,
-) -> Result<(), Failure> {
+fn refuse_mixture(args: &ServeArgs, model: &ReadModel) -> Result<(), Failure> {
     // A demo's journal contains public keys, even when started without `--demo`.
     if seed::is_a_demo(model) {
         return demo::loopback_only(args.listen).map_err(|e| Failure::Usage(e.to_string()));
     }
     if args.demo && seed::is_foreign(model) {
         return Err(Failure::Failed(SeedError::NotADemo.to_string()));
-    }
-    if operator_key.is_some_and(people::is_public) {
-        let why = "is a key of the demo, which anybody knows; choose another";
-        return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
     }
     Ok(())
 }

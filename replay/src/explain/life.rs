@@ -280,11 +280,12 @@ impl Life {
         command: &Command,
     ) -> Result<QueueSize, Broken> {
         let together = match reason {
-            CancelReason::User
-            | CancelReason::MarketClosed
-            | CancelReason::MarketVoided
-            | CancelReason::HeartbeatExpired => true,
-            CancelReason::Expired => matches!(command, Command::AdvanceClock),
+            CancelReason::User | CancelReason::MarketClosed | CancelReason::MarketVoided => true,
+            // An incoming order takes due orders off one by one, each when it is first; every other
+            // command cancels all its orders together.
+            CancelReason::Expired | CancelReason::HeartbeatExpired => {
+                !matches!(command, Command::PlaceOrder(_) | Command::AmendOrder { .. })
+            }
             // These are cancelled one by one when they reach the front of the queue.
             CancelReason::SelfTrade | CancelReason::IocRemainder | CancelReason::FokNotFillable => {
                 false

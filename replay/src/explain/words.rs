@@ -321,8 +321,11 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
             "Its time was over at {until}. The incoming order of record {by} came upon it and \
              passed over it, and it was taken off the book."
         ),
-        (CancelReason::Expired, _) => {
+        (CancelReason::Expired, Command::CancelOrder { .. } | Command::CancelOrders { .. }) => {
             format!("Its owner's cancel found that its time had been over since {until}.")
+        }
+        (CancelReason::Expired, _) => {
+            format!("Its time had been over since {until}; record {by} found it so.")
         }
         (CancelReason::MarketClosed, Command::CloseMarket { .. }) => {
             "The operator closed the market, which cancels every order in it.".to_owned()

@@ -114,7 +114,9 @@ impl Out {
                 return Ok(Out::Columns(Box::new(sheet)));
             }
             (None, Format::Parquet) => {
-                return Err(Failure::Failed("USAGE: a Parquet file needs a place".to_owned()));
+                return Err(Failure::Failed(
+                    "USAGE: a Parquet file is not written to stdout".to_owned(),
+                ));
             }
             (Some(file), _) => Lines::File(file),
             (None, _) => Lines::Stdout(BufWriter::new(io::stdout().lock())),

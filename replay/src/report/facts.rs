@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::MarketDraft;
+use openoutcry::exchange::catalogue::{MarketDraft, MarketRevision};
 use openoutcry::exchange::command::{Command, Direction, Record, Wording};
 use openoutcry::exchange::effect::{Effect, Party, Trade};
 use openoutcry::exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
@@ -204,13 +204,8 @@ impl Facts {
             Effect::MarketCreated { .. } => format!("created as a DRAFT {by}"),
             Effect::MarketRevised { revision, .. } => {
                 let Some(subject) = self.subject.as_mut() else { return };
-                if let Some(questions) = &revision.questions {
-                    subject.draft.questions.clone_from(questions);
-                }
-                if let Some(deadline) = revision.deadline {
-                    subject.draft.deadline = deadline;
-                }
-                format!("texts or deadline revised {by}")
+                subject.draft.revise(revision);
+                format!("{} revised {by}", revised(revision))
             }
             Effect::MarketMoved { from, to, deadline, winner, settled_at, .. } => {
                 if let Some(subject) = self.subject.as_mut() {
@@ -253,6 +248,36 @@ impl Facts {
         }
         Ok(())
     }
+}
+
+/// The parts of the market that a revision names: `texts, deadline`.
+fn revised(revision: &MarketRevision) -> String {
+    // Complete, so that a new part does not compile without a word.
+    let MarketRevision {
+        questions,
+        descriptions,
+        yes_text,
+        no_text,
+        logo,
+        deadline,
+        categories,
+        highlighted,
+        maker_fee,
+        taker_fee,
+    } = revision;
+    let texts = [questions, descriptions, yes_text, no_text];
+    let parts = [
+        (texts.into_iter().any(Option::is_some), "texts"),
+        (deadline.is_some(), "deadline"),
+        (logo.is_some(), "logo"),
+        (categories.is_some(), "categories"),
+        (highlighted.is_some(), "highlight"),
+        (maker_fee.is_some() || taker_fee.is_some(), "fees"),
+    ];
+    let named: Vec<&str> =
+        parts.into_iter().filter(|(named, _)| *named).map(|(_, part)| part).collect();
+    // The exchange takes a revision that names no part.
+    if named.is_empty() { "nothing".to_owned() } else { named.join(", ") }
 }
 
 impl Listener for Facts {

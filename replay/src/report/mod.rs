@@ -98,12 +98,28 @@ impl Listener for FillWriter<'_> {
     }
 }
 
+/// What the first pass, which verifies the whole journal, found.
+struct Verified {
+    checked: Checked,
+    currency: String,
+    subject: Subject,
+    facts: Facts,
+}
+
 /// Makes the page.
 pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
-    let mut out = NewFile::create(file)?;
+    let out = NewFile::create(file)?;
+    let verified = verify(&mut source, path, wish)?;
+    let answer = answer(&verified, file)?;
+    write(&mut source, out, wish, verified)?;
+    Ok(answer)
+}
+
+/// The first pass.
+fn verify(source: &mut Source, path: &Path, wish: &Wish) -> Result<Verified, Failure> {
     let mut facts = Facts::of(wish.market);
-    let reached = pass(&mut source, None, false, &mut facts)?;
+    let reached = pass(source, None, false, &mut facts)?;
     let Some(subject) = facts.subject.take() else {
         return Err(Failure::not_found(format!("{} made no market", wish.market)));
     };
@@ -113,29 +129,44 @@ pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> 
     let checked = checked(path, &reached)?;
     wish.depth_at.iter().try_for_each(|moment| moment.within(checked.sequence))?;
     let currency = reached.exchange.rules().map_or("", |rules| rules.currency.as_str()).to_owned();
-    drop(reached);
+    Ok(Verified { checked, currency, subject, facts })
+}
+
+/// Writes the page. An archive may be growing: the later passes read no further than the first.
+fn write(
+    source: &mut Source,
+    mut out: NewFile,
+    wish: &Wish,
+    verified: Verified,
+) -> Result<(), Failure> {
+    let Verified { checked, currency, subject, facts } = verified;
+    let end = checked.sequence;
     let moments = if wish.depth_at.is_empty() {
-        usual_moments(&facts, checked.sequence)
+        usual_moments(&facts, end)
     } else {
         wish.depth_at.iter().map(|moment| (*moment, chosen(*moment))).collect()
     };
-    let snapshots = snapshots(&mut source, subject.no, moments)?;
-    write(&mut out, &subject, &facts, (&checked, &currency), &snapshots)?;
+    let snapshots = snapshots(source, (subject.no, end), moments)?;
+    write_top(&mut out, &subject, &facts, (&checked, &currency), &snapshots)?;
     page::begin_fills(&mut out, wish.all_fills, &facts)?;
     if wish.all_fills {
         let register = Register::default();
         let mut writer = FillWriter { out: &mut out, market: subject.no, register };
-        pass(&mut source, None, false, &mut writer)?;
+        pass(source, Some(Moment::Sequence(end)), false, &mut writer)?;
     } else {
         page::some_fills(&mut out, &facts)?;
     }
     let market = facts.register.listing(subject.no)?.id.to_string();
     page::end(&mut out, &checked, &market, wish.all_fills)?;
-    out.finish()?;
+    out.finish()
+}
+
+fn answer(verified: &Verified, file: &Path) -> Result<Answer, Failure> {
+    let Verified { checked, subject, facts, .. } = verified;
     Ok(Answer::Fields(json!({
         "ok": true,
         "file": file.display().to_string(),
-        "market_id": market,
+        "market_id": facts.register.listing(subject.no)?.id.to_string(),
         "sequence": checked.sequence.get(),
         "blocks": checked.blocks,
         "hash": checked.head,
@@ -202,17 +233,17 @@ fn usual_moments(facts: &Facts, end: Sequence) -> Vec<(Moment, String)> {
 
 fn snapshots(
     source: &mut Source,
-    market: MarketNo,
+    (market, end): (MarketNo, Sequence),
     moments: Vec<(Moment, String)>,
 ) -> Result<Vec<DepthSnapshot>, Failure> {
     let mut taker = SnapshotTaker::new(market, moments);
-    let reached = pass(source, None, false, &mut taker)?;
+    let reached = pass(source, Some(Moment::Sequence(end)), false, &mut taker)?;
     taker.finish(&reached.exchange)?;
     Ok(taker.snapshots)
 }
 
 /// Writes everything except the fills.
-fn write(
+fn write_top(
     out: &mut NewFile,
     subject: &Subject,
     facts: &Facts,
@@ -228,4 +259,61 @@ fn write(
     }
     page::books(out, &drawn)?;
     Ok(page::totals(out, facts, currency)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openoutcry::exchange::script;
+    use openoutcry::journal::Journal;
+    use openoutcry::journal::block::BlockBuilder;
+    use openoutcry::journal::memory::MemoryJournal;
+    use openoutcry::journal::portable;
+    use openoutcry::journal::replay::{Replayer, replay};
+
+    const SHORT: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.60 x9
+bob buy no 0.40 x1
+";
+    const REST: &str = "+1h bob buy no 0.40 x2
+bob buy no 0.40 x3
+";
+
+    /// Writes a script's records, one a block.
+    fn export(text: &str, file: &Path) {
+        drop(std::fs::remove_file(file));
+        let (mut journal, mut replayer) = (MemoryJournal::new(), Replayer::new());
+        for record in script::parse(text).unwrap() {
+            let mut builder = BlockBuilder::new(journal.head());
+            builder.push(record).unwrap();
+            let block = journal.append(builder.build(replayer.results()).unwrap()).unwrap();
+            replay([Ok(block)].into_iter(), &mut replayer, |_, _| {}).unwrap();
+        }
+        portable::export(journal.read(Sequence::new(1)), file).unwrap();
+    }
+
+    #[test]
+    fn a_page_of_a_growing_archive_ends_where_the_verified_journal_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let [journal, page] = ["journal", "page"].map(|name| dir.path().join(name));
+        // After the last record, so the book is the one at the journal's end.
+        let later = Moment::parse("2999-01-01T00:00:00Z").unwrap();
+        let market = Reference::parse("6").unwrap();
+        let wish = Wish { market, depth_at: vec![later], all_fills: true };
+        export(SHORT, &journal);
+        let mut source = Source::open(&journal).unwrap();
+        let verified = verify(&mut source, &journal, &wish).unwrap();
+        export(&format!("{SHORT}{REST}"), &journal);
+        write(&mut source, NewFile::create(&page).unwrap(), &wish, verified).unwrap();
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(page.contains("After record 9,"), "the book is that of record 9");
+        let fills = page.split_once("All 1 fill").unwrap().1;
+        assert_eq!(fills.matches("<tr><td").count(), 1, "{fills}");
+    }
 }

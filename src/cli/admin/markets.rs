@@ -72,7 +72,7 @@ pub enum MarketsVerb {
     },
     /// End trading before the deadline; orders are cancelled
     Close(MarketArgs),
-    /// Announce the outcome
+    /// Announce the outcome; without a dispute window this settles at once and cannot be undone
     #[command(after_help = "Example:\n  openoutcry admin markets resolve 0190f1c3-... yes")]
     Resolve {
         /// Which market.
@@ -82,7 +82,7 @@ pub enum MarketsVerb {
         #[arg(value_enum)]
         winner: Winner,
     },
-    /// Dispute the announced outcome while its dispute window is open
+    /// Dispute the announced outcome within its window; then resolve the market again or void it
     Dispute(MarketArgs),
     /// End a market without a winner: every yes is paid at a price, every no at what is left of 1
     Void {

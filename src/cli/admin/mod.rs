@@ -29,9 +29,9 @@ const DETAILS: &str = "\
 The operator's key comes from OPENOUTCRY_OPERATOR_KEY or from a file (--key-file), never from the
 command line, where everybody on the machine could read it.
 
-Every write carries an Idempotency-Key, drawn for it. If the connection breaks, it is sent once more
-under the same key, so nothing is done twice. Where even that fails, the message names the key: give
-it to the same command with --idempotency-key to find out what came of it.
+Every POST carries an Idempotency-Key, drawn for it. If the connection breaks, it is sent once more
+under the same key, so nothing is done twice. Where the outcome stays unknown, the message names the
+key: give it to the same command with --idempotency-key to find out what came of it.
 
 Examples:
   openoutcry admin users create ann --picture https://assets.example.org/ann.png

@@ -13,6 +13,8 @@ use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, T
 
 /// Random bytes of an `Idempotency-Key`: enough to rule out collisions.
 const KEY_BYTES: usize = 16;
+/// The code of a write that may have been carried out.
+const OUTCOME_UNKNOWN: &str = "OUTCOME_UNKNOWN";
 
 /// Why a command failed, or why its outcome is unknown.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +25,17 @@ pub enum AdminError {
     /// A local failure: no random bytes, a closed stdout.
     #[error("{0}")]
     Local(String),
-    /// No answer to a read, or to a request that was not sent.
+    /// No answer to a GET or DELETE, or to a request that was not sent.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// No answer to a write after two attempts.
+    /// A POST that may have been carried out: no answer to it, or none that tells.
     #[error(
         "{cause}; whether it was carried out is not known. The same command with \
          --idempotency-key {idempotency_key} finds out, and does it if it was not"
     )]
     Unknown {
-        /// The error of the second attempt.
-        cause: ClientError,
+        /// Why that is not known.
+        cause: String,
         /// The `Idempotency-Key` of the write.
         idempotency_key: String,
     },
@@ -72,6 +74,31 @@ fn refusal_text(status: u16, problem: &Problem) -> String {
         words.extend(["\n  ", &error.field, " ", &error.code, ": ", &error.detail]);
     }
     words
+}
+
+/// A reply, and what came before it.
+struct Sent {
+    reply: Reply,
+    /// The error of an earlier attempt, which may have reached the server.
+    before: Option<ClientError>,
+}
+
+/// Whether a reply leaves open what came of a POST. `before`: whether an earlier attempt may have
+/// been sent; if that one was carried out, this reply may only be about the later one.
+fn leaves_open(status: u16, code: &str, before: bool) -> bool {
+    // Without a code it is not the exchange that answers, but a proxy, which may have passed the
+    // request on.
+    let by_exchange = !code.is_empty();
+    match status {
+        200..=299 => false,
+        503 if !before => !by_exchange || code == OUTCOME_UNKNOWN,
+        _ if !before => status >= 500,
+        // Said before the exchange looks at the Idempotency-Key: a server that restarts may want
+        // another operator key, but what it did before stays done.
+        401 | 403 | 408 | 429 => true,
+        400..=499 => !by_exchange,
+        _ => true,
+    }
 }
 
 /// A successful answer.
@@ -114,8 +141,8 @@ impl Session {
     /// # Errors
     /// [`AdminError`].
     pub async fn get(&mut self, path: &str) -> Result<Answer, AdminError> {
-        let reply = self.ask(Method::GET, path, None, None).await?;
-        self.answer(&reply)
+        let sent = self.ask(Method::GET, path, None, None).await?;
+        self.answer(&sent.reply)
     }
 
     /// Sends a POST under the given or a random `Idempotency-Key`.
@@ -140,8 +167,22 @@ impl Session {
         body: &Value,
         idempotency_key: &str,
     ) -> Result<Answer, AdminError> {
-        let reply = self.ask(Method::POST, path, Some(body), Some(idempotency_key)).await?;
-        self.answer(&reply)
+        let Sent { reply, before } =
+            self.ask(Method::POST, path, Some(body), Some(idempotency_key)).await?;
+        let problem = Problem::of(&reply);
+        if !leaves_open(reply.status.as_u16(), &problem.code, before.is_some()) {
+            return self.answer(&reply);
+        }
+        if self.json {
+            // The key must be shown even if stdout takes nothing.
+            drop(self.print(&String::from_utf8_lossy(&reply.body)));
+        }
+        let refusal = refusal_text(reply.status.as_u16(), &problem);
+        let cause = match before {
+            Some(before) => format!("{before}; sent again: {refusal}"),
+            None => refusal,
+        };
+        Err(AdminError::Unknown { cause, idempotency_key: idempotency_key.to_owned() })
     }
 
     /// Sends a DELETE. It takes no `Idempotency-Key`, since repeating it changes nothing. Refusals
@@ -150,7 +191,7 @@ impl Session {
     /// # Errors
     /// No answer.
     pub async fn delete(&mut self, path: &str) -> Result<Reply, AdminError> {
-        self.ask(Method::DELETE, path, None, None).await
+        Ok(self.ask(Method::DELETE, path, None, None).await?.reply)
     }
 
     /// Sends a request; if the connection breaks, sends it again over a new connection.
@@ -160,26 +201,30 @@ impl Session {
         path: &str,
         body: Option<&Value>,
         idempotency_key: Option<&str>,
-    ) -> Result<Reply, AdminError> {
+    ) -> Result<Sent, AdminError> {
         let body = body.map(|body| Bytes::from(body.to_string()));
         let ask = Ask { method, path, key: &self.key, idempotency_key, body };
         let broken = match self.connection.ask(&ask).await {
-            Ok(reply) => return Ok(reply),
+            Ok(reply) => return Ok(Sent { reply, before: None }),
             Err(error) if error.may_have_been_sent() => error,
             Err(error) => return Err(error.into()),
         };
-        let again = match Connection::open(&self.target).await {
+        let cause = match Connection::open(&self.target).await {
             Ok(connection) => {
                 self.connection = connection;
-                self.connection.ask(&ask).await
+                match self.connection.ask(&ask).await {
+                    Ok(reply) => return Ok(Sent { reply, before: Some(broken) }),
+                    Err(error) => error,
+                }
             }
             // The first error says more than the failure to reconnect.
-            Err(_) => Err(broken),
+            Err(_) => broken,
         };
-        again.map_err(|cause| match idempotency_key {
-            Some(idempotency_key) => {
-                AdminError::Unknown { cause, idempotency_key: idempotency_key.to_owned() }
-            }
+        Err(match idempotency_key {
+            Some(idempotency_key) => AdminError::Unknown {
+                cause: cause.to_string(),
+                idempotency_key: idempotency_key.to_owned(),
+            },
             None => AdminError::Client(cause),
         })
     }
@@ -241,4 +286,28 @@ fn random_key() -> Result<String, AdminError> {
     getrandom::fill(&mut bytes)
         .map_err(|error| AdminError::Local(format!("no random bytes: {error}")))?;
     Ok(format!("admin-{}", HEXLOWER.encode(&bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of these replies, those that leave open what came of the request.
+    #[test]
+    fn what_a_reply_leaves_open_depends_on_the_attempt_before() {
+        let [alone, again] = [false, true]
+            .map(|before| move |(status, code): &(u16, &str)| leaves_open(*status, code, before));
+        for reply in [(500, "INTERNAL_ERROR"), (503, "OUTCOME_UNKNOWN"), (502, ""), (503, "")] {
+            assert!(alone(&reply) && again(&reply), "{reply:?}");
+        }
+        let early = [(401, "INVALID_API_KEY"), (403, "FORBIDDEN"), (408, "REQUEST_TIMEOUT")];
+        let busy = [(429, "RATE_LIMITED"), (503, "STARTING"), (503, "JOURNAL_UNAVAILABLE")];
+        for reply in early.into_iter().chain(busy).chain([(404, ""), (302, "")]) {
+            assert!(!alone(&reply) && again(&reply), "{reply:?}");
+        }
+        let told = [(200, ""), (201, ""), (400, "INVALID_REQUEST"), (409, "INVALID_TRANSITION")];
+        for reply in told.into_iter().chain([(422, "INSUFFICIENT_FUNDS")]) {
+            assert!(!alone(&reply) && !again(&reply), "{reply:?}");
+        }
+    }
 }

@@ -70,7 +70,7 @@ pub struct PlayArgs {
     #[arg(long, value_name = "BOOKS.jsonl[.gz]")]
     books: Option<PathBuf>,
 
-    /// Expected positions, gross: net contracts, and cash after merging pairs at 1.00, are compared
+    /// Expected positions, before pairs are merged; compared after merging, and cash too
     #[arg(long, value_name = "POSITIONS.jsonl[.gz]")]
     positions: Option<PathBuf>,
 
