@@ -451,12 +451,15 @@ fn a_demo_and_a_venue_do_not_mix() {
     for (key, more) in public.into_iter().flat_map(|key| [(key, &[][..]), (key, &["--demo"])]) {
         assert!(refused(data.path(), more, key, 2).contains("a key of the demo"));
     }
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "nothing was begun");
     let first = Server::start(data.path());
     let rain = json!({"name": "Rain", "slug": "rain"});
     assert_eq!(first.ask("POST", "/admin/categories", KEY, Some(&rain)).0, 201);
     first.stop();
-    for key in public.into_iter().chain(["another-operator-key-of-enough-characters"]) {
-        assert!(refused(data.path(), &["--demo"], key, 1).contains("not a demo"));
+    let other = "another-operator-key-of-enough-characters";
+    assert!(refused(data.path(), &["--demo"], other, 1).contains("not a demo"));
+    for (key, more) in public.into_iter().flat_map(|key| [(key, &[][..]), (key, &["--demo"])]) {
+        assert!(refused(data.path(), more, key, 2).contains("a key of the demo"));
     }
     // Nothing was written: the operator's key still works, and the demo's keys do not.
     let mut command = serve(data.path());

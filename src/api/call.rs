@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::Limits;
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
@@ -103,6 +104,19 @@ pub struct SharedState {
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
+}
+
+impl SharedState {
+    /// Empty caches and full rates.
+    pub fn new(limits: &Limits) -> SharedState {
+        SharedState {
+            keyring: Keyring::new(limits.rates),
+            caches: ResponseCaches::default(),
+            directory: Directory::default(),
+            unread: Arc::new(UnreadRows::new(limits.unread)),
+            key_creation: tokio::sync::Mutex::default(),
+        }
+    }
 }
 
 /// A request to an endpoint.

@@ -1,7 +1,7 @@
 //! Cursors: pages of lists that grow at their newest end only. A cursor names the last row shown,
 //! so nothing is repeated or skipped while new rows arrive, and a deep page costs as much as the
-//! first. Only in lists of one market or one order are newer rows skipped, at a few nanoseconds
-//! each.
+//! first. In lists of one market or one order newer rows are skipped by long links, which reads a
+//! few pages.
 
 use super::form::Form;
 use super::page::{Page, PageRule};

@@ -22,16 +22,13 @@ use super::auth::{self, Caller};
 use super::body::{BodyError, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
-use super::directory::Directory;
 use super::idempotency;
-use super::keyring::Keyring;
 use super::media;
 use super::packing;
 use super::problem::{Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::{REQUEST_ID, RequestId, RequestIds};
-use super::response_cache::ResponseCaches;
 use super::routes::{Access, BodyRule, Endpoint, PathParts, RequestClass, Route, Routes};
 use super::stream::Content;
 use super::traffic::Traffic;
@@ -79,15 +76,7 @@ impl Door {
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
-        let (keyring, unread) = (Keyring::new(limits.rates), UnreadRows::new(limits.untaken));
-        let (caches, directory) = (ResponseCaches::default(), Directory::default());
-        let shared = Arc::new(SharedState {
-            keyring,
-            caches,
-            directory,
-            unread: Arc::new(unread),
-            key_creation: tokio::sync::Mutex::default(),
-        });
+        let shared = Arc::new(SharedState::new(&limits));
         let request_ids = RequestIds::from_now();
         Ok(Door { venue, routes, limits, shared, traffic, request_ids })
     }

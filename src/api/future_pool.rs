@@ -146,8 +146,8 @@ mod tests {
         // Calls that were dropped early have dropped their futures.
         assert_eq!((pool.0.idle.lock().len(), Arc::strong_count(&held)), (0, 1));
         let many: Vec<_> = (0..2 * IDLE_MAX).map(handler).collect();
-        for (number, seated) in many.into_iter().enumerate() {
-            assert_eq!(seated.await.0, number);
+        for (number, call) in many.into_iter().enumerate() {
+            assert_eq!(call.await.0, number);
         }
         assert_eq!(pool.0.idle.lock().len(), IDLE_MAX);
     }

@@ -16,8 +16,8 @@ pub const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// Its name in error messages.
 const FIELD: &str = "Idempotency-Key";
 
-/// The key of a request, if it has one. Only `POST` takes one. `GET`, `HEAD` and `DELETE` change
-/// nothing when repeated, so there the header is ignored: some clients send it with every request.
+/// The key of a request, if it has one. Only `POST` takes one. On `GET`, `HEAD` and `DELETE` the
+/// header is ignored: some clients send it with every request.
 /// Any other method with one, such as `PATCH`, is refused, since its client expects a guarantee
 /// that it would not get.
 pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Problem> {

@@ -121,7 +121,7 @@ pub struct Limits {
     /// Rate limits per key; operators' keys have none.
     pub rates: Rates,
     /// Limits on rows of long lists that wait for their readers.
-    pub untaken: UnreadLimits,
+    pub unread: UnreadLimits,
     /// Largest read buffer of a connection; the largest request head must fit.
     pub buffer_bytes_max: usize,
 }
@@ -140,7 +140,7 @@ impl Limits {
         headers_max: 64,
         workers_pinned: false,
         rates: Rates::NONE,
-        untaken: UnreadLimits::STANDARD,
+        unread: UnreadLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,
     };
 }

@@ -13,8 +13,8 @@ pub fn health(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     Reply::ok(door.venue().sequence(), &StatusJson { status: "ok" })
 }
 
-/// `GET /readyz`: the venue takes requests. During replay, and after the intake has closed, traffic
-/// should go elsewhere, and a restart does not help.
+/// `GET /readyz`: the venue takes requests. During replay and after the intake has closed,
+/// traffic should go elsewhere; a restart helps only in the second case.
 pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
     match engine.halted() {

@@ -53,8 +53,8 @@ impl Page {
     }
 
     /// Cuts this page out of a list and counts the list. It walks the whole list, so it is for
-    /// lists that only operators extend, such as the public markets. Lists that traders extend need
-    /// [`Page::cut_known`].
+    /// lists that only operators extend, such as their list of markets. Lists that traders extend
+    /// need [`Page::cut_known`].
     pub fn cut<T>(self, list: impl Iterator<Item = T>) -> (Vec<T>, Paging) {
         let end = self.offset.saturating_add(self.limit);
         let (mut page, mut total) = (Vec::new(), 0_u64);

@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn no_more_rows_wait_than_may_of_one_user_and_of_all() {
-        let untaken = Arc::new(UnreadRows::new(LIMITS));
-        let reserve = |user, rows| UnreadRows::reserve(&untaken, UserNo(user), rows);
+        let unread = Arc::new(UnreadRows::new(LIMITS));
+        let reserve = |user, rows| UnreadRows::reserve(&unread, UserNo(user), rows);
         let first = reserve(1, 4).unwrap();
         assert!(reserve(1, 3).is_err());
         let second = reserve(1, 2).unwrap();
@@ -149,8 +149,8 @@ mod tests {
         assert!(reserve(1, 5).is_err());
         drop(reserve(1, 4).unwrap());
         drop((second, third));
-        assert_eq!(untaken.waiting.lock().rows, 0);
-        assert!(untaken.waiting.lock().users.is_empty());
+        assert_eq!(unread.waiting.lock().rows, 0);
+        assert!(unread.waiting.lock().users.is_empty());
     }
 
     /// How often a read yields.

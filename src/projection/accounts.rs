@@ -53,7 +53,7 @@ pub struct KeyRow {
     pub user: UserNo,
     /// Permissions.
     pub role: Role,
-    /// Label given by the operator.
+    /// Label given by whoever created it.
     pub label: Arc<str>,
     /// Hash of the key.
     pub hash: KeyHash,

@@ -36,6 +36,7 @@ use traders::{Begins, InMarket, Traders};
 
 /// Greater than any order number.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
+
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {

@@ -169,8 +169,8 @@ async fn unread_lists_are_bounded_in_memory() {
     let (all, open) = ("/trading/orders", "/trading/orders?active=true");
     let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
     for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {
-        let untaken = UnreadLimits { rows_of_user_max: own, rows_max: both };
-        let venue = Venue::limited(Limits { untaken, ..Limits::STANDARD }).await;
+        let unread = UnreadLimits { rows_of_user_max: own, rows_max: both };
+        let venue = Venue::limited(Limits { unread, ..Limits::STANDARD }).await;
         let market = venue.market().await;
         let mut keys = Vec::new();
         for name in ["ann", "bob", "cid"] {

@@ -391,7 +391,7 @@ pub enum ActivityJson {
     Trade {
         /// `TRADE`.
         r#type: &'static str,
-        /// The outcome of the incoming order.
+        /// The outcome that the incoming order bets on.
         outcome_id: OutcomeId,
         /// Staked by the incoming order's owner.
         stake: Number<Money>,

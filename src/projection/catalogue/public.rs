@@ -9,7 +9,7 @@ use crate::exchange::ids::CategoryNo;
 pub struct PublicMarkets {
     all: u32,
     highlighted: u32,
-    /// By category, ascending; may include zero counts.
+    /// By category, ascending; none is zero.
     categories: Vec<(CategoryNo, u32)>,
 }
 

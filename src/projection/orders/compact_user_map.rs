@@ -1,5 +1,5 @@
 //! A hash table of each user's orders and fills in a market that has not ended. There may be as
-//! many entries as orders, and most users slot a few orders and trade nothing: such an entry takes
+//! many entries as orders, and most users place a few orders and trade nothing: such an entry takes
 //! 16 bytes. The table grows by a quarter at a time.
 
 use super::traders::InMarket;

@@ -222,7 +222,7 @@ impl<const MINUTES: bool> Candles<MINUTES> {
         Ok(through(self.last.as_ref()).less(through_before).unwrap_or_default())
     }
 
-    /// See [`Tape::candles`](super::Tape::candles).
+    /// See [`Tape::chart`](super::Tape::chart).
     fn bars(
         mut self,
         interval: Interval,
