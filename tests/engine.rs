@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use openoutcry::engine::halt::HaltReason;
-use openoutcry::engine::past::{Moment, Rebuilt};
+use openoutcry::engine::past::{Moment, PastError, Rebuilt};
 use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
@@ -272,6 +272,43 @@ async fn a_failed_append_that_cannot_be_marked_is_answered_outcome_unknown() {
     store.0.fail_mark.store(true, Ordering::SeqCst);
     let unknown = Refusal::OutcomeUnknown(HaltReason::JournalUnknown);
     assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), unknown);
+    running.stop().unwrap();
+}
+
+/// The next start decides whether the block counts, so until then nothing is said of its moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_whose_block_may_or_may_not_be_durable_is_not_answered() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let head = engine.read().watermark();
+    let before = Moment::Until(engine.read().time());
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    store.0.fail_sync.store(true, Ordering::SeqCst);
+    store.0.fail_mark.store(true, Ordering::SeqCst);
+    engine.submit(deposit(7)).await.unwrap_err();
+    let moment = Moment::Until(clock::now());
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let past = engine.past();
+    assert_eq!(past.ask(moment, Rebuilt::sequence).await, Err(PastError::Busy));
+    assert_eq!(past.ask(before, Rebuilt::sequence).await, Ok(head));
+    running.stop().unwrap();
+}
+
+/// A refused block is marked as that, so its moment is known.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_whose_block_was_refused_is_answered_without_it() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let head = engine.read().watermark();
+    store.0.fail_sync.store(true, Ordering::SeqCst);
+    engine.submit(deposit(7)).await.unwrap_err();
+    let moment = Moment::Until(clock::now());
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(engine.past().ask(moment, Rebuilt::sequence).await, Ok(head));
     running.stop().unwrap();
 }
 

@@ -418,3 +418,35 @@ fn no_damage_to_sleds_files_makes_a_wrong_chain_or_a_panic() {
         assert_eq!(alone.acknowledged, Some(Sequence::new(600)));
     }
 }
+
+/// A folder fails at every read and has no end.
+#[test]
+fn what_is_no_regular_file_is_told_of_and_not_read() {
+    for (is_log, name) in [(true, "wal"), (false, "journal/db")] {
+        let case = Case::new(30);
+        let path = if is_log { case.log() } else { case.database() };
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let salvaged = case.salvage();
+        assert_eq!(salvaged.head.sequence, Sequence::new(600), "{name}");
+        let told = salvaged.faults.iter().filter(|fault| fault.contains("not a regular file"));
+        let told: Vec<_> = told.collect();
+        assert!(matches!(told[..], [one] if one.contains(name)), "{:?}", salvaged.faults);
+    }
+}
+
+/// A pipe without a writer would be waited for.
+#[test]
+fn a_start_on_what_is_no_regular_file_is_refused() {
+    let case = Case::new(30);
+    fs::remove_file(case.log()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(case.log()).status().unwrap();
+    assert!(made.success());
+    let refused = SledJournal::open(&case.data()).err().unwrap().to_string();
+    assert!(refused.contains("wal: not a regular file"), "{refused}");
+
+    let data = tempfile::tempdir().unwrap();
+    fs::create_dir_all(data.path().join("journal/db")).unwrap();
+    let refused = SledJournal::open(data.path()).err().unwrap().to_string();
+    assert!(refused.contains("db: not a regular file"), "{refused}");
+}

@@ -223,6 +223,7 @@ mod tests {
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
+            held_blocks: 0,
             replayed: journal.head().sequence,
             projector: Projector::new(Arc::clone(&read_model), None),
             status: Arc::clone(&status),

@@ -54,7 +54,7 @@ struct State {
 pub enum Settled {
     /// The moment has passed, and all its records are in the journal.
     Yes,
-    /// It has passed, and a block that may be stamped by then is being written.
+    /// It has passed, and a block that may be stamped by then is being written, or may have been.
     Soon,
     /// It has not passed.
     No,
@@ -80,7 +80,8 @@ impl Clock {
         time
     }
 
-    /// The stamped block is in the journal, or never will be.
+    /// The stamped block is durable, or never will be. Not to be called while neither is certain:
+    /// moments from its stamp on must not count as settled then.
     pub fn wrote(&self) {
         self.0.lock().writing = None;
     }

@@ -69,9 +69,9 @@ pub fn give_way() {
 /// Whether this thread has gone idle often enough since a command was last submitted. Counts a
 /// call.
 fn serves_reads_only() -> bool {
-    let sleeps = IDLE_COUNT.get().saturating_add(1);
-    IDLE_COUNT.set(sleeps);
-    sleeps > READ_ONLY_IDLES
+    let idles = IDLE_COUNT.get().saturating_add(1);
+    IDLE_COUNT.set(idles);
+    idles > READ_ONLY_IDLES
 }
 
 /// Opens a mailbox for the callers on this thread and delivers what arrives. Must run on this

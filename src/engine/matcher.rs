@@ -23,6 +23,10 @@ use crate::journal::Durable;
 use crate::journal::block::Block;
 use crate::journal::replay::{Replayer, Stop};
 
+/// Blocks after which a trial no longer waits for what is due: where something comes due all the
+/// time, it would hold up every trial behind it.
+const TRIAL_BLOCKS_MAX: u32 = 8;
+
 /// Usual number of effects per record, rounded up: the capacity allocated per block.
 const EFFECTS_USUAL: usize = 4;
 
@@ -37,6 +41,8 @@ pub struct Matcher {
     pub trials: Receiver<Trial>,
     /// A trial that waits until due work is journaled, as the command itself would.
     pub held: Option<Trial>,
+    /// Live blocks applied while trials waited for due work.
+    pub held_blocks: u32,
     /// Folds and answers.
     pub projector: Projector,
     /// The last record to be replayed at the start.
@@ -75,12 +81,18 @@ impl Matcher {
     }
 
     /// Answers the waiting trial, unless something is due: the sequencer journals that before any
-    /// command, and soon even without one.
+    /// command, and soon even without one. After some blocks it is answered all the same, and so
+    /// are those that waited behind it: they judge due orders as a record does whose block has no
+    /// clock command before it.
     pub(super) fn try_held(&mut self) {
         let exchange = self.replayer.exchange();
         let time = self.clock.now().max(exchange.time());
-        if exchange.next_due().is_some_and(|due| due <= time) {
+        let due = exchange.next_due().is_some_and(|due| due <= time);
+        if due && self.held_blocks < TRIAL_BLOCKS_MAX {
             return;
+        }
+        if !due || self.trials.is_empty() {
+            self.held_blocks = 0;
         }
         let first = exchange.sequence().next();
         let view = &self.projector.read_model;
@@ -111,6 +123,9 @@ impl Matcher {
         let began = Instant::now();
         // Only replayed blocks have no reply slots, and those were counted when they were new.
         let live = !replies.is_empty();
+        if live && self.held.is_some() {
+            self.held_blocks = self.held_blocks.saturating_add(1);
+        }
         let meter = &self.meter.matcher;
         meter.post_blocks_waiting(self.blocks.len());
         let (applied, results) = match apply(&mut self.replayer, &block, true) {
@@ -188,10 +203,12 @@ mod tests {
     use super::*;
     use crate::engine::pending::BatchTrialCallback;
     use crate::engine::pending::fixture::slot_then;
+    use crate::exchange::catalogue::MarketDraft;
     use crate::exchange::command::{Command, Record};
-    use crate::exchange::ids::UserNo;
+    use crate::exchange::ids::{MarketNo, UserNo};
     use crate::exchange::invariant::Broken;
     use crate::exchange::results::{Results, ResultsHash};
+    use crate::exchange::rules::Rules;
     use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
@@ -201,14 +218,22 @@ mod tests {
 
     /// Blocks of one clock command each that record these results.
     fn clocks(recorded: &[Results]) -> Vec<Durable<Block>> {
-        let mut journal = MemoryJournal::new();
+        let commands = recorded.iter().map(|recorded| (Command::AdvanceClock, *recorded));
+        blocks_of(&mut MemoryJournal::new(), commands)
+    }
+
+    /// Further blocks of one command each, at the beginning of time, with the results they record.
+    fn blocks_of(
+        journal: &mut MemoryJournal,
+        commands: impl IntoIterator<Item = (Command, Results)>,
+    ) -> Vec<Durable<Block>> {
         let mut durable = Vec::new();
-        for recorded in recorded {
+        for (command, recorded) in commands {
             let sequence = journal.head().sequence.next();
             let mut block = BlockBuilder::new(journal.head());
-            let (time, command) = (TimeMs::default(), Command::AdvanceClock);
+            let time = TimeMs::default();
             block.push(Record { sequence, time, once: None, command }).unwrap();
-            durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
+            durable.push(journal.append(block.build(recorded).unwrap()).unwrap());
         }
         durable
     }
@@ -220,6 +245,7 @@ mod tests {
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
+            held_blocks: 0,
             replayed: Sequence::ZERO,
             projector: Projector::new(Arc::new(RwLock::new(read_model)), None),
             status: Arc::default(),
@@ -311,5 +337,50 @@ mod tests {
         Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();
         assert!(answer.iter_mut().all(|answer| answer.try_recv() == Err(TryRecvError::Closed)));
         drop(asks);
+    }
+
+    /// A deadline that has passed and is never journaled, as where another one always passes
+    /// meanwhile.
+    #[test]
+    fn a_trial_waits_for_due_work_a_few_blocks_only_and_those_behind_it_no_longer() {
+        let deadline = TimeMs::new(1).unwrap();
+        let mut journal = MemoryJournal::new();
+        let begins = [
+            Command::OpenVenue(Rules::current()),
+            Command::CreateMarket(Box::new(MarketDraft::plain(deadline))),
+            Command::PublishMarket { market: MarketNo(0) },
+        ];
+        let mut matcher = matcher(bounded(0).1, ReadModel::new());
+        let mut apply = |matcher: &mut Matcher, command: Command| {
+            let recorded = matcher.status.results();
+            let block = blocks_of(&mut journal, [(command, recorded)]).pop().unwrap();
+            let sound = matcher.apply(Sequenced { block, replies: vec![None] });
+            assert!(sound, "{:?}", matcher.halt.reason());
+        };
+        for command in begins {
+            apply(&mut matcher, command);
+        }
+        assert_eq!(matcher.replayer.exchange().next_due(), Some(deadline));
+        let (asks, trials) = crossbeam_channel::unbounded();
+        let (shows, answers) = crossbeam_channel::unbounded();
+        for _ in 0..3 {
+            let shows = shows.clone();
+            let callback: BatchTrialCallback = Box::new(move |_, _| shows.send(()).unwrap());
+            asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
+        }
+        matcher.trials = trials;
+        // As `run` does after each block.
+        let mut answered = Vec::new();
+        for _ in 0..TRIAL_BLOCKS_MAX + 3 {
+            matcher.held = matcher.held.take().or_else(|| matcher.trials.try_recv().ok());
+            apply(&mut matcher, Command::AdvanceClock);
+            matcher.try_held();
+            answered.push(answers.try_iter().count());
+        }
+        let mut expected = vec![0; 7];
+        expected.extend([1, 1, 1, 0]);
+        assert_eq!(answered, expected);
+        // The next one waits again.
+        assert_eq!(matcher.held_blocks, 0);
     }
 }

@@ -13,7 +13,8 @@ use crate::exchange::units::{Sequence, TimeMs};
 #[derive(Debug)]
 pub struct MatcherStatus {
     next_due_ms: AtomicI64,
-    /// The record as of which `next_due_ms` holds.
+    /// A record not later than that as of which `next_due_ms` holds: during catch-up the results,
+    /// which it is taken from, lag behind.
     as_of: AtomicU64,
     folded: AtomicU64,
     /// Behind a lock, so that hash and record belong together.
@@ -52,7 +53,8 @@ impl MatcherStatus {
         Sequence::new(self.folded.load(Ordering::Acquire))
     }
 
-    /// The results of all blocks that the matcher has applied.
+    /// The latest results posted: of all blocks that the matcher has applied, except during
+    /// catch-up, where they lag behind.
     pub fn results(&self) -> Results {
         *self.results.lock()
     }

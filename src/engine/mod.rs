@@ -63,7 +63,7 @@ use watermark::PublishedWatermark;
 pub const INTAKE_MAX: usize = 8_192;
 
 /// Trials that may wait for the matcher; the next is refused at once. Few, because while blocks are
-/// waiting the matcher answers at most one of them between two blocks.
+/// waiting the matcher answers about one of them between two blocks.
 pub const TRIALS_MAX: usize = 256;
 
 /// Most resting orders that a trial may match: it delays every command behind it, and it uses

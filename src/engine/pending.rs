@@ -162,7 +162,7 @@ pub struct CommandBatch {
 }
 
 impl CommandBatch {
-    /// Commands submitted now, whose answers take the positions from `place` on.
+    /// Commands submitted now, whose answers take the positions from `position` on.
     pub fn new(
         asked: Vec<KeyedCommand>,
         sink: Arc<BatchReplySink>,
@@ -393,7 +393,7 @@ pub(super) mod fixture {
         }
     }
 
-    /// A slot whose caller runs `does` when it is answered, and the receiver of the answer.
+    /// A slot whose caller runs `on_answer` when it is answered, and the receiver of the answer.
     pub fn slot_then(
         on_answer: impl Fn() + Send + Sync + 'static,
     ) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {

@@ -33,7 +33,7 @@ const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 pub struct Sequenced {
     /// The block.
     pub block: Durable<Block>,
-    /// Reply slots, one per record; empty when nobody waits for any of them.
+    /// Reply slots, one per record; empty only for a replayed block.
     pub replies: Vec<Option<ReplySlot>>,
 }
 
@@ -315,13 +315,6 @@ impl<J: Journal> Sequencer<J> {
             return Err(reason);
         }
         let time = self.clock.stamp();
-        let left = self.commit_at(time, first);
-        // By now the journal's head includes the block, which queries about the past rely on.
-        self.clock.wrote();
-        left
-    }
-
-    fn commit_at(&mut self, time: TimeMs, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
         let mut open = OpenBlock::after(self.journal.head(), time, self.last_records);
         // Due work comes before commands (semantics 3).
         let asked = !matches!(first, Waiting::Clock);
@@ -334,7 +327,8 @@ impl<J: Journal> Sequencer<J> {
         }
         let left = self.fill(&mut open, first);
         if open.replies.is_empty() {
-            // All commands were refused.
+            // All commands were refused: no block of this stamp will ever be.
+            self.clock.wrote();
             return Ok(left);
         }
         self.last_records = open.replies.len();
@@ -372,6 +366,12 @@ impl<J: Journal> Sequencer<J> {
             }),
             Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
         };
+        // A block whose outcome is unknown counts as being written until the next start decides.
+        if !matches!(appended, Err((HaltReason::JournalUnknown, _))) {
+            // Before the matcher takes the block, which may last. The journal's head includes the
+            // block by now, which queries about the past rely on.
+            self.clock.wrote();
+        }
         match appended {
             Ok(block) => {
                 let meter = &self.meter.sequencer;
@@ -428,6 +428,7 @@ mod tests {
 
     use super::*;
     use crate::engine::batch_reply::BatchReplies;
+    use crate::engine::clock::Settled;
     use crate::engine::intake_quota::IntakeQuota;
     use crate::exchange::catalogue::Outcome;
     use crate::exchange::command::{
@@ -552,5 +553,35 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(answer.try_recv().is_err_and(|error| error == TryRecvError::Closed));
+    }
+
+    /// A moment that is durable must be answerable while the matcher works on a long record.
+    #[test]
+    fn a_durable_block_is_settled_before_the_matcher_takes_it() {
+        const LONG: Duration = Duration::from_secs(20);
+        let (intake, commands) = intake();
+        let (blocks, durable) = crossbeam_channel::bounded(0);
+        let (status, halt, meter) = Default::default();
+        let clock = clock();
+        let journal = crate::journal::memory::MemoryJournal::new();
+        let reader = journal.reader();
+        let sequencer =
+            Sequencer::new(journal, commands, blocks, status, halt, meter, Arc::clone(&clock));
+        let ends = std::thread::spawn(move || drop(sequencer.run()));
+        let (reply, _answer) = ReplySlot::new(None);
+        let asked = Pending { asked: order(0), reply, since: Instant::now() };
+        intake.send(Intake::Command(asked)).unwrap();
+        let began = Instant::now();
+        while reader.head() == Head::START && began.elapsed() < LONG {
+            std::thread::yield_now();
+        }
+        let stamped = reader.head().time;
+        while clock.settled(stamped) != Settled::Yes && began.elapsed() < LONG {
+            std::thread::yield_now();
+        }
+        assert_eq!(clock.settled(stamped), Settled::Yes);
+        intake.send(Intake::Stop).unwrap();
+        assert_eq!(durable.iter().count(), 1);
+        ends.join().unwrap();
     }
 }

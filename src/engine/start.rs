@@ -240,6 +240,7 @@ fn replay_from<J: Journal + 'static>(
         blocks,
         trials: trials_asked,
         held: None,
+        held_blocks: 0,
         replayed: journal.head().sequence,
         projector,
         status: Arc::clone(&status),

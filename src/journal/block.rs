@@ -24,9 +24,9 @@ pub const BLOCK_HEADER_BYTES: usize = 104;
 /// file of its own.
 pub const BLOCK_BYTES_MAX: usize = 60_000;
 
-/// Size at which a block of more than one record is full: some 300 orders. sled's cache keeps
-/// hundreds of leaves of up to 16 blocks each, whatever its capacity, so this bounds the memory of
-/// a venue under load.
+/// Size at which a block of more than one record is full: some 580 plain orders of 42 bytes each.
+/// sled's cache keeps hundreds of leaves, whatever its capacity, so this bounds the memory of a
+/// venue under load.
 pub const BLOCK_BYTES_FULL: usize = 24 << 10;
 
 /// Usual bytes of an order, rounded up: the capacity allocated per record.

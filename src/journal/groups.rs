@@ -8,8 +8,8 @@ use super::block;
 use super::store::Stored;
 use crate::exchange::units::Sequence;
 
-/// Size limit of a group; a larger block is a group alone. Sled rewrites a leaf of up to 17 values
-/// at every eighth insert, so larger groups would mean larger bursts of writes.
+/// Size limit of a group; a larger block is a group alone. Sled rewrites a whole leaf at every
+/// eighth insert, so larger groups would mean larger bursts of writes.
 const GROUP_BYTES: usize = 8 << 10;
 
 /// A group that is not in sled yet: its first record, and its blocks.

@@ -51,7 +51,7 @@ pub enum ImportError {
     Other(Head),
 }
 
-/// Makes a journal of exactly these blocks, which must be a chain from record 1. Calls `passed`
+/// Makes a journal of exactly these blocks, which must be a chain from record 1. Calls `on_block`
 /// after each block. Returns the head once everything is durable and was read back.
 pub fn import(
     data: &Path,

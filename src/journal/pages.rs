@@ -45,9 +45,10 @@ const GROUPS_SYNCED_TOGETHER: usize = 512;
 const INDEX_TREE: &str = "places";
 /// sled's tree of attested snapshots.
 const VOUCHED_TREE: &str = "vouched";
-/// sled's segment size; it buffers one in memory. A leaf holds at most 16 groups of some hundred
-/// bytes: far from the quarter of a segment above which sled uses a file that it never syncs. sled
-/// opens no database with another segment size, such as earlier versions that stored pages in sled.
+/// sled's segment size; it buffers one in memory. The groups of a leaf (see `tree.rs`) have some
+/// hundred bytes each: far from the quarter of a segment above which sled uses a file that it never
+/// syncs. sled opens no database with another segment size, such as earlier versions that stored
+/// pages in sled.
 const SEGMENT_BYTES: usize = 512 << 10;
 /// sled's page cache, for the locations used most.
 const CACHE_BYTES: u64 = 4 << 20;

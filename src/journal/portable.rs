@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
@@ -48,8 +49,9 @@ pub fn export(
 }
 
 /// Writes verified blocks to a new file and returns the last head once the file and its name are
-/// durable. Calls `passed` after each block. The file gets its name only once it is complete: part
-/// of a journal would look like a shorter journal.
+/// durable. Calls `on_block` after each block. The file gets its name only once it is complete:
+/// part of a journal would look like a shorter journal. An existing file is never overwritten, even
+/// one that is made meanwhile, except where the file system has no hard links.
 pub fn export_as(
     form: Form,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
@@ -62,8 +64,8 @@ pub fn export_as(
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL_SUFFIX);
     let partial = PathBuf::from(partial);
-    let written = write_blocks(form, blocks, &partial, on_block).and_then(|head| {
-        fs::rename(&partial, path)?;
+    let written = write_blocks(form, blocks, &partial, on_block).and_then(|(file, head)| {
+        name_new(&file, &partial, path)?;
         sync_folder_of(path)?;
         Ok(head)
     });
@@ -74,13 +76,41 @@ pub fn export_as(
     written
 }
 
+/// Renames a file, unless the new name is taken: a rename alone would replace what has it.
+fn name_new(file: &File, partial: &Path, path: &Path) -> io::Result<()> {
+    let (ours, there) = (file.metadata()?, partial.symlink_metadata()?);
+    if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
+        return Err(io::Error::other("another export writes the same file"));
+    }
+    match fs::hard_link(partial, path) {
+        Ok(()) => {
+            // If it stays, the file has two names, and the next export removes the other.
+            drop(fs::remove_file(partial));
+            Ok(())
+        }
+        // The file system may have no links.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            if path.symlink_metadata().is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            fs::rename(partial, path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 fn write_blocks(
     form: Form,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
     mut on_block: impl FnMut(&Block),
-) -> Result<Head, ExportError> {
-    let file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
+) -> Result<(File, Head), ExportError> {
+    // A remainder is removed, not truncated: it may be another name of a finished file.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let file = OpenOptions::new().create_new(true).write(true).open(path)?;
     let mut out = BufWriter::new(file);
     let (mut head, mut member) = (Head::START, Vec::new());
     for block in blocks {
@@ -102,9 +132,9 @@ fn write_blocks(
     if !member.is_empty() {
         out.write_all(&member::pack(&member)?)?;
     }
-    out.flush()?;
-    out.get_ref().sync_all()?;
-    Ok(head)
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    Ok((file, head))
 }
 
 /// Makes a file's name durable.
@@ -333,5 +363,61 @@ impl Iterator for PortableFile {
         let read = self.next_block();
         self.over = !matches!(read, Ok(Some(_)));
         read.map(|block| block.map(Durable)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use super::*;
+    use crate::journal::Journal;
+    use crate::journal::memory::MemoryJournal;
+    use crate::journal::wal::tests::block_of;
+
+    fn journal() -> MemoryJournal {
+        let mut journal = MemoryJournal::new();
+        journal.append(block_of(1, journal.head(), 10)).unwrap();
+        journal
+    }
+
+    fn exported(path: &Path, on_block: impl FnMut(&Block)) -> Result<Head, ExportError> {
+        let journal = journal();
+        export_as(Form::Plain, journal.read(Head::START.sequence.next()), path, on_block)
+    }
+
+    #[test]
+    fn a_file_made_during_an_export_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        let outcome = exported(&path, |_| fs::write(&path, "another's").unwrap());
+        let Err(ExportError::File(error)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"another's");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no remainder");
+    }
+
+    /// A crash can leave a finished file with both names.
+    #[test]
+    fn a_remainder_that_is_another_name_of_a_file_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, moved) = (dir.path().join("j"), dir.path().join("moved"));
+        fs::write(&moved, "finished").unwrap();
+        fs::hard_link(&moved, dir.path().join("j.partial")).unwrap();
+        assert_eq!(exported(&path, |_| ()).unwrap(), *journal().head());
+        assert_eq!(fs::read(&moved).unwrap(), b"finished");
+        assert_eq!(fs::read(&path).unwrap(), block_of(1, &Head::START, 10).bytes());
+    }
+
+    #[test]
+    fn two_exports_to_one_file_do_not_pass_for_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, partial) = (dir.path().join("j"), dir.path().join("j.partial"));
+        let outcome = exported(&path, |_| {
+            fs::remove_file(&partial).unwrap();
+            fs::write(&partial, "half").unwrap();
+        });
+        assert!(matches!(outcome, Err(ExportError::File(_))), "{outcome:?}");
+        assert!(!path.exists());
     }
 }

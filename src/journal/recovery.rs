@@ -129,7 +129,7 @@ pub fn refusal(marker: Marker, head: &Head) -> Refusal {
 }
 
 /// Checks one block that was read under `key` against the head before it. The order of the checks
-/// is their precedence: bytes, key, gap, chain, time.
+/// is their precedence: bytes, key, gap, chain, time, results.
 pub fn judge(
     key: Sequence,
     read: Result<Block, BlockFault>,

@@ -20,9 +20,14 @@ use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, new
 use super::store::BlockSource;
 use super::store_copy::store_copy;
 use super::tree::Sled;
+use super::unreadable::open_regular;
 use super::wal;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
+
+mod in_file;
+
+use in_file::FoundBlocks;
 
 /// sled's data file.
 const DATABASE: &str = "db";
@@ -111,18 +116,6 @@ pub enum SalvageError {
     },
 }
 
-/// Position of a block in sled's file or the log's, and its links in the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct InFile {
-    /// Which of the files.
-    file: usize,
-    offset: u64,
-    bytes: usize,
-    last: Sequence,
-    hash: ChainHash,
-    previous: ChainHash,
-}
-
 /// Iterates over the chain's blocks; [`finish`](Salvage::finish) then gives the result.
 pub struct Salvage {
     archive: SoundBlocks,
@@ -136,7 +129,7 @@ pub struct Salvage {
     files: Vec<Option<File>>,
     /// The archive, if one was named.
     named: Option<PathBuf>,
-    in_file: BTreeMap<Sequence, Vec<InFile>>,
+    in_file: FoundBlocks,
     marker: Option<Marker>,
     witness: Option<Witness>,
     witness_met: bool,
@@ -158,16 +151,9 @@ impl Salvage {
         let files = archive.map_or_else(|| Ok(VecDeque::new()), portable::files);
         let files = files.map_err(|error| failed(archive.unwrap_or(data), error))?;
         let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
-        let mut in_file = BTreeMap::new();
+        let mut in_file = FoundBlocks::default();
         for (file, path) in paths.iter().enumerate() {
-            let scraped = scrape_file(path, |offset, block| {
-                let held: &mut Vec<InFile> = in_file.entry(block.first()).or_default();
-                if held.iter().all(|held| held.hash != block.hash()) {
-                    let (bytes, last) = (block.bytes().len(), block.last());
-                    let (hash, previous) = (block.hash(), block.previous());
-                    held.push(InFile { file, offset, bytes, last, hash, previous });
-                }
-            });
+            let scraped = scrape_file(path, |offset, block| in_file.add(file, offset, &block));
             match scraped {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => faults.push(format!("{}: {error}", path.display())),
@@ -177,9 +163,13 @@ impl Salvage {
         }
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)
             .map_err(|(path, error)| failed(&path, error))?;
-        // Its unreadable bytes were reported above.
-        let (log, _) = wal::read_damaged(&data.join(WAL_FILE)).unwrap_or_else(|error| {
-            faults.push(format!("{WAL_FILE}: {error}"));
+        // Its unreadable bytes were reported above, and most errors.
+        let log_path = data.join(WAL_FILE);
+        let (log, _) = wal::read_damaged(&log_path).unwrap_or_else(|error| {
+            let fault = format!("{}: {error}", log_path.display());
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
             Default::default()
         });
         let marker = marker(&data.join(MARKER_FILE), &mut faults);
@@ -191,7 +181,7 @@ impl Salvage {
             archive_last: Sequence::ZERO,
             store,
             log: log.into_iter().map(|block| (block.first(), block)).collect(),
-            files: paths.iter().map(|path| File::open(path).ok()).collect(),
+            files: paths.iter().map(|path| Some(open_regular(path).ok()?.0)).collect(),
             in_file,
             marker,
             witness,
@@ -211,7 +201,7 @@ impl Salvage {
         let Some(archived) = self.archived(first) else { return Ok(()) };
         let known = archived.hash();
         self.archived = Some(archived);
-        let in_file = self.in_file.get(&first).into_iter().flatten().map(|held| held.hash);
+        let in_file = self.in_file.beginning(first).map(|held| held.hash);
         let mut stored: Vec<ChainHash> = in_file.collect();
         stored.extend(self.stored(first).map(|block| block.hash()));
         // The directory may hold a refused first block beside the accepted one.
@@ -301,8 +291,7 @@ impl Salvage {
 
     /// Whether a block follows this one: no block was ever built on a refused one.
     fn built_upon(&self, last: Sequence, hash: ChainHash) -> bool {
-        let after = self.in_file.get(&last.next());
-        after.is_some_and(|after| after.iter().any(|after| after.previous == hash))
+        self.in_file.beginning(last.next()).any(|after| after.previous == hash)
     }
 
     fn acknowledged(&self, block: &Block) -> bool {
@@ -315,7 +304,7 @@ impl Salvage {
     /// The block at `next` from the byte search, if it was acknowledged and is the only candidate,
     /// or the only one that another block was built on.
     fn in_file_only(&self, next: Sequence) -> Option<Block> {
-        let held = self.in_file.get(&next)?.iter();
+        let held = self.in_file.beginning(next);
         let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
         let one = match held.as_slice() {
             [one] => one,
@@ -349,12 +338,13 @@ impl Salvage {
         let after = self.head.sequence.next();
         self.beyond_in_store(after, &mut beyond);
         let seen = beyond.clone();
-        for (first, held) in self.in_file.range(after..) {
-            let known = |span: &Span| (span.first..=span.last).contains(first);
-            if let Some(one) = held.first().filter(|_| !seen.iter().any(known)) {
-                extend_by(&mut beyond, (*first, one.last), Origin::StoreFile);
+        for (first, one) in self.in_file.range(after..) {
+            let known = |span: &Span| (span.first..=span.last).contains(&first);
+            if !seen.iter().any(known) {
+                extend_by(&mut beyond, (first, one.last), Origin::StoreFile);
             }
-            in_doubt |= held.iter().any(|held| !self.marked(*first, held.previous));
+            let mut held = self.in_file.beginning(first);
+            in_doubt |= held.any(|held| !self.marked(first, held.previous));
         }
         beyond.sort_by_key(|span| (span.first, span.last));
         let mut faults = self.faults;

@@ -12,7 +12,7 @@ use super::block::{self, BLOCK_BYTES_MAX, Block, MAGIC, RawBlock};
 use super::member::{
     MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader, Members, UnpackError,
 };
-use super::unreadable::read_around;
+use super::unreadable::{ReadAt, open_regular, read_around};
 
 /// Bytes searched at a time.
 const WINDOW_BYTES: usize = 4 << 20;
@@ -59,14 +59,24 @@ pub fn sound_blocks(bytes: &[u8], last: bool) -> (Vec<Scraped>, usize) {
 
 /// Calls `found` for every sound block in a file, at any offset. Returns how many bytes could not
 /// be read.
-pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result<usize> {
-    let file = File::open(path)?;
+///
+/// # Errors
+/// The system's, or that it is no regular file.
+pub fn scrape_file(path: &Path, found: impl FnMut(u64, Block)) -> io::Result<usize> {
+    let (file, length) = open_regular(path)?;
+    Ok(scrape(&file, length, found))
+}
+
+/// The same for the first `length` bytes of an open file.
+fn scrape(file: &impl ReadAt, length: u64, mut found: impl FnMut(u64, Block)) -> usize {
     let (mut window, mut begin, mut lost) = (Vec::new(), 0_u64, 0_usize);
     loop {
         let held = window.len();
-        window.resize(held.saturating_add(WINDOW_BYTES), 0);
         let offset = begin.saturating_add(wide(held));
-        let (read, zeros) = read_around(&file, window.get_mut(held..).unwrap_or_default(), offset);
+        // Bounded by the length: where every read fails, none reports the end.
+        let left = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        window.resize(held.saturating_add(WINDOW_BYTES.min(left)), 0);
+        let (read, zeros) = read_around(file, window.get_mut(held..).unwrap_or_default(), offset);
         lost = lost.saturating_add(zeros);
         window.truncate(held.saturating_add(read));
         let (blocks, done) = sound_blocks(&window, read == 0);
@@ -74,7 +84,7 @@ pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result
             found(begin.saturating_add(wide(offset)), block);
         }
         if read == 0 {
-            return Ok(lost);
+            return lost;
         }
         window.drain(..done.min(window.len()));
         begin = begin.saturating_add(wide(done));
@@ -152,8 +162,7 @@ impl Iterator for SoundBlocks {
 
 impl Damaged {
     fn open(path: &Path) -> io::Result<Damaged> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
+        let (file, length) = open_regular(path)?;
         let mut open = Damaged { path: path.to_owned(), file, length, offset: 0, plain: false };
         let start = open.bytes(0, MAGIC.len())?;
         // A file without any member is plain, or holds nothing.
@@ -250,4 +259,35 @@ fn unpacked(member: &[u8]) -> (Vec<u8>, Option<MemberFault>) {
 
 fn wide(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file on a dead device: every read fails, also one behind its end.
+    struct Dead(u64);
+
+    impl ReadAt for Dead {
+        fn read_at(&self, _: &mut [u8], offset: u64) -> io::Result<usize> {
+            assert!(offset < self.0, "read on at {offset}, behind the end");
+            Err(io::Error::other("no device"))
+        }
+    }
+
+    #[test]
+    fn a_search_ends_with_the_file_where_every_read_fails() {
+        for length in [0, 1, 4_096, 10_000, 9 << 20] {
+            let lost = scrape(&Dead(length), length, |_, _| panic!("no byte was read"));
+            assert_eq!(wide(lost), length);
+        }
+    }
+
+    #[test]
+    fn only_regular_files_are_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = scrape_file(folder.path(), |_, _| ()).unwrap_err();
+        assert_eq!(refused.to_string(), "not a regular file");
+        assert!(Damaged::open(folder.path()).is_err());
+    }
 }

@@ -349,12 +349,12 @@ fn open_unused(dir: &Path) -> Result<(Sled, File), OpenError> {
 }
 
 /// Whether a file holds a sound block anywhere, or unreadable bytes.
-fn holds_a_block(path: &Path) -> Result<bool, StoreError> {
+fn holds_a_block(path: &Path) -> Result<bool, OpenError> {
     let mut found = false;
     match scrape_file(path, |_, _| found = true) {
         Ok(lost) => Ok(found || lost > 0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(StoreError::new(Step::Open, error)),
+        Err(error) => Err(at(path)(error)),
     }
 }
 

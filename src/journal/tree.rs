@@ -19,8 +19,9 @@ use crate::exchange::units::Sequence;
 /// any page over a quarter of it into `blobs/`, which it never syncs; with 16 MiB no page of blocks
 /// comes near 4 MiB (at sled's default, group commits over 13 kB did).
 pub(super) const SEGMENT_BYTES: usize = 16 << 20;
-/// sled's page cache. Appends touch only the last leaf and replay reads everything once, so more
-/// would be wasted.
+/// sled's page cache, in leaves: a leaf holds up to 17 values, as sled splits one of more than 16
+/// when it next comes by. Appends touch only the last leaf and replay reads everything once, so
+/// more would be wasted.
 const CACHE_BYTES: u64 = 8 << 20;
 /// Bytes of a block per extra access to its leaf, see [`touch`].
 const BYTES_PER_ACCESS: usize = 1 << 10;

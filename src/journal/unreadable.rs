@@ -1,9 +1,10 @@
 //! Reads files with unreadable sectors, for salvage: such sectors become zeros. Other readers must
 //! treat a read error as an error.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// The unit that a drive loses, or a multiple of it.
 const SECTOR_BYTES: u64 = 4096;
@@ -22,8 +23,24 @@ impl ReadAt for File {
     }
 }
 
+/// Opens a regular file, and returns its length too. Everything else is refused: a folder fails at
+/// every read, and a pipe may wait for a writer or never end.
+///
+/// # Errors
+/// The system's, or that it is no regular file.
+pub(super) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    // Before it is opened, because opening a pipe waits for its writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
+
 /// Fills `bytes` from `offset` on, up to the file's end. Returns how many were filled, and how many
-/// of those could not be read and are zeros.
+/// of those could not be read and are zeros. An unreadable file shows no end, so the caller must
+/// not ask for more than its length.
 pub(super) fn read_around(file: &impl ReadAt, bytes: &mut [u8], offset: u64) -> (usize, usize) {
     let (mut filled, mut lost) = (0, 0);
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -8,8 +8,8 @@
 //! The file's two halves are filled in turn. A half is overwritten only once sled has all its
 //! blocks on disk: together the halves hold every block that sled may lack.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use super::block::{self, Block, MAGIC, RawBlock};
 use super::marker::Witness;
 use super::scrape::scrape_file;
 use super::sectors::{SECTOR_BYTES, Sectors};
-use super::unreadable::copy_around;
+use super::unreadable::{copy_around, open_regular};
 use crate::exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders. Sled stores blocks while they arrive, and has most of
@@ -140,7 +140,12 @@ impl Wal {
 /// # Errors
 /// The system's.
 pub fn read(path: &Path) -> io::Result<Vec<Block>> {
-    match fs::read(path) {
+    let read = open_regular(path).and_then(|(mut file, _)| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    match read {
         Ok(bytes) => Ok(chains(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
@@ -153,8 +158,8 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
 /// The system's.
 pub(super) fn read_damaged(path: &Path) -> io::Result<(Vec<Block>, u64)> {
     let mut bytes = Vec::new();
-    let lost = match File::open(path) {
-        Ok(file) => copy_around(&file, &mut bytes)?,
+    let lost = match open_regular(path) {
+        Ok((file, _)) => copy_around(&file, &mut bytes)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
@@ -237,6 +242,7 @@ fn wide(length: usize) -> u64 {
 pub(super) mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop
 
+    use std::fs;
     use std::path::PathBuf;
 
     use super::*;
