@@ -29,7 +29,7 @@ if [ -z "$tool" ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-calls=openat,write,pwrite64,pwritev,fsync,fdatasync,sync_file_range,rename,mkdir
+calls=openat,write,pwrite64,pwritev,fsync,fdatasync,sync_file_range,rename,linkat,mkdir
 
 if ! strace -f -y -e trace=$calls -o "$work/trace" "$program" "$work/parent/venue" 25 \
     "$work/parent" >"$work/out" 2>&1; then
@@ -77,7 +77,7 @@ for line in open(trace, errors="replace"):
     if name == "rename" and f'"{venue}/refused"' in rest and venue + "/refused.partial" in named:
         named.add(venue + "/refused")
         named.discard(venue)
-    if name == "rename" and "venue.blocks" in rest:
+    if name in ("rename", "linkat") and "venue.blocks" in rest:
         renamed = True
         named.discard(parent + "/copies")
     if name == "write" and '"archived' in rest:
