@@ -134,7 +134,7 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     let first = trades.last().map(|row| row.time).unwrap_or_default();
     for interval in [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day] {
         let chart = model.tape.chart(market, interval, interval.start(first), 40);
-        answers.push(format!("{:?}", chart.bars()));
+        answers.push(format!("{:?}", chart.bars().unwrap().collect::<Vec<_>>()));
     }
     answers.push(format!(
         "{:?} {:?}",
@@ -312,7 +312,8 @@ fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
         let last = Interval::Day.start(model.time()).get();
         let from = Interval::Day.start(first.time);
         let days = usize::try_from((last - from.get()) / Interval::Day.ms() + 1).unwrap();
-        let bars = model.tape.chart(row.no, Interval::Day, from, days).bars().unwrap();
+        let chart = model.tape.chart(row.no, Interval::Day, from, days);
+        let bars: Vec<_> = chart.bars().unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(bars.iter().map(|bar| bar.volume.get()).sum::<u128>(), volume);
         let count: u64 = bars.iter().map(|bar| bar.trades).sum();
         assert_eq!(usize::try_from(count).unwrap(), trades.len());

@@ -8,6 +8,7 @@ use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::RequestClass;
+use super::unread_rows::read_in_turns;
 use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
@@ -32,7 +33,7 @@ pub fn balance(call: &Call) -> Result<Reply, Problem> {
 }
 
 /// `GET /trading/fills`
-pub fn fills(call: &Call) -> Result<Reply, Problem> {
+pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::market_id);
     let order = form.query("orderId", parse::order_id);
@@ -59,9 +60,8 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
             if in_market { list } else { list.none() }
         }
     };
-    let total = list.len();
-    let (rows, paging, next) = page.cut_known(list, total);
-    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (place, paging, next) = page.place(list.len());
+    let rows = read_in_turns(list.skip(place.start), place.len()).await?;
     let (_, fills) =
         call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
     let fills = FillsJson { fills, paging, next };

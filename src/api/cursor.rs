@@ -3,6 +3,8 @@
 //! first. In lists of one market or one order newer rows are skipped by long links, which reads a
 //! few pages.
 
+use std::ops::Range;
+
 use super::form::Form;
 use super::page::{Page, PageRule};
 use super::parse::{self, Fault};
@@ -32,13 +34,19 @@ impl CursorPage {
         Some(CursorPage { limit: limit?.unwrap_or(rule.standard), before: before?.flatten() })
     }
 
-    /// The indexes of a list of this length that are before the cursor, newest first.
-    pub fn indexes(self, count: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
-        let before = self.before.map(|key| usize::try_from(key).unwrap_or(usize::MAX));
-        (0..before.map_or(count, |before| before.min(count))).rev()
+    /// Where this page is in a list of `total` rows, newest first, whose keys count from the
+    /// oldest.
+    pub fn place(self, total: usize) -> (Range<usize>, CursorEcho) {
+        let older = usize::try_from(self.before()).unwrap_or(usize::MAX).min(total);
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let start = total.saturating_sub(older);
+        let end = start.saturating_add(limit).min(total);
+        let rest = total.saturating_sub(end);
+        let next_cursor = Some(Text(rest as u64)).filter(|_| rest > 0);
+        (start..end, CursorEcho { has_more: rest > 0, next_cursor })
     }
 
-    /// Cuts this page out of a list, newest first, whose rows have their indexes as keys.
+    /// Cuts this page out of a list, newest first, whose keys count from the oldest.
     ///
     /// # Errors
     /// The error of a row on the page.
@@ -46,11 +54,9 @@ impl CursorPage {
         self,
         list: impl ExactSizeIterator<Item = Result<T, E>>,
     ) -> Result<(Vec<T>, CursorEcho), E> {
-        let total = list.len();
-        let newer = total.saturating_sub(self.indexes(total).len());
-        let keys = self.indexes(total).map(|index| index as u64);
-        let (rows, next) = self.cut(keys.zip(list.skip(newer)));
-        Ok((rows.into_iter().collect::<Result<_, E>>()?, next))
+        let (place, next) = self.place(list.len());
+        let rows = list.skip(place.start).take(place.len());
+        Ok((rows.collect::<Result<_, E>>()?, next))
     }
 
     /// The exclusive upper bound of keys; the largest number if there is no cursor.
@@ -102,26 +108,18 @@ impl EitherPage {
         offset.and(page).map(EitherPage::Cursor)
     }
 
-    /// Cuts this page out of a list of known length, newest first, without walking the rest. By
-    /// cursor, the echoed offset is the number of newer rows by now.
-    pub fn cut_known<T>(
-        self,
-        list: impl Iterator<Item = T>,
-        total: usize,
-    ) -> (Vec<T>, Paging, Option<CursorEcho>) {
-        let page = match self {
-            EitherPage::Offset(page) => {
-                let (page, paging) = page.cut_known(list, total);
-                return (page, paging, None);
+    /// Where this page is in a list of `total` rows, newest first, and what it echoes. By cursor,
+    /// the echoed offset is the number of newer rows by now.
+    pub fn place(self, total: usize) -> (Range<usize>, Paging, Option<CursorEcho>) {
+        match self {
+            EitherPage::Offset(page) => (page.place(total), page.echo(total), None),
+            EitherPage::Cursor(page) => {
+                let (place, next) = page.place(total);
+                let offset = place.start as u64;
+                let paging = Paging { total: total as u64, limit: page.limit, offset };
+                (place, paging, Some(next))
             }
-            EitherPage::Cursor(page) => page,
-        };
-        let older = usize::try_from(page.before()).unwrap_or(usize::MAX).min(total);
-        let newer = total - older;
-        let keys = page.indexes(total).map(|index| index as u64);
-        let (rows, next) = page.cut(keys.zip(list.skip(newer)));
-        let paging = Paging { total: total as u64, limit: page.limit, offset: newer as u64 };
-        (rows, paging, Some(next))
+        }
     }
 }
 
@@ -141,9 +139,15 @@ mod tests {
     /// A page of a list of numbers, and the cursor of the next one.
     fn page(query: &str, count: usize) -> (Vec<usize>, Option<u64>) {
         let page = read(query).unwrap();
-        let (shown, echo) = page.cut(page.indexes(count).map(|index| (index as u64, index)));
+        let list = || (0..count).rev();
+        let (shown, echo) = page.cut_stored(list().map(Ok::<_, ()>)).unwrap();
         assert_eq!(echo.has_more, echo.next_cursor.is_some());
-        (shown, echo.next_cursor.map(|Text(key)| key))
+        let next = echo.next_cursor.map(|Text(key)| key);
+        // The same from a list whose rows have their own keys.
+        let older = list().map(|index| (index as u64, index));
+        let (cut, echo) = page.cut(older.filter(|(key, _)| *key < page.before()));
+        assert_eq!((cut, echo.next_cursor.map(|Text(key)| key)), (shown.clone(), next));
+        (shown, next)
     }
 
     #[test]
@@ -191,7 +195,8 @@ mod tests {
             form.finish(page).map_err(|p| p.errors.len())
         };
         let cut = |query: &str| {
-            let (rows, paging, next) = read(query).unwrap().cut_known((0..5).rev(), 5);
+            let (place, paging, next) = read(query).unwrap().place(5);
+            let rows: Vec<_> = (0..5).rev().skip(place.start).take(place.len()).collect();
             (rows, paging.offset, next.map(|next| next.next_cursor.map(|Text(key)| key)))
         };
         assert_eq!(cut("offset=1"), (vec![3, 2], 1, None));

@@ -144,9 +144,8 @@ pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;
-    let total = rows.len();
-    let (rows, paging, next) = page.cut_known(rows, total);
-    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (place, paging, next) = page.place(rows.len());
+    let rows = rows.skip(place.start).take(place.len()).collect::<Result<Vec<_>, _>>()?;
     let (_, activities) =
         call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
     let activities = ActivitiesJson { activities, paging, next };

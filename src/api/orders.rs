@@ -16,8 +16,8 @@ use super::reply::Reply;
 use super::stream::Content;
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
+use super::wire::Text;
 use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
-use super::wire::{CursorEcho, Text};
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
@@ -130,7 +130,8 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut reserved = None;
     let (sequence, rows, next) = if let Some(page) = page {
         let (sequence, rows) = rows(page.one_more())?;
-        let (rows, next) = rows.cut(page)?;
+        let rows = read_in_turns(rows.read()?.map(keyed), page.one_more()).await?;
+        let (rows, next) = page.cut(rows.into_iter());
         (sequence, rows, Some(next))
     } else {
         // Count the rows before copying them.
@@ -248,14 +249,11 @@ impl Rows {
             Rows::In(sought) => Box::new(sought.list()?),
         })
     }
+}
 
-    /// Cuts the requested page.
-    fn cut(self, page: CursorPage) -> Result<(Vec<OrderRow>, CursorEcho), Problem> {
-        let key =
-            |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());
-        let (rows, next) = page.cut(self.read()?.map(|row| (key(&row), row)));
-        Ok((rows.into_iter().collect::<Result<_, _>>()?, next))
-    }
+/// A row with its key for cursors, the order's number.
+fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), HistoryError> {
+    row.map(|row| (row.no.0.get(), row))
 }
 
 /// `GET /trading/orders/{orderId}`

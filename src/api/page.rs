@@ -56,10 +56,10 @@ impl Page {
     /// lists that only operators extend, such as their list of markets. Lists that traders extend
     /// need [`Page::cut_known`].
     pub fn cut<T>(self, list: impl Iterator<Item = T>) -> (Vec<T>, Paging) {
-        let end = self.offset.saturating_add(self.limit);
-        let (mut page, mut total) = (Vec::new(), 0_u64);
+        let Range { start, end } = self.indexes();
+        let (mut page, mut total) = (Vec::new(), 0_usize);
         for row in list {
-            if total >= self.offset && total < end {
+            if total >= start && total < end {
                 page.push(row);
             }
             total = total.saturating_add(1);
@@ -69,10 +69,18 @@ impl Page {
 
     /// Cuts this page out of a list of known length, without walking the rest.
     pub fn cut_known<T>(self, list: impl Iterator<Item = T>, total: usize) -> (Vec<T>, Paging) {
+        let place = self.place(total);
+        let page = match place.len() {
+            0 => Vec::new(),
+            on_page => list.skip(place.start).take(on_page).collect(),
+        };
+        (page, self.echo(total))
+    }
+
+    /// The indexes of this page's rows in a list of `total` rows.
+    pub fn place(self, total: usize) -> Range<usize> {
         let Range { start, end } = self.indexes();
-        let on_page = end.saturating_sub(start);
-        let page = if start < total { list.skip(start).take(on_page).collect() } else { vec![] };
-        (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
+        start.min(total)..end.min(total)
     }
 
     /// The indexes in the list of the rows on this page.
@@ -81,8 +89,9 @@ impl Page {
         index(self.offset)..index(self.offset.saturating_add(self.limit))
     }
 
-    const fn echo(self, total: u64) -> Paging {
-        Paging { total, limit: self.limit, offset: self.offset }
+    /// The echo of this page of a list of `total` rows.
+    pub const fn echo(self, total: usize) -> Paging {
+        Paging { total: total as u64, limit: self.limit, offset: self.offset }
     }
 }
 

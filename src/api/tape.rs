@@ -7,6 +7,7 @@ use super::page::{Above, PageRule};
 use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::unread_rows::read_in_turns;
 use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
 use super::wire::{Text, Timestamp};
 use crate::exchange::command::Direction;
@@ -128,7 +129,7 @@ fn later(time: TimeMs, ms: i64) -> TimeMs {
 }
 
 /// `GET /markets/{marketId}/candles`
-pub fn candles(call: &Call) -> Result<Reply, Problem> {
+pub async fn candles(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);
     let interval_read = form.query_required("interval", interval);
@@ -140,7 +141,7 @@ pub fn candles(call: &Call) -> Result<Reply, Problem> {
         let market = public_market(view, id)?.no;
         Ok(view.tape.chart(market, length, range.from, range.count))
     })?;
-    let bars = chart.bars()?;
+    let bars = read_in_turns(chart.bars()?, range.count).await?;
     let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
     Reply::list(sequence, candles, "candles", |all| &mut all.candles)
 }

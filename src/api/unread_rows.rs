@@ -120,7 +120,7 @@ pub async fn read_in_turns<T, E>(
         for row in list.by_ref().take(ROWS_A_TURN) {
             rows.push(row?);
         }
-        if rows.len().saturating_sub(before) < ROWS_A_TURN {
+        if rows.len().saturating_sub(before) < ROWS_A_TURN || rows.len() == most {
             return Ok(rows);
         }
         yield_now().await;
@@ -171,6 +171,7 @@ mod tests {
     fn a_long_list_lets_others_have_their_turns() {
         assert_eq!(turns(ROWS_A_TURN - 1, 1000), (ROWS_A_TURN - 1, 0));
         assert_eq!(turns(10 * ROWS_A_TURN, 9 * ROWS_A_TURN + 1), (9 * ROWS_A_TURN + 1, 9));
+        assert_eq!(turns(10 * ROWS_A_TURN, 2 * ROWS_A_TURN), (2 * ROWS_A_TURN, 1));
         let failed = (0..).map(|row| if row < 200 { Ok(row) } else { Err("page") });
         let mut reading = pin!(read_in_turns(failed, 1000));
         let mut cx = Context::from_waker(Waker::noop());

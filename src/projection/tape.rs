@@ -181,6 +181,7 @@ mod tests {
 
     fn shown(tape: &Tape, interval: Interval, from: i64, count: usize) -> Vec<Shown> {
         let bars = tape.chart(RAIN, interval, at_ms(from), count).bars().unwrap();
+        let bars: Vec<_> = bars.collect::<Result<_, _>>().unwrap();
         let shown = |bar: &Bar| {
             let prices = bar.prices.map(|p| [p.open, p.high, p.low, p.close].map(Tick::get));
             (prices, bar.volume.get(), bar.interest.get(), bar.trades)

@@ -1,6 +1,8 @@
 //! Candles of a market's trades. Volumes are stored as running totals, so that the volume of any
 //! period is one subtraction.
 
+use std::iter;
+
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, LotsSum, Tick, TimeMs};
 use crate::projection::fault::Fault;
@@ -222,43 +224,63 @@ impl<const MINUTES: bool> Candles<MINUTES> {
         Ok(through(self.last.as_ref()).less(through_before).unwrap_or_default())
     }
 
-    /// See [`Tape::chart`](super::Tape::chart).
-    fn bars(
-        mut self,
-        interval: Interval,
-        from: TimeMs,
-        count: usize,
-    ) -> Result<Vec<Bar>, HistoryError> {
-        let mut index = self.before(from)?;
-        let mut before = self.last_before(index)?;
-        let mut next = self.at(index)?;
-        let mut bars = Vec::with_capacity(count);
-        let mut start = from.get();
-        for _ in 0..count {
-            let end = start.saturating_add(interval.ms());
-            let mut sum: Option<Candle> = None;
-            while let Some(candle) = next.filter(|candle| candle.start.get() < end) {
-                match &mut sum {
-                    Some(sum) => sum.take(&candle),
-                    None => sum = Some(candle),
-                }
-                index += 1;
-                next = self.at(index)?;
-            }
-            let traded = sum.map(|sum| sum.through.less(through(before.as_ref())));
-            before = sum.or(before);
-            bars.push(Bar {
-                start: TimeMs::new(start).unwrap_or(TimeMs::MAX),
-                prices: sum.map(|sum| sum.prices),
-                volume: traded.and_then(Result::ok).unwrap_or_default(),
-                interest: before.map_or(Lots::ZERO, |candle| candle.interest),
-                trades: sum.map_or(0, |sum| u64::from(sum.trades)),
-            });
-            start = end;
-        }
-        Ok(bars)
+    /// See [`Chart::bars`].
+    fn bars(mut self, interval: Interval, from: TimeMs) -> Result<Bars<MINUTES>, HistoryError> {
+        let index = self.before(from)?;
+        let (before, next) = (self.last_before(index)?, self.at(index)?);
+        Ok(Bars { candles: self, interval, start: from, index, next, before })
     }
 }
+
+/// Consecutive intervals without end, made from candles.
+struct Bars<const MINUTES: bool> {
+    candles: Candles<MINUTES>,
+    interval: Interval,
+    /// Where the next interval begins.
+    start: TimeMs,
+    /// The first candle that is not summed yet, and its index.
+    next: Option<Candle>,
+    index: RowIndex,
+    /// The last candle, or sum of candles, before `start`.
+    before: Option<Candle>,
+}
+
+impl<const MINUTES: bool> Bars<MINUTES> {
+    fn bar(&mut self) -> Result<Bar, HistoryError> {
+        let start = self.start;
+        let end = start.get().saturating_add(self.interval.ms());
+        self.start = TimeMs::new(end).unwrap_or(TimeMs::MAX);
+        let mut sum: Option<Candle> = None;
+        while let Some(candle) = self.next.filter(|candle| candle.start.get() < end) {
+            match &mut sum {
+                Some(sum) => sum.take(&candle),
+                None => sum = Some(candle),
+            }
+            self.index += 1;
+            self.next = self.candles.at(self.index)?;
+        }
+        let traded = sum.map(|sum| sum.through.less(through(self.before.as_ref())));
+        self.before = sum.or(self.before);
+        Ok(Bar {
+            start,
+            prices: sum.map(|sum| sum.prices),
+            volume: traded.and_then(Result::ok).unwrap_or_default(),
+            interest: self.before.map_or(Lots::ZERO, |candle| candle.interest),
+            trades: sum.map_or(0, |sum| u64::from(sum.trades)),
+        })
+    }
+}
+
+impl<const MINUTES: bool> Iterator for Bars<MINUTES> {
+    type Item = Result<Bar, HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.bar())
+    }
+}
+
+/// The intervals of a chart.
+pub type ChartBars = Box<dyn Iterator<Item = Result<Bar, HistoryError>> + Send>;
 
 /// Consecutive intervals of one market as of one moment, to be read later.
 #[derive(Debug)]
@@ -278,18 +300,18 @@ pub(super) enum MadeOf {
 }
 
 impl Chart {
-    /// The intervals; empty if there is no such market. Reads at most 5 minute candles or 24 hour
-    /// candles for each.
+    /// The intervals; empty if there is no such market. Each is read when it is taken, from at most
+    /// 5 minute candles or 24 hour candles.
     ///
     /// # Errors
-    /// History cannot be read.
-    pub fn bars(self) -> Result<Vec<Bar>, HistoryError> {
+    /// History cannot be read, now or when an interval is taken.
+    pub fn bars(self) -> Result<ChartBars, HistoryError> {
         let Chart { made_of, interval, from, count } = self;
-        match made_of {
-            MadeOf::Minutes(candles) => candles.bars(interval, from, count),
-            MadeOf::Hours(candles) => candles.bars(interval, from, count),
-            MadeOf::Nothing => Ok(Vec::new()),
-        }
+        Ok(match made_of {
+            MadeOf::Minutes(candles) => Box::new(candles.bars(interval, from)?.take(count)),
+            MadeOf::Hours(candles) => Box::new(candles.bars(interval, from)?.take(count)),
+            MadeOf::Nothing => Box::new(iter::empty()),
+        })
     }
 }
 
