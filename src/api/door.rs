@@ -266,7 +266,7 @@ impl Door {
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, target, &body)));
-        let (user, shared) = (caller.user, Arc::clone(&self.shared));
+        let shared = Arc::clone(&self.shared);
         let call = Call { engine, caller, shared, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self, head),
@@ -278,7 +278,7 @@ impl Door {
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
         if let Some(rows) = reply.body.uncounted() {
-            reply.body.count(UnreadRows::reserve(&self.shared.unread, user, rows)?);
+            reply.body.count(UnreadRows::reserve(&self.shared.unread, &caller, rows)?);
         }
         Ok(reply)
     }

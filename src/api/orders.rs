@@ -138,7 +138,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         let count = rows(0)?.1.count().min(ORDERS_MAX);
         let turn = if count > SHORT_MAX {
             let reserved =
-                reserved.insert(UnreadRows::reserve(&call.shared.unread, call.caller.user, count)?);
+                reserved.insert(UnreadRows::reserve(&call.shared.unread, &call.caller, count)?);
             call.shared.unread.turn(reserved).await
         } else {
             None
@@ -171,7 +171,8 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
         Err(count) => count,
     };
     // Reserve before copying the rows.
-    let long = (count > SHORT_MAX).then(|| UnreadRows::reserve(&call.shared.unread, user, count));
+    let long =
+        (count > SHORT_MAX).then(|| UnreadRows::reserve(&call.shared.unread, &call.caller, count));
     let reserved = long.transpose()?;
     let (sequence, (changed, orders)) = call.look(|view| {
         let orders = view.orders.open_of(user).take(ORDERS_MAX);

@@ -139,8 +139,11 @@ impl Listed {
         Ok(())
     }
 
-    /// The next piece; `None` after the last.
+    /// The next piece; `None` after the last. An error ends the connection.
     pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        if self.reserved.as_ref().is_some_and(RowReservation::is_over) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         self.print().map_err(io::Error::other)?;
         self.sent = self.sent.saturating_add(1);
         let rest = self.printed.split_off(self.printed.len().min(PIECE_BYTES_MAX));

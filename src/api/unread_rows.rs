@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::yield_now;
 
+use super::auth::Caller;
 use super::problem::{Kind, Problem};
 use crate::exchange::ids::UserNo;
 
@@ -21,15 +23,21 @@ const READING_MAX: usize = 1;
 /// Limits on waiting rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadLimits {
-    /// Rows of all users together.
+    /// Rows of all users together; operators may have as many more as one user, so that slow
+    /// readers never keep them out.
     pub rows_max: usize,
     /// Rows of one user.
     pub rows_of_user_max: usize,
+    /// Longest time in which an answer must be read; after it the connection ends. A client that
+    /// reads a few bytes now and then would otherwise keep its rows for ever.
+    pub wait: Duration,
 }
 
 impl UnreadLimits {
     /// Four of the longest lists for a user, and sixteen such users; a row takes about 250 bytes.
-    pub const STANDARD: UnreadLimits = UnreadLimits { rows_max: 640_000, rows_of_user_max: 40_000 };
+    /// In five minutes the longest list, 5 MB, takes 16 KB a second.
+    pub const STANDARD: UnreadLimits =
+        UnreadLimits { rows_max: 640_000, rows_of_user_max: 40_000, wait: Duration::from_mins(5) };
 }
 
 /// Counts the rows of answers that are not fully sent, and hands out turns for long reads.
@@ -53,6 +61,8 @@ pub struct RowReservation {
     unread: Arc<UnreadRows>,
     user: UserNo,
     rows: usize,
+    /// When the answer must have been read.
+    until: Instant,
 }
 
 impl UnreadRows {
@@ -62,19 +72,22 @@ impl UnreadRows {
         UnreadRows { limits, waiting, reading }
     }
 
-    /// Reserves `rows` rows of a user's answer.
+    /// Reserves `rows` rows of an answer to `caller`.
     ///
     /// # Errors
     /// [`Kind::Overloaded`] if a limit would be exceeded.
     pub fn reserve(
         this: &Arc<UnreadRows>,
-        user: UserNo,
+        caller: &Caller,
         rows: usize,
     ) -> Result<RowReservation, Problem> {
+        let (limits, user) = (this.limits, caller.user);
+        let extra = if caller.is_operator() { limits.rows_of_user_max } else { 0 };
+        let rows_max = limits.rows_max.saturating_add(extra);
         let mut waiting = this.waiting.lock();
         let all = waiting.rows.saturating_add(rows);
         let own = waiting.users.get(&user).map_or(0, |rows| *rows).saturating_add(rows);
-        if all > this.limits.rows_max || own > this.limits.rows_of_user_max {
+        if all > rows_max || own > limits.rows_of_user_max {
             return Err(Problem::new(
                 Kind::Overloaded,
                 "too many long lists wait to be read; read them, or ask for shorter ones",
@@ -82,7 +95,8 @@ impl UnreadRows {
         }
         waiting.rows = all;
         waiting.users.insert(user, own);
-        Ok(RowReservation { unread: Arc::clone(this), user, rows })
+        let until = Instant::now() + limits.wait;
+        Ok(RowReservation { unread: Arc::clone(this), user, rows, until })
     }
 
     /// Waits for a turn to read a long list, in order of arrival. It takes a reservation, so few
@@ -90,6 +104,13 @@ impl UnreadRows {
     pub async fn turn(&self, _reserved: &RowReservation) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.reading.acquire().await.ok()
+    }
+}
+
+impl RowReservation {
+    /// Whether the time in which the answer must be read is over.
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.until
     }
 }
 
@@ -133,18 +154,30 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
+    use crate::exchange::command::Role;
+    use crate::exchange::ids::KeyNo;
+    use crate::exchange::units::Sequence;
 
-    const LIMITS: UnreadLimits = UnreadLimits { rows_max: 10, rows_of_user_max: 6 };
+    const LIMITS: UnreadLimits =
+        UnreadLimits { rows_max: 10, rows_of_user_max: 6, wait: Duration::ZERO };
+
+    fn caller(user: u32, role: Role) -> Caller {
+        let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
+        Caller { user: UserNo(user), key: KeyNo(user), role, as_of, keys_as_of }
+    }
 
     #[test]
     fn no_more_rows_wait_than_may_of_one_user_and_of_all() {
         let unread = Arc::new(UnreadRows::new(LIMITS));
-        let reserve = |user, rows| UnreadRows::reserve(&unread, UserNo(user), rows);
+        let of = |user, role, rows| UnreadRows::reserve(&unread, &caller(user, role), rows);
+        let reserve = |user, rows| of(user, Role::Trader, rows);
         let first = reserve(1, 4).unwrap();
         assert!(reserve(1, 3).is_err());
         let second = reserve(1, 2).unwrap();
         let third = reserve(2, 4).unwrap();
         assert!(reserve(3, 1).is_err());
+        assert!(of(3, Role::Operator, 7).is_err());
+        drop(of(3, Role::Operator, 6).unwrap());
         drop(first);
         assert!(reserve(1, 5).is_err());
         drop(reserve(1, 4).unwrap());

@@ -1,5 +1,8 @@
 //! Long lists are sent in pieces, from one snapshot of the read model, without holding up writers.
 
+use std::io::ErrorKind;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
@@ -162,6 +165,27 @@ async fn the_ids_of_a_mass_cancel_are_sent_in_pieces() {
     venue.running.stop().unwrap();
 }
 
+/// A reader that takes a long answer too slowly loses its connection; here no time is left at once.
+#[tokio::test]
+async fn a_long_list_must_be_read_in_time() {
+    let unread = UnreadLimits { wait: Duration::ZERO, ..UnreadLimits::STANDARD };
+    let venue = Venue::limited(Limits { unread, ..Limits::STANDARD }).await;
+    let (_, ann) = venue.trader("ann").await;
+    let market = venue.market().await;
+    for _ in 0..150 {
+        venue.place(&ann, order(&market, "BUY", "yes", "0.01", "1")).await;
+    }
+    let paths =
+        ["/trading/orders", "/trading/orders?active=true", "/trading/orders?cursor=&limit=999"];
+    for path in paths {
+        let answer = venue.door.answer(request(&ann, Method::GET, path, None)).await;
+        let error = answer.into_body().frame().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
+    assert_eq!(venue.get(&ann, "/trading/orders?cursor=&limit=9").await.status, 200);
+    venue.running.stop().unwrap();
+}
+
 /// Slow readers must not exhaust memory: the bytes that wait for them are bounded per user and in
 /// total, whether a list is read in one go or page by page.
 #[tokio::test]
@@ -169,7 +193,8 @@ async fn unread_lists_are_bounded_in_memory() {
     let (all, open) = ("/trading/orders", "/trading/orders?active=true");
     let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
     for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {
-        let unread = UnreadLimits { rows_of_user_max: own, rows_max: both };
+        let unread =
+            UnreadLimits { rows_of_user_max: own, rows_max: both, ..UnreadLimits::STANDARD };
         let venue = Venue::limited(Limits { unread, ..Limits::STANDARD }).await;
         let market = venue.market().await;
         let mut keys = Vec::new();

@@ -334,8 +334,8 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
             "The market's deadline came, which cancels every order in it.".to_owned()
         }
         (CancelReason::MarketClosed, Command::ResolveMarket { .. }) => {
-            "The operator announced the outcome, which closes the market and cancels every order \
-             in it."
+            "The operator announced the outcome, and every order that was left in the market was \
+             cancelled."
                 .to_owned()
         }
         (CancelReason::MarketClosed, _) => {
