@@ -5,6 +5,7 @@ mod image;
 use super::Projection;
 use super::fault::{Fault, Faults};
 use super::history::History;
+use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect};
@@ -92,7 +93,7 @@ impl Activity {
 
     /// Number of activity rows of a market. O(1).
     pub fn count(&self, market: MarketNo) -> usize {
-        self.markets.count(market.0) as usize
+        length(self.markets.count(market.0))
     }
 
     fn fold_effect(&mut self, time: TimeMs, effect: &Effect) -> Result<(), Fault> {

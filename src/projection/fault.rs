@@ -1,5 +1,6 @@
 //! Inconsistencies that projections meet: they are counted and never panic.
 
+use super::history::stream::ROWS_MAX;
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::units::{Overflow, Sequence, Tick};
 
@@ -17,8 +18,8 @@ pub enum Fault {
     /// A new entity whose number is not the next one of its kind.
     #[error("a new entity has a number that is not the next one: {0}")]
     NotNext(u64),
-    /// A stream of history that has as many rows as a row's index can count.
-    #[error("a stream of history is full: it has {} rows", u32::MAX)]
+    /// A stream of history that has as many rows as it may have.
+    #[error("a stream of history is full: it has {ROWS_MAX} rows")]
     StreamFull,
     /// No such user.
     #[error("no user {0:?}")]

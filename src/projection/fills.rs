@@ -3,7 +3,7 @@
 mod image;
 
 use super::fault::Fault;
-use super::history::chain::{Links, RowChain, RowIndex, Walk};
+use super::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use crate::exchange::command::Wording;
@@ -225,7 +225,7 @@ impl Iterator for FillList {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = match &self.kind {
-            ListKind::All(left) => *left as usize,
+            ListKind::All(left) => length(*left),
             ListKind::OfOrder(walk) | ListKind::InMarket(walk) => walk.left(),
         };
         (left, Some(left))

@@ -105,7 +105,7 @@ impl ReadModel {
         let watermark = Imaged::read(source)?;
         let time = Imaged::read(source)?;
         let faults = Faults::counted(u64::read(source)?);
-        hold(u32::read(source)? == history.rows_per_page(), "pages of another length")?;
+        hold(u64::read(source)? == history.rows_per_page(), "pages of another length")?;
         let accounts = Accounts::read(source)?;
         let catalogue = Catalogue::read(source)?;
         let sizes =

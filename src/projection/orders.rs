@@ -22,6 +22,7 @@ pub use row::{OrderRow, OrderStatus};
 
 use super::fills::{FillList, Fills};
 use super::history::History;
+use super::history::chain::length;
 use super::history::pack::RowBuffer;
 use super::history::stream::Tail;
 use crate::exchange::effect::CancelReason;
@@ -94,7 +95,7 @@ impl Orders {
     }
 
     /// Rows of a page of history.
-    pub(super) const fn rows_per_page(&self) -> u32 {
+    pub(super) const fn rows_per_page(&self) -> u64 {
         self.history.rows_per_page()
     }
 
@@ -189,7 +190,7 @@ impl Orders {
 
     /// How many orders a user has placed. O(1).
     pub fn count(&self, user: UserNo) -> usize {
-        self.users.get(user.index()).map_or(0, |own| own.tail.count() as usize)
+        self.users.get(user.index()).map_or(0, |own| length(own.tail.count()))
     }
 
     /// How many open orders a user has. O(1).

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use super::history::History;
+use super::history::chain::length;
 use super::history::stream::Streams;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect, Holding};
@@ -165,7 +166,7 @@ impl Positions {
     /// Number of a user's positions, including those held to a market's end. O(1).
     pub fn count(&self, user: UserNo) -> usize {
         let held = self.users.get(user.index()).map_or(0, Vec::len);
-        held.saturating_add(self.ended.count(user.0) as usize)
+        held.saturating_add(length(self.ended.count(user.0)))
     }
 
     /// A user's positions in markets that are not final, in no particular order. O(rows).
@@ -570,7 +571,10 @@ mod tests {
                     let within: Vec<_> = list.held_within(indexes).collect();
                     let mut held = page.filter(|row| row.resolution.is_none());
                     assert!(held.all(|row| within.contains(&&row)), "{passed}");
-                    assert!(within.len() <= length + list.left as usize, "{passed}");
+                    assert!(
+                        within.len() <= length + usize::try_from(list.left).unwrap(),
+                        "{passed}"
+                    );
                 }
             }
         };

@@ -10,6 +10,7 @@ mod image;
 use super::accounts::Balance;
 use super::fault::{Fault, Faults};
 use super::history::History;
+use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
@@ -170,7 +171,7 @@ impl Statements {
 
     /// How many changes an account has had. O(1).
     pub fn count(&self, user: UserNo) -> usize {
-        self.users.count(user.0) as usize
+        length(self.users.count(user.0))
     }
 
     /// An account's changes, newest first.
@@ -206,7 +207,7 @@ impl Statements {
         let users = &mut self.users;
         let mut add = |cause: Option<Cause>, after: Balance| {
             let cause = cause.ok_or(Fault::UnexplainedMoney(user))?;
-            let number = u64::from(users.count(user.0)).saturating_add(1);
+            let number = users.count(user.0).saturating_add(1);
             let change = Change {
                 number,
                 sequence: at.sequence,

@@ -9,6 +9,7 @@ pub use candles::{Bar, Candles, Chart, Interval};
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use super::history::History;
+use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
 use crate::exchange::command::Direction;
 use crate::exchange::effect::{Applied, Effect};
@@ -70,7 +71,7 @@ impl Tape {
 
     /// Number of a market's trades. O(1).
     pub fn trades_count(&self, market: MarketNo) -> usize {
-        self.trades.count(market.0) as usize
+        length(self.trades.count(market.0))
     }
 
     /// Total volume of a market, in lots. O(1).

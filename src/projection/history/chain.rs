@@ -4,22 +4,27 @@
 //! far back reads few pages.
 
 use super::HistoryError;
-use super::pack::{pack, pass, unpack, unpack_u32};
+use super::pack::{pack, pass, unpack};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource};
 
-/// The index of a row in its stream.
-pub(in crate::projection) type RowIndex = u32;
+/// The index of a row in its stream, or a number of rows.
+pub(in crate::projection) type RowIndex = u64;
+
+/// This many rows as a length in memory.
+pub(in crate::projection) fn length(rows: RowIndex) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX)
+}
 
 /// How many rows back the links lead: each row links to the row before it, each 64th and 4096th row
 /// also to the previous row of the same step.
-const STEPS: [u32; STEPS_COUNT as usize] = [1, 64, 4096];
+const STEPS: [RowIndex; STEPS_COUNT as usize] = [1, 64, 4096];
 const STEPS_COUNT: u32 = 3;
 
 /// The newest row of a chain for each step, and the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::projection) struct RowChain {
     newest: [RowIndex; STEPS.len()],
-    count: u32,
+    count: RowIndex,
 }
 
 /// The links of a row, one for each step; `None` if there is no earlier row or the row's ordinal is
@@ -50,7 +55,7 @@ impl RowChain {
 
     /// The newest row, the oldest row and the count, if these describe the whole chain: only its
     /// first row may have an ordinal that is a multiple of a long step.
-    pub(in crate::projection) fn short(self) -> Option<(RowIndex, RowIndex, u32)> {
+    pub(in crate::projection) fn short(self) -> Option<(RowIndex, RowIndex, RowIndex)> {
         let ([newest, oldest, first], [_, round, _]) = (self.newest, STEPS);
         (self.count <= round && oldest == first).then_some((newest, oldest, self.count))
     }
@@ -59,7 +64,7 @@ impl RowChain {
     pub(in crate::projection) const fn of_short(
         newest: RowIndex,
         oldest: RowIndex,
-        count: u32,
+        count: RowIndex,
     ) -> RowChain {
         RowChain { newest: [newest, oldest, oldest], count }
     }
@@ -74,15 +79,12 @@ impl RowChain {
     }
 
     pub(in crate::projection) fn pack(self, sink: &mut impl ImageSink) {
-        pack(u64::from(self.count), sink);
+        pack(self.count, sink);
         if self.count > 0 {
             let mut before = None;
             for index in self.newest {
                 // Rows with longer steps are never newer, so the differences are not negative.
-                let packed = before.map_or(u64::from(index), |before: RowIndex| {
-                    u64::from(before.saturating_sub(index))
-                });
-                pack(packed, sink);
+                pack(before.map_or(index, |before: RowIndex| before.saturating_sub(index)), sink);
                 before = Some(index);
             }
         }
@@ -90,11 +92,11 @@ impl RowChain {
 
     /// Reads what [`pack`](RowChain::pack) wrote.
     pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let mut chain = RowChain { count: unpack_u32(source)?, newest: [0; STEPS.len()] };
+        let mut chain = RowChain { count: unpack(source)?, newest: [0; STEPS.len()] };
         if chain.count > 0 {
             let mut before: Option<RowIndex> = None;
             for index in &mut chain.newest {
-                let packed = unpack_u32(source)?;
+                let packed = unpack(source)?;
                 let read = before.map_or(Some(packed), |before| before.checked_sub(packed));
                 *index = read.ok_or(BadImage::Value("chain"))?;
                 before = Some(*index);
@@ -120,8 +122,7 @@ impl Links {
         // If a row has any link, it has the near one; the lowest bit says whether long links
         // follow.
         let [near, far @ ..] = self.0;
-        let distance =
-            |link: Option<RowIndex>| link.map_or(0, |link| u64::from(index.saturating_sub(link)));
+        let distance = |link: Option<RowIndex>| link.map_or(0, |link| index.saturating_sub(link));
         let more = far.iter().any(Option::is_some);
         pack(distance(near) << 1 | u64::from(more), sink);
         if more {
@@ -136,10 +137,9 @@ impl Links {
         index: RowIndex,
         source: &mut impl ImageSource,
     ) -> Result<Links, BadImage> {
-        let link = |distance: u64| match u32::try_from(distance) {
-            Ok(0) => Ok(None),
-            Ok(distance) => index.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
-            Err(_) => Err(BadImage::Value("link")),
+        let link = |distance: RowIndex| match distance {
+            0 => Ok(None),
+            _ => index.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
         };
         let near = unpack(source)?;
         let mut links = Links::default();
@@ -162,14 +162,14 @@ impl Links {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::projection) struct Walk {
     /// The next row: its ordinal in the chain and its index.
-    next: Option<(u32, RowIndex)>,
+    next: Option<(RowIndex, RowIndex)>,
     chain: RowChain,
 }
 
 impl Walk {
     /// How many rows are left.
     pub(in crate::projection) fn left(&self) -> usize {
-        self.next.map_or(0, |(ordinal, _)| ordinal as usize + 1)
+        self.next.map_or(0, |(ordinal, _)| length(ordinal) + 1)
     }
 
     /// The next row's index; moves on by that row's links.
@@ -190,7 +190,7 @@ impl Walk {
     /// skips.
     pub(in crate::projection) fn pass_while(
         &mut self,
-        pass: impl Fn(u32, RowIndex) -> bool,
+        pass: impl Fn(RowIndex, RowIndex) -> bool,
         mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<(), HistoryError> {
         let Some((mut ordinal, mut index)) = self.next.take() else { return Ok(()) };
@@ -227,7 +227,7 @@ impl Walk {
         rows: usize,
         links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<(), HistoryError> {
-        let left = u32::try_from(self.left().saturating_sub(rows)).unwrap_or(u32::MAX);
+        let left = self.left().saturating_sub(rows) as RowIndex;
         self.pass_while(|ordinal, _| ordinal >= left, links)
     }
 }
@@ -246,10 +246,11 @@ mod tests {
         #[test]
         fn a_chain_is_what_a_walk_over_the_table_finds(
             owners in prop::collection::vec(0..3_usize, 0..500),
+            first in prop::sample::select(vec![0, 1 << 34]),
             skipped in prop::collection::vec(0..500_usize, 5),
         ) {
             let (mut chains, mut links) = ([RowChain::default(); 4], Vec::new());
-            for (index, owner) in (0..).zip(&owners) {
+            for (index, owner) in (first..).zip(&owners) {
                 let added = chains[*owner].push(index);
                 let mut bytes = Vec::new();
                 added.pack(index, &mut bytes);
@@ -262,15 +263,15 @@ mod tests {
                 prop_assert_eq!(RowChain::unpack(&mut bytes.as_slice()), Ok(*chain));
                 let mut passed = bytes.as_slice();
                 prop_assert_eq!((RowChain::pass(&mut passed), passed.len()), (Ok(()), 0));
-                let all = (0..).zip(&owners).filter(|(_, other)| **other == owner);
+                let all = (first..).zip(&owners).filter(|(_, other)| **other == owner);
                 let mut all: Vec<RowIndex> = all.map(|(index, _)| index).collect();
                 all.reverse();
                 prop_assert_eq!(chain.walk().left(), all.len());
                 for skip in skipped.iter().copied().chain([0, all.len()]) {
                     let mut walk = chain.walk();
-                    walk.pass(skip, |index| Ok(links[index as usize])).unwrap();
+                    walk.pass(skip, |index| Ok(links[length(index - first)])).unwrap();
                     let mut walked = Vec::new();
-                    let link = |index| Ok(links[index as usize]);
+                    let link = |index| Ok(links[length(index - first)]);
                     while let Some(index) = walk.advance(link).unwrap() {
                         walked.push(index);
                     }
@@ -289,7 +290,7 @@ mod tests {
         let (mut walk, mut read) = (chain.walk(), 0);
         let mut link = |index: RowIndex| {
             read += 1;
-            Ok(links[index as usize])
+            Ok(links[length(index)])
         };
         walk.pass(999_990, &mut link).unwrap();
         assert_eq!(walk.advance(&mut link).unwrap(), Some(9));

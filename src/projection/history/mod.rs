@@ -131,8 +131,8 @@ impl History {
     }
 
     /// Rows of a page.
-    pub const fn rows_per_page(&self) -> u32 {
-        self.rows.get()
+    pub const fn rows_per_page(&self) -> u64 {
+        self.rows.get() as u64
     }
 
     pub(super) fn put(&self, key: PageKey, bytes: Vec<u8>) {

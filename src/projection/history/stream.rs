@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::chain::RowIndex;
+use super::chain::{RowIndex, length};
 use super::pack::RowBuffer;
 use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
@@ -11,6 +11,8 @@ use crate::exchange::image::coding::{
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
 
+/// Most rows of a stream. At a million rows a second they last nine years.
+pub(in crate::projection) const ROWS_MAX: RowIndex = 1 << 48;
 /// Bytes by which a stream's buffer grows at least: a row or two.
 const ROOM_STEP: usize = 48;
 
@@ -36,11 +38,11 @@ pub trait Row: Copy + fmt::Debug {
 /// Reads `count` consecutive packed rows, the first of them at `index`.
 pub(in crate::projection) fn unpack_rows<R: Row>(
     index: RowIndex,
-    count: u32,
+    count: RowIndex,
     source: &mut &[u8],
 ) -> Result<Vec<R>, BadImage> {
-    let (mut rows, mut base) = (Vec::with_capacity(count.min(1024) as usize), R::Base::default());
-    for index in (index..).take(count as usize) {
+    let (mut rows, mut base) = (Vec::with_capacity(length(count.min(1024))), R::Base::default());
+    for index in (index..).take(length(count)) {
         let row = R::unpack(index, &base, source)?;
         base = row.base();
         rows.push(row);
@@ -52,7 +54,7 @@ pub(in crate::projection) fn unpack_rows<R: Row>(
 /// at most a page of them is here.
 #[derive(Debug, Clone)]
 pub(in crate::projection) struct Tail<R: Row> {
-    count: u32,
+    count: RowIndex,
     base: R::Base,
     bytes: Vec<u8>,
 }
@@ -65,7 +67,7 @@ impl<R: Row> Default for Tail<R> {
 
 impl<R: Row> Tail<R> {
     /// Total number of rows.
-    pub(in crate::projection) const fn count(&self) -> u32 {
+    pub(in crate::projection) const fn count(&self) -> RowIndex {
         self.count
     }
 
@@ -75,12 +77,12 @@ impl<R: Row> Tail<R> {
     }
 
     /// The page of the newest row; 0 if there is none.
-    pub(in crate::projection) const fn page(&self, rows: u32) -> u32 {
+    pub(in crate::projection) const fn page(&self, rows: RowIndex) -> u64 {
         self.count.saturating_sub(1) / rows
     }
 
     /// Index of the first row in memory.
-    pub(in crate::projection) const fn first(&self, rows: u32) -> RowIndex {
+    pub(in crate::projection) const fn first(&self, rows: RowIndex) -> RowIndex {
         self.page(rows).saturating_mul(rows)
     }
 
@@ -88,13 +90,13 @@ impl<R: Row> Tail<R> {
     /// `page_full` gets that page first.
     pub(in crate::projection) fn push(
         &mut self,
-        rows: u32,
+        rows: RowIndex,
         row: &R,
         buffer: &mut RowBuffer,
-        page_full: impl FnOnce(u32, Vec<u8>),
+        page_full: impl FnOnce(u64, Vec<u8>),
     ) -> Result<RowIndex, Fault> {
         let index = self.count;
-        let count = index.checked_add(1).ok_or(Fault::StreamFull)?;
+        let count = Some(index + 1).filter(|count| *count <= ROWS_MAX).ok_or(Fault::StreamFull)?;
         if index > 0 && index.is_multiple_of(rows) {
             let next = room_after(&self.bytes);
             page_full(self.page(rows), std::mem::replace(&mut self.bytes, next));
@@ -117,12 +119,15 @@ impl<R: Row> Tail<R> {
         buffer: &mut RowBuffer,
     ) -> Result<RowIndex, Fault> {
         self.push(history.rows_per_page(), row, buffer, |page, bytes| {
-            history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
+            history.put(PageKey { kind: R::KIND, owner, page }, bytes);
         })
     }
 
     /// The rows in memory, and the index of the first.
-    pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(RowIndex, Vec<R>), BadImage> {
+    pub(in crate::projection) fn rows(
+        &self,
+        rows: RowIndex,
+    ) -> Result<(RowIndex, Vec<R>), BadImage> {
         let (first, mut source) = (self.first(rows), self.bytes.as_slice());
         let unpacked = unpack_rows(first, self.count - first, &mut source)?;
         if source.is_empty() { Ok((first, unpacked)) } else { Err(BadImage::Trailing) }
@@ -136,10 +141,10 @@ impl<R: Row> Tail<R> {
 
     /// Reads what `write` wrote. Also returns the rows in memory.
     pub(in crate::projection) fn read(
-        rows: u32,
+        rows: RowIndex,
         source: &mut impl ImageSource,
     ) -> Result<(Self, Vec<R>), BadImage> {
-        let (count, bytes) = (u32::read(source)?, read_bytes(source)?);
+        let (count, bytes) = (RowIndex::read(source)?, read_bytes(source)?);
         let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
         let (first, read) = tail.rows(rows)?;
         let (mut again, mut base) = (RowBuffer::new(), R::Base::default());
@@ -208,7 +213,7 @@ impl<R: Row> Streams<R> {
     }
 
     /// How many rows an owner has.
-    pub(in crate::projection) fn count(&self, owner: u32) -> u32 {
+    pub(in crate::projection) fn count(&self, owner: u32) -> RowIndex {
         self.owners.get(owner as usize).map_or(0, Tail::count)
     }
 
@@ -264,7 +269,7 @@ impl<R: Row> Pages<R> {
     }
 
     /// How many rows there are.
-    pub(in crate::projection) const fn count(&self) -> u32 {
+    pub(in crate::projection) const fn count(&self) -> RowIndex {
         self.tail.count
     }
 
@@ -280,14 +285,14 @@ impl<R: Row> Pages<R> {
         let first = index / rows * rows;
         let held = self.cached.take().filter(|(held, _)| *held == first);
         let held = held.map_or_else(|| self.load(first), Ok)?;
-        let row = held.1.get((index - first) as usize).copied();
+        let row = held.1.get(length(index - first)).copied();
         self.cached = Some(held);
         let key = self.key(first);
         row.map(Some).ok_or(HistoryError::Damaged { key, cause: BadImage::Truncated })
     }
 
     fn key(&self, first: RowIndex) -> PageKey {
-        let page = u64::from(first / self.history.rows_per_page());
+        let page = first / self.history.rows_per_page();
         PageKey { kind: R::KIND, owner: self.owner, page }
     }
 
@@ -332,12 +337,11 @@ impl<R: Row> Iterator for Newest<R> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
+        (length(self.left), Some(length(self.left)))
     }
 
     fn nth(&mut self, passed: usize) -> Option<Self::Item> {
-        let passed = u32::try_from(passed).unwrap_or(u32::MAX);
-        self.left = self.left.saturating_sub(passed);
+        self.left = self.left.saturating_sub(passed as RowIndex);
         self.next()
     }
 }
@@ -372,6 +376,26 @@ mod tests {
         fn unpack(_: RowIndex, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
             Ok(Number(before + unpack(source)?))
         }
+    }
+
+    #[test]
+    fn a_stream_may_have_more_rows_than_memory_until_it_is_full() {
+        let history = History::default().paged(NonZeroU32::new(4).unwrap());
+        let mut buffer = RowBuffer::new();
+        let first = 1 << 40;
+        let mut tail = Tail::<Number> { count: first, ..Tail::default() };
+        for index in first..first + 9 {
+            assert_eq!(tail.push_on(&history, 7, &Number(index), &mut buffer), Ok(index));
+        }
+        let mut pages = Pages::of(history.clone(), 7, tail);
+        for index in first..first + 9 {
+            assert_eq!(pages.row(index), Ok(Some(Number(index))));
+        }
+        assert_eq!(pages.row(first + 9), Ok(None));
+        let mut tail = Tail::<Number> { count: ROWS_MAX - 1, ..Tail::default() };
+        let mut push = || tail.push_on(&history, 7, &Number(1), &mut buffer);
+        assert_eq!((push(), push()), (Ok(ROWS_MAX - 1), Err(Fault::StreamFull)));
+        assert_eq!(tail.count(), ROWS_MAX);
     }
 
     #[test]

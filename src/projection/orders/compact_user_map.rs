@@ -20,11 +20,22 @@ struct Entry {
     /// Number of orders; 0 marks an empty slot.
     count: u32,
     /// The newest order, or the index in the overflow.
-    newest: RowIndex,
-    oldest: RowIndex,
+    newest: u32,
+    oldest: u32,
 }
 
 const EMPTY: Entry = Entry { user: UserNo(0), count: 0, newest: 0, oldest: 0 };
+
+impl Entry {
+    /// The slot for these orders and fills, if they fit in one.
+    fn of(user: UserNo, there: InMarket) -> Option<Entry> {
+        let (newest, oldest, count) = there.orders.short()?;
+        let narrow = |number: RowIndex| u32::try_from(number).ok();
+        let (newest, oldest, count) = (narrow(newest)?, narrow(oldest)?, narrow(count)?);
+        let fits = there.fills == RowChain::default();
+        fits.then_some(Entry { user, count, newest, oldest })
+    }
+}
 
 /// All users' orders and fills in one market.
 #[derive(Debug, Default)]
@@ -76,17 +87,17 @@ impl CompactUserMap {
         if entry.count == OVERFLOW {
             return self.overflow.get(entry.newest as usize).copied().unwrap_or_default();
         }
-        let orders = RowChain::of_short(entry.newest, entry.oldest, entry.count);
+        let Entry { newest, oldest, count, .. } = entry;
+        let orders = RowChain::of_short(newest.into(), oldest.into(), count.into());
         InMarket { orders, fills: RowChain::default() }
     }
 
     /// The slot for these orders and fills; adds them to the overflow if they do not fit.
     fn entry(&mut self, user: UserNo, there: InMarket) -> Entry {
-        let short = there.orders.short().filter(|_| there.fills == RowChain::default());
-        if let Some((newest, oldest, count)) = short {
-            return Entry { user, count, newest, oldest };
+        if let Some(entry) = Entry::of(user, there) {
+            return entry;
         }
-        let slot = u32::try_from(self.overflow.len()).unwrap_or(RowIndex::MAX);
+        let slot = u32::try_from(self.overflow.len()).unwrap_or(u32::MAX);
         if self.overflow.len() == self.overflow.capacity() {
             self.overflow.reserve_exact((self.overflow.len() / 4).max(1));
         }
@@ -130,15 +141,17 @@ mod tests {
             ..ProptestConfig::with_cases(64)
         })]
 
-        /// A few users with many orders, and many users with few.
+        /// A few users with many orders, and many users with few; their newest orders may have
+        /// indexes that do not fit in a slot.
         #[test]
         fn every_user_has_what_was_added(
             steps in prop::collection::vec(
                 (prop_oneof![0..3_u32, 0..2000_u32, any::<u32>()], 0..40_u8), 0..3000,
             ),
+            first in prop::sample::select(vec![0, u64::from(u32::MAX) - 1000]),
         ) {
             let (mut map, mut expected) = (CompactUserMap::default(), BTreeMap::new());
-            for (slot, (user, kind)) in (0..).zip(steps) {
+            for (slot, (user, kind)) in (first..).zip(steps) {
                 let user = UserNo(user);
                 let there: &mut InMarket = expected.entry(user).or_default();
                 let add = |there: &mut InMarket| match kind {

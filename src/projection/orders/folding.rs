@@ -254,7 +254,7 @@ impl Orders {
             let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
                 return;
             };
-            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
+            let key = PageKey { kind: Terms::KIND, owner: user.0, page };
             self.history.amend(key, |bytes| with_endings(bytes, &late));
         }
     }
@@ -303,7 +303,7 @@ impl UserOrders {
     ) -> Result<(), Fault> {
         let endings = &mut self.endings;
         let pushed = self.tail.push(history.rows_per_page(), terms, buffer, |page, asked| {
-            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
+            let key = PageKey { kind: Terms::KIND, owner: user.0, page };
             history.put(key, page_of(&asked, endings));
             *endings = room_after(endings);
         });

@@ -16,6 +16,7 @@ use crate::exchange::units::Sequence;
 use crate::projection::fills::Fills;
 use crate::projection::history::History;
 use crate::projection::history::chain::RowChain;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::stream::Tail;
 use crate::projection::image::{NO_USER, Sizes, hold};
 
@@ -144,7 +145,7 @@ impl UserOrders {
     }
 
     fn read(
-        rows: u32,
+        rows: RowIndex,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<UserOrders, BadImage> {

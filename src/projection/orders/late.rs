@@ -25,7 +25,7 @@ const OWN_BYTES_MAX: usize = 64 << 10;
 const PAGES_A_RECORD_MAX: usize = 8;
 
 /// A user, and the number of one of the user's pages.
-type Key = (UserNo, u32);
+type Key = (UserNo, u64);
 
 /// Packed endings by the page they belong to.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub struct Late {
 
 impl Late {
     /// Adds an ending, which `pack` appends to the buffer it gets.
-    pub(super) fn add(&mut self, user: UserNo, page: u32, pack: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn add(&mut self, user: UserNo, page: u64, pack: impl FnOnce(&mut Vec<u8>)) {
         let endings = self.pages.entry((user, page)).or_default();
         let before = endings.len();
         pack(endings);
@@ -58,8 +58,8 @@ impl Late {
     }
 
     /// A user's endings, by page.
-    pub(super) fn of(&self, user: UserNo) -> impl Iterator<Item = (u32, &Vec<u8>)> {
-        let own = self.pages.range((user, 0)..=(user, u32::MAX));
+    pub(super) fn of(&self, user: UserNo) -> impl Iterator<Item = (u64, &Vec<u8>)> {
+        let own = self.pages.range((user, 0)..=(user, u64::MAX));
         own.map(|((_, page), endings)| (*page, endings))
     }
 
@@ -104,7 +104,7 @@ impl Late {
     pub(super) fn read(sizes: Sizes, source: &mut impl ImageSource) -> Result<Late, BadImage> {
         let (mut late, mut before) = (Late::default(), None);
         for _ in 0..read_count(source)? {
-            let (user, page) = (UserNo::read(source)?, u32::read(source)?);
+            let (user, page) = (UserNo::read(source)?, u64::read(source)?);
             sizes.has_user(user)?;
             hold(before < Some((user, page)), "late endings out of order")?;
             before = Some((user, page));
@@ -158,7 +158,7 @@ mod tests {
         let mut late = Late::default();
         let mut add =
             |page| late.add(UserNo(7), page, |packed| packed.resize(packed.len() + 16, 7));
-        let most = u32::try_from(OWN_BYTES_MAX / 16).unwrap();
+        let most = (OWN_BYTES_MAX / 16) as u64;
         (0..most).for_each(&mut add);
         add(most);
         assert_eq!(late.due(1_000_000), 1);

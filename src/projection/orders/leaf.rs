@@ -176,7 +176,7 @@ impl Leaf {
         let OpenOrder { filled_cost, time_in_force, created_at, .. } = order;
         let OpenOrder { updated_at, row_index, fills, .. } = order;
         pack_time(self.created_at, *created_at, sink);
-        pack(u64::from(row_index.wrapping_sub(self.row_index)), sink);
+        pack(row_index.wrapping_sub(self.row_index), sink);
         pack(u64::from(market.0), sink);
         let marks = Marks::of(*wording, *time_in_force);
         let placed = (Lots::ZERO, Money::ZERO, *created_at, RowChain::default());
@@ -198,7 +198,7 @@ impl Leaf {
     fn unpack(&self, user: UserNo, mut row: &[u8]) -> Result<OpenOrder, BadImage> {
         let source = &mut row;
         let created_at = unpack_time(self.created_at, source)?;
-        let row_index = self.row_index.wrapping_add(unpack_u32(source)?);
+        let row_index = self.row_index.wrapping_add(unpack(source)?);
         let market = MarketNo(unpack_u32(source)?);
         let bits = u8::read(source)?;
         let marks = Marks::from_bits(bits);

@@ -187,7 +187,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         /// Differences to the order before: number, row index, milliseconds.
-        Add(u64, u32, i64, OpenOrder),
+        Add(u64, u64, i64, OpenOrder),
         Change(Index, OpenOrder),
         Remove(Index),
     }
@@ -220,7 +220,7 @@ mod tests {
                     order.filled_cost = Money::new(i64::try_from(cost).unwrap());
                     order.updated_at = time(updated);
                     for fill in 0..fills {
-                        let _links = order.fills.push(fill * 1000);
+                        let _links = order.fills.push(u64::from(fill) * 1000);
                     }
                 }
                 order
@@ -232,8 +232,9 @@ mod tests {
         let any = any::<Index>();
         // Sometimes too far apart for one leaf.
         let numbers = prop_oneof![30 => 1..100_000_u64, 1 => Just(1 << 33)];
+        let rows = prop_oneof![30 => 0..300_u64, 1 => Just(1 << 34)];
         prop_oneof![
-            5 => (numbers, 0..300_u32, 0..100_000_i64, order())
+            5 => (numbers, rows, 0..100_000_i64, order())
                 .prop_map(|(numbers, rows, ms, order)| Step::Add(numbers, rows, ms, order)),
             2 => (any.clone(), order()).prop_map(|(which, order)| Step::Change(which, order)),
             3 => any.prop_map(Step::Remove),
@@ -323,7 +324,7 @@ mod tests {
             time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
             created_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
             updated_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
-            row_index: u32::try_from(n).unwrap(),
+            row_index: n,
             fills: RowChain::default(),
         }
     }

@@ -8,7 +8,7 @@ use super::traders::Begins;
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::BadImage;
 use crate::projection::fills::FillList;
-use crate::projection::history::chain::{Links, RowChain, RowIndex, Walk};
+use crate::projection::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use crate::projection::history::stream::{Row, Tail};
 use crate::projection::history::{History, HistoryError, PageKey};
 
@@ -21,7 +21,7 @@ pub(super) struct OrderPages {
     /// The packed endings of the orders in the tail.
     pub(super) endings: Vec<u8>,
     /// Endings of orders on pages that were written without them.
-    pub(super) late: Vec<(u32, Vec<u8>)>,
+    pub(super) late: Vec<(u64, Vec<u8>)>,
     /// The orders that were open, in the order they were placed. May be left out if none is asked
     /// for.
     pub(super) open: Vec<(OrderNo, OpenOrder)>,
@@ -38,7 +38,7 @@ struct Found {
 
 impl OrderPages {
     fn key(&self, index: RowIndex) -> PageKey {
-        let page = u64::from(index / self.history.rows_per_page());
+        let page = index / self.history.rows_per_page();
         PageKey { kind: Terms::KIND, owner: self.user.0, page }
     }
 
@@ -76,7 +76,7 @@ impl OrderPages {
         }
         let page = self.cached.as_ref().map(|(_, page)| page);
         let found = page.and_then(|page| {
-            Some((*page.terms.get(slot as usize)?, page.endings.get(&slot).copied()))
+            Some((*page.terms.get(length(slot))?, page.endings.get(&slot).copied()))
         });
         found.map(Some).ok_or_else(|| self.damaged(index, BadImage::Truncated))
     }
@@ -186,7 +186,7 @@ impl OrderList {
     /// An upper bound of the orders left.
     pub fn left(&self) -> usize {
         match &self.kind {
-            ListKind::All(left) => *left as usize,
+            ListKind::All(left) => length(*left),
             ListKind::InMarket(walk) => walk.left(),
         }
     }
@@ -249,7 +249,7 @@ impl OrdersIn {
     pub fn most(&self) -> usize {
         match &self.begins {
             Begins::Known(there) => there.orders.walk().left(),
-            Begins::Stored(..) => self.pages.tail.count() as usize,
+            Begins::Stored(..) => length(self.pages.tail.count()),
         }
     }
 

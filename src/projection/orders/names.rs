@@ -19,7 +19,7 @@ const RUN: u32 = 128;
 /// times as many parts.
 const FAN_BITS: u32 = 3;
 /// How many runs are merged into one.
-const FAN: u32 = 1 << FAN_BITS;
+const FAN: u64 = 1 << FAN_BITS;
 /// Levels of runs. Runs of the last level are not merged: that would block the writer for too long.
 const LEVELS: u32 = 4;
 
@@ -27,7 +27,9 @@ const LEVELS: u32 = 4;
 type Entry = (u64, RowIndex);
 
 /// Bytes of an [`Entry`].
-const ENTRY_BYTES: usize = 12;
+const ENTRY_BYTES: usize = size_of::<u64>() + INDEX_BYTES;
+/// Bytes of an index: enough for [`ROWS_MAX`](crate::projection::history::stream::ROWS_MAX).
+const INDEX_BYTES: usize = 6;
 
 /// The first 64 bits of the fingerprint of a user's name.
 pub(super) fn fingerprint(user: UserNo, name: &Token) -> u64 {
@@ -39,7 +41,7 @@ pub(super) fn fingerprint(user: UserNo, name: &Token) -> u64 {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
     /// Number of runs written at level 0.
-    runs: u32,
+    runs: u64,
     /// The newest names, oldest first.
     recent: Vec<Entry>,
 }
@@ -48,13 +50,13 @@ pub(super) struct Names {
 #[derive(Debug, Clone, Copy)]
 struct Run {
     level: u32,
-    number: u32,
+    number: u64,
 }
 
 impl Run {
     fn key(self, user: UserNo, part: u32) -> PageKey {
         let Run { level, number } = self;
-        let page = u64::from(level) << 56 | u64::from(number) << 16 | u64::from(part);
+        let page = u64::from(level) << 56 | number << 16 | u64::from(part);
         PageKey { kind: Kind::Names, owner: user.0, page }
     }
 
@@ -142,7 +144,7 @@ impl Imaged for Names {
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let names = Names { runs: u32::read(source)?, recent: entries(&read_bytes(source)?)? };
+        let names = Names { runs: u64::read(source)?, recent: entries(&read_bytes(source)?)? };
         names.check()?;
         Ok(names)
     }
@@ -156,7 +158,7 @@ fn merge(history: &History, user: UserNo, run: Run) {
     let below = run.level - 1;
     for part in 0..1_u32 << (FAN_BITS * below) {
         let mut entries = Vec::new();
-        for number in (run.number * FAN..).take(FAN as usize) {
+        for number in run.number * FAN..(run.number + 1) * FAN {
             match read(history, Run { level: below, number }.key(user, part)) {
                 Ok(read) => entries.extend(read),
                 Err(error) => history.failed(&error),
@@ -164,7 +166,7 @@ fn merge(history: &History, user: UserNo, run: Run) {
         }
         entries.sort_unstable();
         let mut rest = entries.as_slice();
-        for part in (part << FAN_BITS..).take(FAN as usize) {
+        for part in part << FAN_BITS..(part + 1) << FAN_BITS {
             let (own, later) = rest.split_at(rest.partition_point(|e| run.part(e.0) == part));
             history.put(run.key(user, part), packed(own));
             rest = later;
@@ -176,7 +178,8 @@ fn packed(entries: &[Entry]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(entries.len().saturating_mul(ENTRY_BYTES));
     for (fingerprint, index) in entries {
         fingerprint.write(&mut bytes);
-        index.write(&mut bytes);
+        let [low @ .., _, _] = index.to_le_bytes();
+        bytes.extend_from_slice(&low);
     }
     bytes
 }
@@ -184,7 +187,14 @@ fn packed(entries: &[Entry]) -> Vec<u8> {
 fn entries(mut bytes: &[u8]) -> Result<Vec<Entry>, BadImage> {
     let mut entries = Vec::with_capacity(bytes.len() / ENTRY_BYTES);
     while !bytes.is_empty() {
-        entries.push((u64::read(&mut bytes)?, RowIndex::read(&mut bytes)?));
+        let fingerprint = u64::read(&mut bytes)?;
+        let (low, rest) = bytes.split_first_chunk::<INDEX_BYTES>().ok_or(BadImage::Truncated)?;
+        let mut index = [0; size_of::<RowIndex>()];
+        for (to, byte) in index.iter_mut().zip(low) {
+            *to = *byte;
+        }
+        entries.push((fingerprint, RowIndex::from_le_bytes(index)));
+        bytes = rest;
     }
     Ok(entries)
 }
@@ -198,15 +208,24 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::projection::history::chain::length;
     use crate::projection::history::page_storage::{MemoryPages, PageStorage};
+    use crate::projection::history::stream::ROWS_MAX;
+
+    #[test]
+    fn an_index_takes_six_bytes_however_large() {
+        let large = vec![(7, 0), (u64::MAX, ROWS_MAX - 1)];
+        assert_eq!(entries(&packed(&large)), Ok(large));
+        assert_eq!(entries(&[0; ENTRY_BYTES + 1]), Err(BadImage::Truncated));
+    }
 
     #[test]
     fn every_name_leads_to_its_newest_order_at_every_length() {
         let storage = Arc::new(MemoryPages::default());
         let (history, user) = (History::on(Arc::clone(&storage) as _), UserNo(3));
-        let name = |n: u32| Token::new(&format!("n{n}")).unwrap();
+        let name = |n: RowIndex| Token::new(&format!("n{n}")).unwrap();
         // Enough for the last level; each name is used several times.
-        let (total, different) = (RUN * FAN * FAN * FAN + 1000, 40_000);
+        let (total, different) = (u64::from(RUN) * FAN * FAN * FAN + 1000, 40_000);
         let (mut names, mut next_check) = (Names::default(), 1);
         for index in 0..total {
             names.add(&history, user, &name(index % different), index);
@@ -230,6 +249,6 @@ mod tests {
         // The bound on the bytes written holds, including merged runs.
         let bytes = |key| storage.get(key).unwrap().map_or(0, |page| page.len());
         let written: usize = storage.keys().into_iter().map(bytes).sum();
-        assert!(written > 0 && written <= total as usize * ENTRY_BYTES * LEVELS as usize);
+        assert!(written > 0 && written <= length(total) * ENTRY_BYTES * LEVELS as usize);
     }
 }

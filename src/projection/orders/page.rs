@@ -12,7 +12,7 @@ use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, Imaged};
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use crate::projection::history::Kind;
-use crate::projection::history::chain::{Links, RowChain, RowIndex};
+use crate::projection::history::chain::{Links, RowChain, RowIndex, length};
 use crate::projection::history::pack::{
     RowBuffer, pack, pack_money, pack_sequence, pack_time, pass, unpack, unpack_money,
     unpack_sequence, unpack_time, unpack_u32,
@@ -132,9 +132,9 @@ impl Ending {
     }
 
     /// Appends the ending of the order at `slot` of its page.
-    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut RowBuffer) {
+    pub(super) fn pack(&self, slot: RowIndex, created_at: TimeMs, sink: &mut RowBuffer) {
         let Ending { price, quantity, filled, filled_cost, reason, updated_at, fills } = self;
-        pack(u64::from(slot), sink);
+        pack(slot, sink);
         price.write(sink);
         reason.write(sink);
         pack(quantity.get(), sink);
@@ -144,9 +144,9 @@ impl Ending {
         fills.pack(sink);
     }
 
-    fn unpack(terms: &[Terms], source: &mut &[u8]) -> Result<(u32, Ending), BadImage> {
-        let slot = unpack_u32(source)?;
-        let terms = terms.get(slot as usize);
+    fn unpack(terms: &[Terms], source: &mut &[u8]) -> Result<(RowIndex, Ending), BadImage> {
+        let slot = unpack(source)?;
+        let terms = terms.get(length(slot));
         let terms = terms.ok_or(BadImage::Contradiction("the end of no order"))?;
         let ending = Ending {
             price: Imaged::read(source)?,
@@ -161,8 +161,8 @@ impl Ending {
     }
 
     /// Skips an ending. Returns the slot of its order.
-    fn pass(source: &mut &[u8]) -> Result<u32, BadImage> {
-        let slot = unpack_u32(source)?;
+    fn pass(source: &mut &[u8]) -> Result<RowIndex, BadImage> {
+        let slot = unpack(source)?;
         // The price tick and the cancel reason, one byte each.
         *source = source.get(2..).ok_or(BadImage::Truncated)?;
         // Quantity, filled quantity, filled cost and the time of the last update.
@@ -207,12 +207,12 @@ const LENGTH_BYTES: usize = 4;
 pub(super) struct OrderPage {
     pub(super) terms: Vec<Terms>,
     /// By slot.
-    pub(super) endings: BTreeMap<u32, Ending>,
+    pub(super) endings: BTreeMap<RowIndex, Ending>,
 }
 
 impl OrderPage {
     /// Reads a page whose first order has the index `first`.
-    pub(super) fn unpack(first: RowIndex, rows: u32, bytes: &[u8]) -> Result<Self, BadImage> {
+    pub(super) fn unpack(first: RowIndex, rows: RowIndex, bytes: &[u8]) -> Result<Self, BadImage> {
         let (mut asked, ended) = parts(bytes)?;
         let terms = unpack_rows(first, rows, &mut asked)?;
         if !asked.is_empty() {

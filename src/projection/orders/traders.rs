@@ -6,7 +6,7 @@ use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
-use crate::projection::history::chain::RowChain;
+use crate::projection::history::chain::{RowChain, length};
 use crate::projection::history::pack::{pack_from, unpack_from};
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 use crate::projection::image::{Sizes, hold};
@@ -77,7 +77,7 @@ impl Traders {
     pub(super) fn store(&mut self, history: &History, market: MarketNo) {
         let Traders::Live(traders) = self else { return };
         let sorted = sorted(traders.take().as_deref());
-        let pages = sorted.chunks(history.rows_per_page() as usize);
+        let pages = sorted.chunks(length(history.rows_per_page()));
         for (page, traders) in pages.clone().enumerate() {
             history.put(key(market, page), packed(traders));
         }

@@ -8,7 +8,7 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{BadImage, Imaged};
 use crate::exchange::units::{Lots, MoneySum, TimeMs};
-use crate::projection::history::chain::RowIndex;
+use crate::projection::history::chain::{RowIndex, length};
 use crate::projection::history::pack::{
     RowBuffer, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from,
     unpack_money, unpack_signed, unpack_time, unpack_u32,
@@ -104,7 +104,7 @@ impl PositionList {
     /// The open positions that may appear in this range of the list, found without reading ended
     /// ones. The result may include more, but never misses one.
     pub fn held_within(&self, range: Range<usize>) -> impl Iterator<Item = &PositionRow> {
-        let before = range.start.saturating_sub(self.left as usize);
+        let before = range.start.saturating_sub(length(self.left));
         self.held.iter().rev().take(range.end).skip(before)
     }
 
@@ -132,7 +132,7 @@ impl PositionList {
         self.wanted -= rows;
         let all = self.held.len();
         // How many of the skipped rows are ended positions.
-        let (mut low, mut high) = (rows.saturating_sub(all), rows.min(self.left as usize));
+        let (mut low, mut high) = (rows.saturating_sub(all), rows.min(length(self.left)));
         while low < high {
             let middle = low + (high - low) / 2;
             let ended = self.ended(RowIndex::try_from(middle).unwrap_or(RowIndex::MAX))?;
@@ -163,7 +163,7 @@ impl Iterator for PositionList {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.held.len() + self.left as usize).min(self.wanted);
+        let left = (self.held.len() + length(self.left)).min(self.wanted);
         (left, Some(left))
     }
 

@@ -112,7 +112,7 @@ impl Row for Change {
             available: unpack_difference(before.after.available, available, source)?,
             reserved: unpack_difference(before.after.reserved, reserved, source)?,
         };
-        let number = u64::from(index).saturating_add(1);
+        let number = index.saturating_add(1);
         Ok(Change { number, sequence, time, cause, available, reserved, after })
     }
 }

@@ -188,9 +188,9 @@ impl<const MINUTES: bool> Candles<MINUTES> {
     /// How many candles began before this time. Searches back from the newest in growing steps,
     /// since the newest are requested most.
     fn before(&mut self, time: TimeMs) -> Result<RowIndex, HistoryError> {
-        let all = self.done.count() + u32::from(self.last.is_some());
+        let all = self.done.count() + RowIndex::from(self.last.is_some());
         let mut early = |index| Ok(self.at(index)?.is_some_and(|candle| candle.start < time));
-        let (mut low, mut high, mut step) = (0, all, 1_u32);
+        let (mut low, mut high, mut step) = (0, all, 1_u64);
         while let Some(index) = high.checked_sub(1) {
             let index = index.saturating_sub(step - 1);
             if early(index)? {

@@ -137,7 +137,7 @@ impl<const MINUTES: bool> Series<MINUTES> {
         }
     }
 
-    fn read(rows: u32, source: &mut impl ImageSource) -> Result<Self, BadImage> {
+    fn read(rows: RowIndex, source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let (done, kept): (Tail<Done<MINUTES>>, Vec<_>) = Tail::read(rows, source)?;
         let last = Candle::read(source)?;
         let all: Vec<Candle> = kept.into_iter().map(|done| done.0).chain([last]).collect();
