@@ -250,9 +250,17 @@ fn scripts_show_every_refusal_and_every_effect() {
 #[test]
 fn every_pitfall_is_named_where_it_is_prevented() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/exchange");
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.is_file());
-    let source: String = files.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let (mut folders, mut source) = (vec![folder], String::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                source.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+    }
     let stems = scripts().into_iter().map(|path| path.file_stem().unwrap().to_owned());
     let stems = stems.map(|stem| stem.to_string_lossy().into_owned());
     let pitfalls: Vec<_> = stems.filter(|stem| stem.starts_with("pitfall_")).collect();

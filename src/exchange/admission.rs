@@ -120,10 +120,17 @@ impl Exchange {
     /// order.
     fn fillable_by_levels(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let (wanted, side) = (order.backing.remaining()?, order.direction().opposite());
+        let mut all = Lots::ZERO;
+        for (_, level) in self.reachable_levels(order)? {
+            all = all.plus(level.quantity)?;
+        }
+        if all < wanted {
+            return Ok(false);
+        }
         let due = self.due_within(order, at)?;
         let is_due = |slot: &Slot| due.binary_search(slot).is_ok();
         let (mut own, mut nearest): (Lots, Option<Tick>) = (Lots::ZERO, None);
-        for slot in self.orders.of_user(order.user) {
+        for slot in self.orders.of_user_in(order.user, order.market) {
             let slot = slot?;
             if let Some((price, remaining)) = self.within(order, slot)?
                 && !is_due(&slot)
@@ -188,7 +195,7 @@ impl Exchange {
             match due {
                 Due::Expiry(no) => add(self.orders.find(no).ok_or(Broken::Dangling)?)?,
                 Due::Heartbeat(user) => {
-                    self.orders.of_user(user).try_for_each(|slot| add(slot?))?;
+                    self.orders.of_user_in(user, order.market).try_for_each(|slot| add(slot?))?;
                 }
                 // After its own market's deadline the order is refused.
                 Due::Deadline(_) | Due::WindowEnd(_) => {}

@@ -4,6 +4,7 @@
 mod entry;
 pub(super) mod image;
 mod index;
+mod owned;
 mod chunked_vec;
 
 use std::num::NonZeroU32;
@@ -11,6 +12,7 @@ use std::num::NonZeroU32;
 use chunked_vec::ChunkedVec;
 use entry::{Entry, Rare};
 use index::SequenceIndex;
+use owned::Owned;
 
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
@@ -147,13 +149,6 @@ pub struct Links {
     pub after: Option<Slot>,
 }
 
-/// A user's resting orders.
-#[derive(Debug, Clone, Copy, Default)]
-struct Owned {
-    newest: Option<Slot>,
-    count: u32,
-}
-
 /// What the book needs to know of a resting order.
 #[derive(Debug, Clone, Copy)]
 pub struct RestingOrder {
@@ -183,16 +178,6 @@ impl OrderPool {
     /// Resting orders in all.
     pub const fn count(&self) -> u32 {
         self.count
-    }
-
-    /// Adds an empty list for a new user; users are numbered in order.
-    pub fn add_user(&mut self) {
-        self.by_user.push(Owned::default());
-    }
-
-    /// Resting orders of a user.
-    pub fn count_of(&self, user: UserNo) -> u32 {
-        self.by_user.get(user.index()).map_or(0, |owned| owned.count)
     }
 
     /// The slot of a resting order; `None` if it does not rest.
@@ -229,11 +214,6 @@ impl OrderPool {
     pub(super) fn prefetch_slots(&self, slots: &[Option<Slot>]) -> u32 {
         let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::index_or_first(*slot)));
         entries.fold(0, |seen, entry| seen ^ entry.user.0)
-    }
-
-    /// A user's newest order.
-    pub(super) fn newest_of(&self, user: UserNo) -> Option<Slot> {
-        self.by_user.get(user.index())?.newest
     }
 
     /// The order's owner and market.
@@ -305,8 +285,8 @@ impl OrderPool {
         }
         let rare = Rare::of(order);
         let rare = if rare == Rare::NONE { None } else { self.insert_rare(rare)? };
-        let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
-        let next = list.newest;
+        let owned = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let next = owned.first();
         let entry = Entry::of(order, Links { before: None, after: next }, rare);
         let slot = if let Some(slot) = self.free {
             let free = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
@@ -317,9 +297,9 @@ impl OrderPool {
             self.entries.push(entry);
             Slot::at(self.entries.len()).ok_or(Broken::Capacity)?
         };
-        list.newest = Some(slot);
-        list.count = list.count.checked_add(1).ok_or(Broken::Capacity)?;
-        if let Some(next) = next {
+        if !owned.push(slot)? {
+            self.link_to_group(slot, order.user, order.market)?;
+        } else if let Some(next) = next {
             self.entry_mut(next)?.owner.before = Some(slot);
         }
         self.count = self.count.checked_add(1).ok_or(Broken::Capacity)?;
@@ -331,56 +311,16 @@ impl OrderPool {
     pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
         let free = self.free.replace(slot);
         let entry = self.entry_mut(slot)?;
-        let Entry { no, user, owner, rare, .. } = *entry;
+        let Entry { no, user, market, owner, rare, .. } = *entry;
         entry.set_free(free);
+        self.unlink_from_owner(slot, (user, market), owner)?;
         if let Some(rare) = rare {
             self.rare_free.push(rare);
         }
-        if let Some(next) = owner.after {
-            self.entry_mut(next)?.owner.before = owner.before;
-        }
-        if let Some(previous) = owner.before {
-            self.entry_mut(previous)?.owner.after = owner.after;
-        }
-        let list = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
-        // Script pitfall_owners_list.
-        if owner.before.is_none() {
-            list.newest = owner.after;
-        }
-        list.count = list.count.checked_sub(1).ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
         // The old number must not find the slot's next order: scripts pitfall_stale_id,
         // pitfall_reused_slot.
         self.by_number.remove(no.0)
-    }
-
-    /// A user's resting orders, the last inserted first: at most as many as the rules allow one
-    /// user.
-    pub fn of_user(&self, user: UserNo) -> impl Iterator<Item = Result<Slot, Broken>> + '_ {
-        let mut next = self.by_user.get(user.index()).and_then(|owned| owned.newest);
-        std::iter::from_fn(move || {
-            let slot = next.take()?;
-            let entry = self.entry(slot);
-            next = entry.ok().and_then(|entry| entry.owner.after);
-            Some(entry.map(|_| slot))
-        })
-    }
-
-    /// A user's resting orders, of one market or of all, oldest first.
-    pub fn of_user_oldest_first(
-        &self,
-        user: UserNo,
-        market: Option<MarketNo>,
-    ) -> Result<Vec<Slot>, Broken> {
-        let mut slots = Vec::new();
-        for slot in self.of_user(user) {
-            let slot = slot?;
-            if market.is_none_or(|market| self.entry(slot).is_ok_and(|of| of.market == market)) {
-                slots.push(slot);
-            }
-        }
-        self.sort_oldest_first(&mut slots);
-        Ok(slots)
     }
 
     /// Sorts slots by the number of the order in them.

@@ -64,16 +64,16 @@ impl Exchange {
                 _ => self.orders.target_of(*slot),
             };
         }
-        let (mut seen, mut last, mut newest) = (0, [None; AHEAD], [None; AHEAD]);
-        for ((about, slot), (last, newest)) in
-            targets.iter().zip(&slots).zip(last.iter_mut().zip(&mut newest))
+        let (mut seen, mut last, mut first) = (0, [None; AHEAD], [None; AHEAD]);
+        for ((about, slot), (last, first)) in
+            targets.iter().zip(&slots).zip(last.iter_mut().zip(&mut first))
         {
             seen ^= self.ledger.prefetch(about.user, about.market);
             seen ^= i64::from(self.orders.prefetch_neighbours(*slot));
             let book = self.markets.get(about.market.index()).map(|market| &market.book);
             *last = book.and_then(|book| book.prefetch(about.price));
-            *newest = self.orders.newest_of(about.user);
+            *first = self.orders.first_of(about.user);
         }
-        seen ^ i64::from(self.orders.prefetch_slots(&last) ^ self.orders.prefetch_slots(&newest))
+        seen ^ i64::from(self.orders.prefetch_slots(&last) ^ self.orders.prefetch_slots(&first))
     }
 }
