@@ -28,7 +28,6 @@ use crate::exchange::ids::{OrderId, OrderNo, Token};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
-use crate::projection::history::HistoryError;
 use crate::projection::responses::StoredResponse;
 
 /// Most operations of one request: they share a journal block.
@@ -61,7 +60,7 @@ impl Shown {
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn json(self) -> Result<BatchOrderJson, HistoryError> {
+    pub fn json(self) -> Result<BatchOrderJson, Problem> {
         Ok(match self {
             Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),

@@ -63,8 +63,9 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
 pub enum Placed {
     /// Placed by this request.
     Now(PlacedJson),
-    /// Placed by an earlier request: the order's row as it was then, and its fills.
-    Before(Box<(OrderRow, SoughtFills)>),
+    /// Placed by an earlier request: the order's row as it was then, if that was not its last
+    /// state, and the order with its fills.
+    Before(Box<(Option<OrderRow>, SoughtFills)>),
 }
 
 impl Placed {
@@ -72,10 +73,12 @@ impl Placed {
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn json(self) -> Result<PlacedJson, HistoryError> {
+    pub fn json(self) -> Result<PlacedJson, Problem> {
         match self {
             Placed::Now(json) => Ok(json),
-            Placed::Before(before) => PlacedJson::again(&before.0, before.1),
+            Placed::Before(before) => {
+                PlacedJson::again(before.0, before.1)?.ok_or_else(Problem::lacking_row)
+            }
         }
     }
 }
@@ -97,7 +100,10 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
     match kept {
         StoredResponse::Order(row) => {
             let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((**row, fills))))
+            Some(Placed::Before(Box::new((Some(**row), fills))))
+        }
+        StoredResponse::Ended(user, order) => {
+            Some(Placed::Before(Box::new((None, view.orders.fills_of_order(*user, *order)))))
         }
         _ => None,
     }

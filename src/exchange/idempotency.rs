@@ -3,8 +3,9 @@
 //!
 //! A name is stored as a fingerprint of 16 bytes, so that its memory does not depend on its length.
 //! Expired names are removed a few at a time as records are applied; until then every look-up
-//! checks whether the name is still valid. The names of one user are bounded: each is promised a
-//! day, so a user at the bound is refused new names, and no name is forgotten early.
+//! checks whether the name is still valid. The names of one user are bounded, and more narrowly once
+//! the venue has many: each is promised a day, so a user at the bound is refused new names, and no
+//! name is forgotten early.
 
 mod excerpt;
 mod image;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
+use smallvec::{SmallVec, smallvec};
 
 use super::catalogue::Outcome;
 use super::command::{
@@ -22,6 +24,7 @@ use super::effect::Effect;
 use super::ids::{OrderNo, Token, UserNo};
 use super::invariant::Broken;
 use super::reject::Reject;
+use super::rules::{USER_NAMES_OF_MANY_MAX, VENUE_NAMES_MANY};
 use super::units::{Sequence, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
@@ -114,8 +117,8 @@ struct NameEntry {
     body: Fingerprint,
     /// First moment at which it is no longer valid, unless its order still rests.
     until: TimeMs,
-    /// The records that executed the request, by part.
-    firsts: Vec<(u8, Sequence)>,
+    /// The records that executed the request, by part. Only batches have several.
+    firsts: SmallVec<[(u8, Sequence); 1]>,
     /// Whether it is a client order id.
     order: bool,
 }
@@ -138,6 +141,8 @@ pub struct IdempotencyTable {
     checks: VecDeque<ExpiryCheck>,
     /// The number of names of each user who has any. Looked up, never iterated.
     counts: FxHashMap<UserNo, u32>,
+    /// The number of all names.
+    count: u64,
 }
 
 impl IdempotencyTable {
@@ -148,7 +153,7 @@ impl IdempotencyTable {
         let is_valid =
             |check: &&ExpiryCheck| entry(check).is_some_and(|entry| entry.starts_at(check.first));
         let valid = self.checks.iter().filter(is_valid).count();
-        let counts_right = self.count_by_user() == self.counts;
+        let counts_right = self.count_by_user() == self.counts && self.count == self.sum();
         if sorted && counts_right && valid == self.entries.len() {
             Ok(())
         } else {
@@ -174,6 +179,12 @@ impl IdempotencyTable {
         held
     }
 
+    /// The number of all names, summed over the users.
+    fn sum(&self) -> u64 {
+        let counts = self.counts.values();
+        counts.fold(0, |sum: u64, names| sum.saturating_add(u64::from(*names)))
+    }
+
     /// The number of a user's names.
     fn names_of(&self, user: UserNo) -> u32 {
         self.counts.get(&user).copied().unwrap_or_default()
@@ -196,10 +207,12 @@ impl IdempotencyTable {
     fn count(&mut self, user: UserNo, names: u32) {
         let held = self.counts.entry(user).or_default();
         *held = held.saturating_add(names);
+        self.count = self.count.saturating_add(u64::from(names));
     }
 
     fn uncount(&mut self, user: UserNo, names: u32) {
         let left = self.names_of(user).saturating_sub(names);
+        self.count = self.count.saturating_sub(u64::from(names));
         if left == 0 {
             self.counts.remove(&user);
         } else {
@@ -281,6 +294,8 @@ impl Exchange {
         let key_user = record.once.as_ref().map(|once| once.caller);
         // A record with both kinds of name may exceed the bound by one.
         let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.user_names_max);
+        let many = self.idempotency.count >= VENUE_NAMES_MANY;
+        let max = if many { max.min(USER_NAMES_OF_MANY_MAX) } else { max };
         let below_max = |user| self.idempotency.names_of(user) < max;
         let all = order_user.into_iter().chain(key_user).all(below_max);
         if all { Ok(()) } else { Err(Reject::TooManyNames) }
@@ -306,7 +321,7 @@ impl Exchange {
             && let Some(name) = order_name(terms)
         {
             let (user, body) = (terms.user, Fingerprint::of_order(terms));
-            let firsts = vec![(0, at.sequence)];
+            let firsts = smallvec![(0, at.sequence)];
             let entry = NameEntry { user, body, until, firsts, order: true };
             self.idempotency.add(name, entry, at.sequence);
         }
@@ -319,7 +334,7 @@ impl Exchange {
                 entry.firsts.push(first);
                 self.idempotency.count(user, 1);
             } else {
-                let (body, firsts) = (key_body(once), vec![first]);
+                let (body, firsts) = (key_body(once), smallvec![first]);
                 let entry = NameEntry { user, body, until, firsts, order: false };
                 self.idempotency.add(name, entry, at.sequence);
             }
@@ -396,7 +411,7 @@ mod tests {
         let refused = [Effect::Refused(Reject::TooManyNames)];
         assert!(deposit_with_key(&mut exchange, ANN, "first", 1).len() > 1);
         // As if she had given that many.
-        exchange.idempotency.counts.insert(ANN, Rules::current().user_names_max);
+        exchange.idempotency.count(ANN, Rules::current().user_names_max - 1);
         assert_eq!(deposit_with_key(&mut exchange, ANN, "more", 2), refused);
         // Her earlier name is still valid, and other users are not affected.
         let first = Effect::Repeated { first: Sequence::new(4) };
@@ -406,6 +421,17 @@ mod tests {
         assert_eq!(deposit_with_key(&mut exchange, ANN, "more", DAY_MS + 1), refused);
         assert!(deposit_with_key(&mut exchange, ANN, "more", DAY_MS + 1).len() > 1);
         assert_eq!(exchange.idempotency.names_of(ANN), Rules::current().user_names_max);
+    }
+
+    #[test]
+    fn a_venue_with_many_names_takes_fewer_of_one_user() {
+        let mut exchange = venue();
+        let refused = [Effect::Refused(Reject::TooManyNames)];
+        exchange.idempotency.counts.insert(ANN, USER_NAMES_OF_MANY_MAX);
+        exchange.idempotency.count = VENUE_NAMES_MANY - 1;
+        assert!(deposit_with_key(&mut exchange, ANN, "last", 1).len() > 1);
+        assert_eq!(deposit_with_key(&mut exchange, ANN, "more", 1), refused);
+        assert!(deposit_with_key(&mut exchange, UserNo(1), "first", 1).len() > 1);
     }
 
     #[test]

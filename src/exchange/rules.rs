@@ -19,6 +19,14 @@ pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 /// each of them, and the work of one record must be bounded.
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
+/// Names, client order ids and idempotency keys, from which on a venue has many, in this version of
+/// the rules: some 1.5 GB.
+pub const VENUE_NAMES_MANY: u64 = 4_000_000;
+
+/// Names that one user may have, in a venue with many: the memory for names must not grow with the
+/// number of users who give as many as they can. One a second, day and night.
+pub const USER_NAMES_OF_MANY_MAX: u32 = 100_000;
+
 /// What a venue is opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {

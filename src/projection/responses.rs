@@ -13,7 +13,7 @@ use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, Orders};
 use crate::exchange::command::{PlaceOrder, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
 use crate::exchange::restrictions::Heartbeat;
 use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
@@ -26,6 +26,8 @@ const LOOKED_AT_PER_RECORD: usize = 64;
 pub enum StoredResponse {
     /// An order that was placed or cancelled.
     Order(Box<OrderRow>),
+    /// An order that ended in the record that placed it: its row never changes, so history has it.
+    Ended(UserNo, OrderNo),
     /// An account's money after a deposit, a withdrawal or a payout of fees.
     Balance(Balance),
     /// A user that was created, or whose mode or limit was set.
@@ -94,9 +96,16 @@ impl StoredResponse {
 
     fn of_effect(effect: &Effect, view: &ReadModel) -> Option<StoredResponse> {
         Some(match effect {
-            Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } }
-            | Effect::OrderCancelled { order, user, .. } => {
+            Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } } => {
                 // Found in memory: it is open or ended by this record.
+                let row = view.orders.order(*user, *order).row().ok()??;
+                if row.status.open() {
+                    StoredResponse::Order(Box::new(row))
+                } else {
+                    StoredResponse::Ended(*user, *order)
+                }
+            }
+            Effect::OrderCancelled { order, user, .. } => {
                 StoredResponse::Order(Box::new(view.orders.order(*user, *order).row().ok()??))
             }
             Effect::Deposited { user, .. }

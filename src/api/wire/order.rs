@@ -207,21 +207,30 @@ impl PlacedJson {
 }
 
 impl PlacedJson {
-    /// The same answer for a repetition, from the order's row as its record left it and from its
-    /// fills.
+    /// The same answer for a repetition: from the order's row as its record left it, or as it is if
+    /// none is given, and from its fills. `None` if there is no such order.
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn again(row: &OrderRow, fills: SoughtFills) -> Result<PlacedJson, HistoryError> {
+    pub fn again(
+        row: Option<OrderRow>,
+        fills: SoughtFills,
+    ) -> Result<Option<PlacedJson>, HistoryError> {
+        let (row, made) = match row {
+            Some(row) if row.filled == Lots::ZERO => (row, None),
+            row => {
+                let Some((last, fills)) = fills.list()? else { return Ok(None) };
+                (row.unwrap_or(last), Some(fills))
+            }
+        };
         // Only the fills of the placement itself. Later fills as a maker are not part of the
         // answer, and may be many.
-        let made = if row.filled == Lots::ZERO { None } else { fills.list()? };
-        let made = made.map(|(_, fills)| fills.made_until(row.no.0)).transpose()?;
+        let made = made.map(|fills| fills.made_until(row.no.0)).transpose()?;
         let trades = made.into_iter().flatten().map(|fill| fill.map(TradeJson::from));
         let mut trades = trades.collect::<Result<Vec<_>, _>>()?;
         trades.reverse();
-        let beside = BesideJson::of(row);
-        Ok(PlacedJson {
+        let beside = BesideJson::of(&row);
+        Ok(Some(PlacedJson {
             order_id: Text(row.id()),
             status: row.status.name(),
             filled_quantity: Text(row.filled),
@@ -233,7 +242,7 @@ impl PlacedJson {
             filled_cost: beside.filled_cost,
             client_order_id: beside.client_order_id,
             sequence: beside.sequence,
-        })
+        }))
     }
 }
 

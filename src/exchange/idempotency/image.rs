@@ -1,5 +1,7 @@
 //! Names in the state image, in the order of their expiry checks.
 
+use smallvec::SmallVec;
+
 use super::{ExpiryCheck, Fingerprint, IdempotencyTable, NameEntry};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
 use crate::exchange::image::coding::{imaged, write_count};
@@ -27,6 +29,17 @@ impl Imaged for (u8, Sequence) {
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         Ok((Imaged::read(source)?, Imaged::read(source)?))
+    }
+}
+
+impl Imaged for SmallVec<[(u8, Sequence); 1]> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_count(self.len(), sink);
+        self.iter().for_each(|first| first.write(sink));
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        (0..read_count(source)?).map(|_| Imaged::read(source)).collect()
     }
 }
 
@@ -58,6 +71,7 @@ impl Imaged for IdempotencyTable {
             table.checks.push_back(check);
         }
         table.counts = table.count_by_user();
+        table.count = table.sum();
         Ok(table)
     }
 }

@@ -30,6 +30,10 @@ impl Imaged for StoredResponse {
             }
             StoredResponse::Done => 10_u8.write(sink),
             StoredResponse::Converted(came) => tagged(11, &**came, sink),
+            StoredResponse::Ended(user, order) => {
+                tagged(12, user, sink);
+                order.write(sink);
+            }
         }
     }
 
@@ -46,6 +50,7 @@ impl Imaged for StoredResponse {
             9 => StoredResponse::Market(Box::new(Imaged::read(source)?), Imaged::read(source)?),
             10 => StoredResponse::Done,
             11 => StoredResponse::Converted(Box::new(Imaged::read(source)?)),
+            12 => StoredResponse::Ended(Imaged::read(source)?, Imaged::read(source)?),
             _ => return Err(BadImage::Value("StoredResponse")),
         })
     }
