@@ -22,6 +22,7 @@ use super::auth::{self, Caller};
 use super::body::{BodyError, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
+use super::head;
 use super::idempotency;
 use super::media;
 use super::packing;
@@ -178,9 +179,10 @@ impl Door {
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        check_size(head, &self.limits)?;
+        head::check_size(head, &self.limits)?;
         let found = self.routes.find(&head.method, head.uri.path());
         known.route = found.as_ref().ok().map(|(route, _)| *route);
+        head::check_host(head)?;
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
@@ -359,23 +361,6 @@ fn number(value: u64) -> HeaderValue {
             HeaderValue::from_bytes(digits.as_bytes()).unwrap_or(ZERO)
         }
     }
-}
-
-/// Refuses a head that exceeds the limits.
-fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
-    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    if target > limits.uri_bytes_max {
-        let detail = format!("an address may have {} bytes", limits.uri_bytes_max);
-        return Err(Problem::new(Kind::UriTooLong, detail));
-    }
-    let headers = &head.headers;
-    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if headers.len() > limits.headers_max || bytes > limits.headers_bytes_max {
-        let (count, bytes) = (limits.headers_max, limits.headers_bytes_max);
-        let detail = format!("a request may have {count} headers of together {bytes} bytes");
-        return Err(Problem::new(Kind::HeadersTooLarge, detail));
-    }
-    Ok(())
 }
 
 /// Empties a request's headers and reserves space for those of its answer. hyper reuses the map for

@@ -13,6 +13,7 @@ pub mod venue;
 pub mod directory;
 pub mod write_timeout;
 pub mod door;
+pub mod head;
 pub mod body;
 pub mod traffic;
 pub mod auth;
