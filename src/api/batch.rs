@@ -11,10 +11,10 @@ use super::orders::{
     placed_before,
 };
 use super::parse::{self, Fault};
-use super::problem::{FieldCode, FieldError, Kind, Problem};
-use super::rates::Allowance;
+use super::problem::{FieldCode, Kind, Problem};
 use super::reply::Reply;
 use super::routes::RequestClass;
+use super::tokens;
 use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
@@ -310,25 +310,8 @@ fn take_tokens(
     };
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
-    let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let (keyring, caller) = (&call.shared.keyring, &call.caller);
-    let taken = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
-    taken.map(|()| (writes == 0).then_some(RequestClass::Cancels)).map_err(|(class, left)| {
-        let asked = if class == RequestClass::Cancels { cancels } else { writes };
-        if count(asked) > left.limit {
-            // More than the bucket can ever hold: waiting does not help, so this is not a 429.
-            let (limit, name) = (left.limit, class.name());
-            let detail = format!(
-                "has {asked} {name}, and this key never has more than {limit} at once: send parts"
-            );
-            let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
-            let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
-            let left = Allowance { wait_seconds: None, ..left };
-            Problem { allowance: Some(Box::new(left)), ..invalid }
-        } else {
-            Problem::beyond(class.name(), left)
-        }
-    })
+    tokens::take_several(call, writes, cancels)?;
+    Ok((writes == 0).then_some(RequestClass::Cancels))
 }
 
 /// Operations in order, each parsed or refused.

@@ -21,6 +21,7 @@ pub mod keys;
 pub mod rates;
 pub mod response_cache;
 pub mod keyring;
+pub mod tokens;
 pub mod media;
 pub mod packing;
 pub mod idempotency;
