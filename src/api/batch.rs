@@ -5,7 +5,7 @@ use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
 use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
-use super::order_form::OrderForm;
+use super::order_form::{OrderForm, TimeLimit};
 use super::orders::{
     Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
     placed_before,
@@ -44,8 +44,9 @@ enum Operation {
 /// An operation in progress.
 enum Slot {
     Refused(Box<Problem>),
-    Placing,
-    Writing(Box<Writing<Shown>>),
+    Placing(TimeLimit),
+    /// With the time limit of a placement.
+    Writing(Box<Writing<Shown>>, Option<TimeLimit>),
 }
 
 /// What the answer shows of an operation.
@@ -133,8 +134,9 @@ impl<'a> Batch<'a> {
             Ok(Resolved::Place(terms)) => {
                 self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
+                    let limit = TimeLimit::of(&terms);
                     self.next.push(Command::PlaceOrder(terms).into());
-                    Ok(Slot::Placing)
+                    Ok(Slot::Placing(limit))
                 } else {
                     self.submit_placements();
                     self.place(part, terms)
@@ -170,8 +172,9 @@ impl<'a> Batch<'a> {
         };
         let again =
             |view: &ReadModel, kept: &StoredResponse| placed_before(view, kept).map(Shown::Placed);
+        let limit = Some(TimeLimit::of(&terms));
         let asked = self.asked(part, Command::PlaceOrder(terms));
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), limit))
     }
 
     fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
@@ -184,7 +187,7 @@ impl<'a> Batch<'a> {
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), None))
     }
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
@@ -201,16 +204,20 @@ impl<'a> Batch<'a> {
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
-                Slot::Placing => match placings.next() {
+                Slot::Placing(limit) => match placings.next() {
                     Some(Ok(applied)) if self.results.print_placed(&applied)? => {
                         self.last = self.last.max(applied.sequence);
                         self.replayed = false;
                         continue;
                     }
-                    came => Err(unplaced(came)),
+                    came => Err(limit.named(unplaced(came))),
                 },
-                Slot::Writing(writing) => {
-                    writing.came().await.and_then(|written| written.try_map(Shown::json))
+                Slot::Writing(writing, limit) => {
+                    let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
+                    came.map_err(|problem| match limit {
+                        Some(limit) => limit.named(problem),
+                        None => problem,
+                    })
                 }
             };
             self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);
