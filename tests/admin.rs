@@ -201,6 +201,9 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
     let draft = text(&draft["markets"][0], "id");
     server.says(&["markets", "publish", draft]);
     // The markets are mutually exclusive, and one has already resolved yes.
+    let refused = server.admin(&["markets", "void", draft]);
+    let says = "price REQUIRED: must be given in a mutually exclusive event";
+    assert!(stderr(&refused).contains(says), "{}", stderr(&refused));
     let refused = server.admin(&["markets", "void", draft, "--price", "0.25"]);
     assert!(stderr(&refused).contains("409 EVENT_ALREADY_WON"), "{}", stderr(&refused));
     let voided = server.json(&["markets", "void", draft, "--price", "0.00"]);

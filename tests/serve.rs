@@ -362,6 +362,33 @@ fn a_second_server_on_the_same_folder_is_refused_with_the_reason() {
     assert_eq!(first.ask("GET", "/trading/balance", KEY, None).0, 200, "the first goes on");
 }
 
+/// A server that was just killed may hold its address for a moment longer.
+#[test]
+fn an_address_in_use_is_tried_again_for_a_while() {
+    let data = tempfile::tempdir().unwrap();
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = held.local_addr().unwrap().to_string();
+    let on = |folder: &str| {
+        let mut command = Command::new(BINARY);
+        command.args(["serve", "--listen", &address, "--data"]).arg(data.path().join(folder));
+        command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env_remove("OPENOUTCRY_LOG");
+        command
+    };
+    let began = std::time::Instant::now();
+    let refused = on("one").output().unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{message}");
+    assert!(message.contains(&format!("cannot listen on {address}: ")), "{message}");
+    assert!(began.elapsed() >= Duration::from_secs(2) && !data.path().join("one").exists());
+    let frees = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        drop(held);
+    });
+    let server = Server::from(on("two"));
+    frees.join().unwrap();
+    assert_eq!(server.address, address);
+}
+
 #[test]
 fn an_operator_key_is_generated_and_printed_once() {
     let data = tempfile::tempdir().unwrap();

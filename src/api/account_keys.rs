@@ -115,7 +115,7 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
 /// `POST /account/keys/{keyId}/rotate`: replaces this key by a new one. The new key is journaled
 /// first: if the connection is lost before the answer, the old key still works and the list shows
 /// both. If the old key was revoked by another request meanwhile, the new one, which nobody has
-/// seen, is revoked too. It takes no `Idempotency-Key`: a repetition finds no key to replace.
+/// seen, is revoked too. It takes no `Idempotency-Key`: a repetition could not show the key again.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let mut form = call.form();

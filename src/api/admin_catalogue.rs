@@ -3,6 +3,7 @@
 use super::admin_form::{
     OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
 };
+use super::admin_markets::naming_fields;
 use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
@@ -106,9 +107,12 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
         Ok(market)
     })?;
+    let fees = revision.maker_fee.is_some() || revision.taker_fee.is_some();
+    let bound = (fees, revision.deadline.is_some());
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
     let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
-    let written = call.submit_and_look(command, look, never).await?;
+    let written = call.submit_and_look(command, look, never).await;
+    let written = written.map_err(|problem| naming_fields(&call, market, bound, problem))?;
     written.reply(&written.shown.1)
 }
 

@@ -6,14 +6,14 @@ use super::form::{Form, text};
 use super::markets::{MARKETS_PAGE, MarketFilter};
 use super::page::Page;
 use super::parse;
-use super::problem::{Kind, Problem};
+use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use crate::exchange::command::Command;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::reject::Reject;
-use crate::exchange::units::SettlementPrice;
+use crate::exchange::units::{Sequence, SettlementPrice};
 use crate::projection::ReadModel;
 
 /// `GET /admin/markets`
@@ -74,8 +74,33 @@ pub async fn void(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_optional_body();
     let price = form.field_optional("price", text(parse::settlement_price));
     let (market, price) = market_and(&call, form, price)?;
-    let price = price.unwrap_or(SettlementPrice::HALF);
+    let price = match price {
+        Some(price) => price,
+        None => standard_price(&call, market)?,
+    };
     carry_out(&call, market, Command::VoidMarket { market, price }).await
+}
+
+/// The price of a voiding that names none: 0.50. In a mutually exclusive event that would silently
+/// keep another market from resolving yes, so there the operator must choose.
+fn standard_price(call: &Call, market: MarketNo) -> Result<SettlementPrice, Problem> {
+    let exclusive = |view: &ReadModel| {
+        let event = view.catalogue.market(market).and_then(|row| row.draft.event);
+        let event = event.and_then(|event| view.catalogue.event(event));
+        Ok(event.is_some_and(|event| event.draft.mutually_exclusive))
+    };
+    let (sequence, exclusive) = call.look(exclusive)?;
+    if !exclusive {
+        return Ok(SettlementPrice::HALF);
+    }
+    let error = FieldError {
+        field: "price".to_owned(),
+        code: FieldCode::Required,
+        detail: "must be given in a mutually exclusive event, where the announced prices of yes \
+                 may not sum to more than 1.00"
+            .into(),
+    };
+    Err(Problem { sequence: Some(sequence), ..Problem::invalid(vec![error]) })
 }
 
 /// Executes a command that needs only its market.
@@ -104,13 +129,34 @@ async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Re
     written.reply(&written.shown.1)
 }
 
+/// Names the fields that keep a revision from the market's status.
+pub fn naming_fields(
+    call: &Call,
+    market: MarketNo,
+    (fees, deadline): (bool, bool),
+    problem: Problem,
+) -> Problem {
+    let Some((sequence, status)) = status_if_refused(call, market, &problem) else {
+        return problem;
+    };
+    // Both may be at fault; the fees are refused first.
+    let why = match (fees, deadline) {
+        (true, _) => "makerFee and takerFee are fixed once the market is published",
+        (false, true) => {
+            "the deadline can be moved only while the market is a draft, active or suspended"
+        }
+        (false, false) => return problem,
+    };
+    let (status, sequence) = (status.name(), sequence.get());
+    let detail = format!("{why}; after record {sequence} it is {status}").into();
+    Problem { detail, ..problem }
+}
+
 /// Adds the market's current status to a refused transition, since the operator needs it next.
 fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem) -> Problem {
-    if problem.kind != Kind::Refused(Reject::InvalidTransition) {
+    let Some((sequence, status)) = status_if_refused(call, market, &problem) else {
         return problem;
-    }
-    let status = |view: &ReadModel| Ok(view.catalogue.market(market).map(|row| row.status));
-    let Ok((sequence, Some(status))) = call.look(status) else { return problem };
+    };
     let detail = if reopens && status == MarketStatus::Closed {
         "a closed market is reopened with a deadline that is to come, and later than it had".into()
     } else {
@@ -121,4 +167,18 @@ fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem)
             .into()
     };
     Problem { detail, ..problem }
+}
+
+/// The market's status now, if that was the reason for the refusal.
+fn status_if_refused(
+    call: &Call,
+    market: MarketNo,
+    problem: &Problem,
+) -> Option<(Sequence, MarketStatus)> {
+    if problem.kind != Kind::Refused(Reject::InvalidTransition) {
+        return None;
+    }
+    let status = |view: &ReadModel| Ok(view.catalogue.market(market).map(|row| row.status));
+    let (sequence, status) = call.look(status).ok()?;
+    Some((sequence, status?))
 }

@@ -5,16 +5,16 @@ use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
 use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
-use super::order_form::OrderForm;
+use super::order_form::{OrderForm, TimeLimit};
 use super::orders::{
     Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
     placed_before,
 };
 use super::parse::{self, Fault};
-use super::problem::{FieldCode, FieldError, Kind, Problem};
-use super::rates::Allowance;
+use super::problem::{FieldCode, Kind, Problem};
 use super::reply::Reply;
 use super::routes::RequestClass;
+use super::tokens;
 use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
@@ -43,8 +43,9 @@ enum Operation {
 /// An operation in progress.
 enum Slot {
     Refused(Box<Problem>),
-    Placing,
-    Writing(Box<Writing<Shown>>),
+    Placing(TimeLimit),
+    /// With the time limit of a placement.
+    Writing(Box<Writing<Shown>>, Option<TimeLimit>),
 }
 
 /// What the answer shows of an operation.
@@ -132,8 +133,9 @@ impl<'a> Batch<'a> {
             Ok(Resolved::Place(terms)) => {
                 self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
+                    let limit = TimeLimit::of(&terms);
                     self.next.push(Command::PlaceOrder(terms).into());
-                    Ok(Slot::Placing)
+                    Ok(Slot::Placing(limit))
                 } else {
                     self.submit_placements();
                     self.place(part, terms)
@@ -169,8 +171,9 @@ impl<'a> Batch<'a> {
         };
         let again =
             |view: &ReadModel, kept: &StoredResponse| placed_before(view, kept).map(Shown::Placed);
+        let limit = Some(TimeLimit::of(&terms));
         let asked = self.asked(part, Command::PlaceOrder(terms));
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), limit))
     }
 
     fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
@@ -183,7 +186,7 @@ impl<'a> Batch<'a> {
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), None))
     }
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
@@ -200,16 +203,20 @@ impl<'a> Batch<'a> {
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
-                Slot::Placing => match placings.next() {
+                Slot::Placing(limit) => match placings.next() {
                     Some(Ok(applied)) if self.results.print_placed(&applied)? => {
                         self.last = self.last.max(applied.sequence);
                         self.replayed = false;
                         continue;
                     }
-                    came => Err(unplaced(came)),
+                    came => Err(limit.named(unplaced(came))),
                 },
-                Slot::Writing(writing) => {
-                    writing.came().await.and_then(|written| written.try_map(Shown::json))
+                Slot::Writing(writing, limit) => {
+                    let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
+                    came.map_err(|problem| match limit {
+                        Some(limit) => limit.named(problem),
+                        None => problem,
+                    })
                 }
             };
             self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);
@@ -309,25 +316,8 @@ fn take_tokens(
     };
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
-    let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let (keyring, caller) = (&call.shared.keyring, &call.caller);
-    let taken = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
-    taken.map(|()| (writes == 0).then_some(RequestClass::Cancels)).map_err(|(class, left)| {
-        let asked = if class == RequestClass::Cancels { cancels } else { writes };
-        if count(asked) > left.limit {
-            // More than the bucket can ever hold: waiting does not help, so this is not a 429.
-            let (limit, name) = (left.limit, class.name());
-            let detail = format!(
-                "has {asked} {name}, and this key never has more than {limit} at once: send parts"
-            );
-            let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
-            let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
-            let left = Allowance { wait_seconds: None, ..left };
-            Problem { allowance: Some(Box::new(left)), ..invalid }
-        } else {
-            Problem::beyond(class.name(), left)
-        }
-    })
+    tokens::take_several(call, writes, cancels)?;
+    Ok((writes == 0).then_some(RequestClass::Cancels))
 }
 
 /// Operations in order, each parsed or refused.

@@ -22,6 +22,7 @@ use super::auth::{self, Caller};
 use super::body::{BodyError, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
+use super::head;
 use super::idempotency;
 use super::media;
 use super::packing;
@@ -31,6 +32,7 @@ use super::reply::Reply;
 use super::request_id::{REQUEST_ID, RequestId, RequestIds};
 use super::routes::{Access, BodyRule, Endpoint, PathParts, RequestClass, Route, Routes};
 use super::stream::Content;
+use super::tokens;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
@@ -178,9 +180,10 @@ impl Door {
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        check_size(head, &self.limits)?;
+        head::check_size(head, &self.limits)?;
         let found = self.routes.find(&head.method, head.uri.path());
         known.route = found.as_ref().ok().map(|(route, _)| *route);
+        head::check_host(head)?;
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
@@ -199,22 +202,18 @@ impl Door {
         let asked = async {
             let class =
                 known.route.map_or(RequestClass::of_method(&head.method), |route| route.class);
-            known.allowance = self.shared.keyring.admit(&caller, class, began);
-            let mut drew = class;
-            if let Err(refused) = refuse_beyond(known.allowance, class) {
-                let several = matches!(known.route, Some(route) if route.draws_itself());
-                drew = RequestClass::Cancels;
-                let left = several.then(|| self.shared.keyring.admit(&caller, drew, began));
-                if left.is_none_or(|left| refuse_beyond(left, drew).is_err()) {
-                    return Err(refused);
-                }
-            }
+            let several = known.route.is_some_and(Route::draws_itself);
+            let keyring = &self.shared.keyring;
+            let drew;
+            (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let answered = self.ask(caller, found, head, body, id, drew).await;
-            let drew = answered.as_ref().ok().and_then(|reply| reply.drew);
-            if drew.is_some() || class == RequestClass::Writes && known.allowance.is_some() {
-                // The endpoint took more tokens than the request itself did.
-                let left = self.shared.keyring.look(&caller, drew.unwrap_or(class));
-                known.allowance = left.map(|(_, left)| left);
+            let charged = match &answered {
+                Ok(reply) => reply.drew.unwrap_or(class),
+                Err(_) => drew,
+            };
+            if charged != class || class == RequestClass::Writes {
+                // The endpoint took more tokens than the request itself did, or others.
+                known.allowance = keyring.look(&caller, charged).map(|(_, left)| left);
             }
             answered
         };
@@ -332,12 +331,6 @@ async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// Refuses a request if the key's bucket had no token.
-fn refuse_beyond(allowance: Option<Allowance>, class: RequestClass) -> Result<(), Problem> {
-    let refused = allowance.filter(|allowance| allowance.wait_seconds.is_some());
-    refused.map_or(Ok(()), |allowance| Err(Problem::beyond(class.name(), allowance)))
-}
-
 /// Sets the headers with the state of the bucket that was charged.
 fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
     headers.insert(RATE_LIMIT, number(allowance.limit.into()));
@@ -359,23 +352,6 @@ fn number(value: u64) -> HeaderValue {
             HeaderValue::from_bytes(digits.as_bytes()).unwrap_or(ZERO)
         }
     }
-}
-
-/// Refuses a head that exceeds the limits.
-fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
-    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    if target > limits.uri_bytes_max {
-        let detail = format!("an address may have {} bytes", limits.uri_bytes_max);
-        return Err(Problem::new(Kind::UriTooLong, detail));
-    }
-    let headers = &head.headers;
-    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if headers.len() > limits.headers_max || bytes > limits.headers_bytes_max {
-        let (count, bytes) = (limits.headers_max, limits.headers_bytes_max);
-        let detail = format!("a request may have {count} headers of together {bytes} bytes");
-        return Err(Problem::new(Kind::HeadersTooLarge, detail));
-    }
-    Ok(())
 }
 
 /// Empties a request's headers and reserves space for those of its answer. hyper reuses the map for

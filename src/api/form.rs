@@ -334,13 +334,19 @@ pub fn boolean(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<bool>
     }
 }
 
+/// Reads an integer of zero or more.
+pub fn integer(faults: &mut Faults, field: &str, json: &Json<'_>) -> Option<u64> {
+    let Json::Integer(value) = *json else {
+        faults.wrong_type(field, "must be an integer of zero or more");
+        return None;
+    };
+    Some(value)
+}
+
 /// A reader of integers up to `max`.
 pub fn integer_up_to<'a>(max: u32) -> impl FnOnce(&mut Faults, &str, Json<'a>) -> Option<u32> {
     move |faults, field, json| {
-        let Json::Integer(value) = json else {
-            faults.wrong_type(field, "must be an integer of zero or more");
-            return None;
-        };
+        let value = integer(faults, field, &json)?;
         let inside = u32::try_from(value).ok().filter(|value| *value <= max);
         if inside.is_none() {
             let detail = format!("must be at most {max}");

@@ -42,9 +42,11 @@ pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Proble
     })
 }
 
-/// Refuses a key on a request that has no effect when repeated.
+/// Refuses a key on the replacement of an API key: the new key is shown once, so that a repetition
+/// could not answer what the first request did.
 pub fn refuse(once: Option<&IdempotencyKey>) -> Result<(), Problem> {
-    let detail = "is not taken here: asked a second time, this does nothing";
+    let detail = "is not taken here: if the answer is lost, so is the new key, and the old one may \
+                  be revoked; revoke or replace the new one with another key";
     once.map_or(Ok(()), |_| Err(bad(FieldCode::UnknownField, detail)))
 }
 

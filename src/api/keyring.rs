@@ -32,6 +32,17 @@ struct KeyUse {
     used: AtomicU32,
 }
 
+/// A request needs more tokens than its key has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lacking {
+    /// The class with too few tokens.
+    pub class: RequestClass,
+    /// Tokens of it that the request needs.
+    pub asked: u32,
+    /// The state of its bucket, and the wait until there are enough.
+    pub left: Allowance,
+}
+
 /// A table of keys by number. It grows only with the keys that are used; growing never moves
 /// entries, so it needs no lock.
 #[derive(Debug)]
@@ -58,47 +69,53 @@ impl Keyring {
     }
 
     /// Takes the tokens for several commands in one request: `writes` writes and `cancels` cancels,
-    /// all or none, besides the one token of class `drew` that the request itself took.
+    /// all or none. The one token of class `drew` that the request itself took is one of them; if
+    /// it is not needed, or the request is refused, it is returned.
     ///
     /// # Errors
-    /// The class with too few tokens, its state, and the wait until the request would be admitted.
-    /// The token that the request itself took is not returned.
+    /// The class with too few tokens. Nothing was taken then.
     pub fn admit_several(
         &self,
         caller: &Caller,
         writes: u32,
         cancels: u32,
         drew: RequestClass,
-    ) -> Result<(), (RequestClass, Allowance)> {
+    ) -> Result<(), Lacking> {
         let Some(row) = self.row(caller.key).filter(|_| !caller.is_operator()) else {
             return Ok(());
         };
         let now = self.now();
-        let more = |class, tokens: u32| tokens.saturating_sub(u32::from(drew == class));
+        let wanted = [(RequestClass::Cancels, cancels), (RequestClass::Writes, writes)];
         let limited = |class| self.rates.of(class).zip(row.bucket(class));
-        let take = |class, tokens| match (limited(class), more(class, tokens)) {
-            (None, _) | (_, 0) => Ok(()),
-            (Some((rate, bucket)), more) => match bucket.take(rate, more, now).wait_seconds {
-                None => Ok(()),
-                // A retry takes the request's own token again, so it needs the whole amount.
-                Some(_) => Err((class, bucket.wait_for(rate, tokens, now))),
-            },
-        };
+        let more = |class, tokens: u32| tokens.saturating_sub(u32::from(drew == class));
         let give_back = |class, tokens| {
             if let Some((rate, bucket)) = limited(class) {
                 bucket.give_back(rate, tokens);
             }
         };
-        take(RequestClass::Cancels, cancels)?;
-        take(RequestClass::Writes, writes).inspect_err(|_| {
-            give_back(RequestClass::Cancels, more(RequestClass::Cancels, cancels));
-        })?;
-        let unused = match drew {
-            RequestClass::Writes => writes == 0,
-            RequestClass::Cancels => cancels == 0,
-            RequestClass::Reads | RequestClass::Probes => false,
+        let refused = |class, asked| {
+            give_back(drew, 1);
+            let left = limited(class).map(|(rate, bucket)| bucket.wait_for(rate, asked, now));
+            left.map_or(Ok(()), |left| Err(Lacking { class, asked, left }))
         };
-        if unused {
+        // What no bucket can ever hold is refused as such, whatever the buckets hold now.
+        for (class, tokens) in wanted {
+            if limited(class).is_some_and(|(rate, _)| tokens > rate.burst()) {
+                return refused(class, tokens);
+            }
+        }
+        let take = |class, tokens| match (limited(class), more(class, tokens)) {
+            (None, _) | (_, 0) => true,
+            (Some((rate, bucket)), more) => bucket.take(rate, more, now).wait_seconds.is_none(),
+        };
+        if !take(RequestClass::Cancels, cancels) {
+            return refused(RequestClass::Cancels, cancels);
+        }
+        if !take(RequestClass::Writes, writes) {
+            give_back(RequestClass::Cancels, more(RequestClass::Cancels, cancels));
+            return refused(RequestClass::Writes, writes);
+        }
+        if wanted.contains(&(drew, 0)) {
             give_back(drew, 1);
         }
         Ok(())

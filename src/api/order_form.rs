@@ -5,9 +5,10 @@ use super::form::{Faults, Fields};
 use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
-use super::problem::{FieldCode, Problem};
+use super::problem::{FieldCode, Kind, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use crate::exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
+use crate::exchange::reject::Reject;
 use crate::exchange::units::{Lots, Tick, TimeMs};
 
 /// An order as its owner wrote it, with every field parsed.
@@ -151,6 +152,44 @@ impl Options {
             copy_from: copy_from?,
             client_order_id: client_order_id?.map(Box::new),
         })
+    }
+}
+
+/// The time limits that an order may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// Its `expiresAt`.
+    ExpiresAt,
+    /// Its `validUntil`.
+    ValidUntil,
+}
+
+impl TimeLimit {
+    /// The limit that has passed if the order is refused as too late: the earlier one.
+    pub fn of(terms: &PlaceOrder) -> TimeLimit {
+        let expires_at = match terms.time_in_force {
+            TimeInForce::GoodTillCancelled { expires_at } => expires_at,
+            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
+        };
+        match (expires_at, terms.valid_until) {
+            (Some(expires_at), Some(valid_until)) if expires_at > valid_until => {
+                TimeLimit::ValidUntil
+            }
+            (Some(_), _) => TimeLimit::ExpiresAt,
+            (None, _) => TimeLimit::ValidUntil,
+        }
+    }
+
+    /// Names the limit in the refusal of an order that is too late.
+    pub fn named(self, problem: Problem) -> Problem {
+        if problem.kind != Kind::Refused(Reject::OrderTooLate) {
+            return problem;
+        }
+        let detail = match self {
+            TimeLimit::ExpiresAt => "the order came when its expiresAt had passed",
+            TimeLimit::ValidUntil => "the order came after its validUntil",
+        };
+        Problem { detail: detail.into(), ..problem }
     }
 }
 

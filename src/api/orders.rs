@@ -8,7 +8,7 @@ use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
 use super::lazy_view::LazyView;
-use super::order_form::OrderForm;
+use super::order_form::{OrderForm, TimeLimit};
 use super::page::{Above, PageRule};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
@@ -42,20 +42,21 @@ const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (form, dry_run) = OrderForm::read(&call)?;
     let terms = form.resolve(&LazyView::of(&call))?;
+    let limit = TimeLimit::of(&terms);
     if dry_run {
-        return trials::place(&call, terms).await;
+        return trials::place(&call, terms).await.map_err(|problem| limit.named(problem));
     }
     let unnamed = terms.client_order_id.is_none() && call.once.is_none();
     let command = Command::PlaceOrder(terms);
     if unnamed {
-        let answer = call.submit(command).await?;
+        let answer = call.submit(command).await.map_err(|problem| limit.named(problem))?;
         let (sequence, time) = (answer.sequence(), answer.time());
         let placed = placed(&Applied { sequence, time, effects: answer.effects() });
         return Reply::ok(sequence, &placed.ok_or_else(incomplete_effects)?);
     }
     let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied).map(Placed::Now);
-    let written = call.submit_and_look(command, look, placed_before).await?;
-    let written = written.try_map(Placed::json)?;
+    let written = call.submit_and_look(command, look, placed_before).await;
+    let written = written.map_err(|problem| limit.named(problem))?.try_map(Placed::json)?;
     written.reply(&written.shown)
 }
 

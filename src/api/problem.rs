@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
+use super::keyring::Lacking;
 use super::rates::Allowance;
 use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
@@ -324,12 +325,26 @@ impl Problem {
         Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
     }
 
-    /// The key has too few tokens of this request class.
-    pub fn beyond(class: &str, left: Allowance) -> Problem {
-        let (limit, wait) = (left.limit, left.wait_seconds.unwrap_or_default());
-        let detail = format!(
-            "this key has none of its {limit} {class} left; wait {wait} s, and see /account/limits"
-        );
+    /// The key has too few tokens of one class.
+    pub fn beyond(Lacking { class, asked, left }: Lacking) -> Problem {
+        let (limit, remaining, class) = (left.limit, left.remaining, class.name());
+        let why = if asked == 1 {
+            format!("this key has none of its {limit} {class} left")
+        } else {
+            format!("{asked} {class} are needed, and this key has {remaining} of its {limit} left")
+        };
+        Problem::rate_limited(&why, left)
+    }
+
+    /// The key has neither writes nor cancels left. Names the bucket that has a token first.
+    pub fn beyond_both(writes: Allowance, cancels: Allowance) -> Problem {
+        let sooner = if cancels.wait_seconds < writes.wait_seconds { cancels } else { writes };
+        Problem::rate_limited("this key has neither writes nor cancels left", sooner)
+    }
+
+    fn rate_limited(why: &str, left: Allowance) -> Problem {
+        let wait = left.wait_seconds.unwrap_or_default();
+        let detail = format!("{why}; wait {wait} s, and see /account/limits");
         let allowance = Some(Box::new(left));
         Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }
     }

@@ -2,7 +2,7 @@
 //! that the operator sets.
 
 use super::call::{Call, user_no};
-use super::form::{Faults, integer_up_to, text};
+use super::form::{Faults, integer, text};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
@@ -30,7 +30,7 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
 /// `POST /trading/heartbeat`
 pub async fn beat(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
-    let seconds = form.field("timeoutSeconds", timeout);
+    let seconds = form.field("timeoutSeconds", |faults, field, json| timeout(faults, field, &json));
     let timeout_seconds = form.finish(seconds)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
@@ -43,16 +43,19 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads a timeout: 0, or within the bounds.
-fn timeout(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<u32> {
-    let seconds = integer_up_to(TIMEOUT_SECONDS_MAX)(faults, field, json)?;
-    if seconds > 0 && seconds < TIMEOUT_SECONDS_MIN {
+fn timeout(faults: &mut Faults, field: &str, json: &Json<'_>) -> Option<u32> {
+    let seconds = integer(faults, field, json)?;
+    let fits = |seconds: &u32| {
+        *seconds == 0 || (TIMEOUT_SECONDS_MIN..=TIMEOUT_SECONDS_MAX).contains(seconds)
+    };
+    let timeout = u32::try_from(seconds).ok().filter(fits);
+    if timeout.is_none() {
         let detail = format!(
             "must be {TIMEOUT_SECONDS_MIN} to {TIMEOUT_SECONDS_MAX}, or 0 to switch it off"
         );
         faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
-        return None;
     }
-    Some(seconds)
+    timeout
 }
 
 /// `GET /admin/venue/mode`

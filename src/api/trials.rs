@@ -4,6 +4,7 @@
 use super::batch::{Resolved, Shown, key_reused};
 use super::call::Call;
 use super::idempotency;
+use super::order_form::TimeLimit;
 use super::orders::{Placed, incomplete_effects, named_order, own_order, placed, placed_before};
 use super::problem::Problem;
 use super::reply::Reply;
@@ -82,11 +83,18 @@ pub async fn batch(
     let target = format!("{BASE}/trading/orders/batch");
     let once =
         call.once.as_ref().map(|once| idempotency::once(user, once.key, &target, &call.body));
-    let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<(), Problem>>) = Default::default();
+    let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<_, Problem>>) = Default::default();
     for (part, operation) in (0_u8..).zip(operations) {
         let step = operation.and_then(|operation| step(call, operation, &steps));
         let keyed = |step| (step, once.map(|once| Box::new(IdempotencyKey { part, ..once })));
-        slots.push(step.map(|step| steps.push(keyed(step))));
+        slots.push(step.map(|step| {
+            let limit = match &step {
+                Step::Place(terms) => Some(TimeLimit::of(terms)),
+                Step::Cancel { .. } => None,
+            };
+            steps.push(keyed(step));
+            limit
+        }));
     }
     let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
         let sequence = view.watermark();
@@ -99,7 +107,13 @@ pub async fn batch(
     let (sequence, shown, balance) = call.engine.try_out_several(user, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
-        let came = slot.and_then(|()| shown.next().unwrap_or_else(|| Err(incomplete_effects())));
+        let came = slot.and_then(|limit| {
+            let came = shown.next().unwrap_or_else(|| Err(incomplete_effects()));
+            came.map_err(|problem| match limit {
+                Some(limit) => limit.named(problem),
+                None => problem,
+            })
+        });
         let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
         match json {
             Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),

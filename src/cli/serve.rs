@@ -1,18 +1,19 @@
 //! `openoutcry serve`: opens the data folder, replays the journal, and runs the exchange until
 //! SIGTERM or SIGINT.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::Failure;
 use super::bootstrap::bootstrap;
@@ -45,6 +46,10 @@ const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 const DESCRIPTORS_RESERVED: u64 = 128;
 /// File descriptors that each worker thread holds besides its connections.
 const DESCRIPTORS_PER_WORKER: u64 = 4;
+/// How long an address in use is tried again.
+const BIND_WAIT: Duration = Duration::from_secs(2);
+/// Pause between two tries.
+const BIND_PAUSE: Duration = Duration::from_millis(50);
 /// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
 /// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
@@ -266,11 +271,21 @@ fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     }
 }
 
-/// Binds the address before anything is opened or created, so that a port in use fails early.
+/// Binds the address before anything is opened or created, so that a port in use fails early. A
+/// server that was just killed may still hold the address for a moment.
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| Failure::Failed(format!("cannot listen on {address}: {error}")))
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == ErrorKind::AddrInUse && began.elapsed() < BIND_WAIT => {
+                sleep(BIND_PAUSE).await;
+            }
+            Err(error) => {
+                return Err(Failure::Failed(format!("cannot listen on {address}: {error}")));
+            }
+        }
+    }
 }
 
 /// The limits of the HTTP server, with connections capped by the file descriptor limit, so that the

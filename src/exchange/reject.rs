@@ -62,7 +62,7 @@ pub enum Reject {
     #[error("the event takes no more markets")]
     EventComplete,
     /// The announced yes-prices of a mutually exclusive event would sum to more than 1.00.
-    #[error("the other markets of the event leave less than that for this one")]
+    #[error("the announced prices of yes of the event's markets would sum to more than 1.00")]
     EventAlreadyWon,
     /// No such order, or another user's.
     #[error("no such order")]

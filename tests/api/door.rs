@@ -14,7 +14,8 @@ use super::{NOBODY, Venue, keys, order};
 async fn without_a_key_every_path_answers_that_a_key_is_needed() {
     let venue = Venue::open().await;
     for path in ["/trading/orders", "/no/such/path", "/admin/users", "/markets/x"] {
-        let request = Request::get(format!("/api/v1{path}")).body(Full::default()).unwrap();
+        let request = Request::get(format!("/api/v1{path}")).header("host", "x");
+        let request = request.body(Full::default()).unwrap();
         let came = venue.send(request).await;
         assert_eq!((came.status, came.code()), (401, "MISSING_API_KEY"), "{path}");
         assert_eq!(came.header("content-type"), "application/problem+json");
@@ -23,7 +24,8 @@ async fn without_a_key_every_path_answers_that_a_key_is_needed() {
         let came = venue.get("ook_wrong", path).await;
         assert_eq!((came.status, came.code()), (401, "INVALID_API_KEY"), "{path}");
     }
-    let twice = Request::get("/api/v1/x").header("x-api-key", "a").header("x-api-key", "b");
+    let twice = Request::get("/api/v1/x").header("host", "x");
+    let twice = twice.header("x-api-key", "a").header("x-api-key", "b");
     let came = venue.send(twice.body(Full::default()).unwrap()).await;
     assert_eq!((came.status, came.errors()), (400, vec!["X-API-Key REPEATED".to_owned()]));
 }
@@ -33,7 +35,8 @@ async fn request_errors_are_checked_in_a_fixed_order() {
     let venue = Venue::open().await;
     let (_, trader) = venue.trader("ann").await;
     let request = |method: &str, path: &str, headers: &[(&str, &str)], body: &str| {
-        let mut request = Request::builder().method(method).uri(path).header("x-api-key", &trader);
+        let mut request = Request::builder().method(method).uri(path).header("host", "x");
+        request = request.header("x-api-key", &trader);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -447,7 +450,7 @@ async fn answers_have_the_members_of_the_interface_and_no_others() {
 async fn pages_are_neither_copied_nor_compressed_for_each_request() {
     let venue = Venue::open().await;
     let ask = async |path: &str, coding: &str| {
-        let request = Request::get(path).header("accept-encoding", coding);
+        let request = Request::get(path).header("host", "x").header("accept-encoding", coding);
         let request = request.body(Full::<Bytes>::default()).unwrap();
         let (head, mut body) = venue.door.answer(request).await.into_parts();
         let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();

@@ -148,6 +148,7 @@ fn request(key: &str, method: Method, path: &str, body: Option<Value>) -> Reques
     let request = Request::builder()
         .method(method)
         .uri(format!("/api/v1{path}"))
+        .header("host", "x")
         .header("x-api-key", key)
         .header("content-length", body.len());
     request.body(Full::new(Bytes::from(body))).unwrap()

@@ -177,6 +177,8 @@ fn rotating_a_key_refuses_an_idempotency_key() {
     let path = format!("/account/keys/{id}/rotate");
     let named = old.send("POST", &path, &[("idempotency-key", "k-1")], Some(b"{}"));
     named.bad_as("Idempotency-Key", "UNKNOWN_FIELD");
+    let detail = named.json["errors"][0]["detail"].as_str().unwrap();
+    assert!(detail.contains("if the answer is lost, so is the new key"), "{detail}");
     assert_eq!(old.get("/trading/balance").status, 200);
     assert!(listed(&ann.client).iter().all(|key| key["revokedAt"].is_null()));
 }

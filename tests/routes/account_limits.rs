@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, bare};
 use super::shapes;
-use super::venue::{NOBODY, Venue, order};
+use super::venue::{NOBODY, Trader, Venue, order};
 
 /// A burst of two, and a refill slower than one per minute, which no test waits for.
 const FEW: &str = "1:2";
@@ -212,12 +212,109 @@ fn cancels_need_no_write_in_a_batch_either() {
     let both = both.unwrap();
     both.refused(429, "RATE_LIMITED");
     assert_eq!(left(&both).0, "2", "of writes");
-    // Refused batches are not free: each of these draws a cancel.
-    for _ in 0..100 {
-        send(&[&place]);
-    }
+}
+
+/// The remaining writes and cancels.
+fn remaining(ann: &Trader) -> [u64; 2] {
     let limits = ann.get("/account/limits").ok(&shapes::limits());
-    assert!(limits["cancels"]["remaining"].as_u64().unwrap() < 50, "{limits}");
+    ["writes", "cancels"].map(|bucket| limits[bucket]["remaining"].as_u64().unwrap())
+}
+
+/// Sends a batch of places that need no market, and of cancels that find no order.
+fn send_batch(ann: &Trader, places: usize, cancels: usize) -> Answer {
+    let place = json!({"place": order(NOBODY, "BUY", "yes", "0.10", "1")});
+    let cancel = json!({"cancel": {"clientOrderId": "none"}});
+    let operations = [vec![place; places], vec![cancel; cancels]].concat();
+    ann.client.post("/trading/orders/batch", &json!({"operations": operations}))
+}
+
+/// All or none: also the token that is taken before the body is read is given back.
+#[test]
+fn a_refused_batch_draws_nothing() {
+    let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
+    let ann = venue.trader("ann");
+    for (places, cancels) in [(21, 0), (0, 11), (5, 11), (21, 5)] {
+        for _ in 0..30 {
+            send_batch(&ann, places, cancels).bad(&["operations"]);
+        }
+        assert_eq!(remaining(&ann), [20, 10], "{places} {cancels}");
+    }
+    // However slow the machine is, these come faster than one a second.
+    assert_eq!(send_batch(&ann, 15, 5).status, 200);
+    let before = remaining(&ann);
+    for (places, cancels) in [(20, 0), (0, 10), (1, 10), (20, 1)] {
+        for _ in 0..30 {
+            let refused = send_batch(&ann, places, cancels);
+            assert_eq!(refused.status, 429, "{refused:?}");
+        }
+        let after = remaining(&ann);
+        assert!(after[0] >= before[0] && after[1] >= before[1], "{before:?} {after:?}");
+    }
+    // Without writes a cancel's token is taken first, and given back as well.
+    let spent = (0..1000).map(|_| send_batch(&ann, 1, 0)).find(|answer| answer.status != 200);
+    spent.unwrap().refused(429, "RATE_LIMITED");
+    let before = remaining(&ann)[1];
+    for _ in 0..30 {
+        send_batch(&ann, 5, 0).refused(429, "RATE_LIMITED");
+    }
+    assert!(remaining(&ann)[1] >= before, "{before}");
+}
+
+#[test]
+fn a_refused_batch_tells_what_it_needs_and_what_is_left() {
+    let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
+    let ann = venue.trader("ann");
+    assert_eq!(send_batch(&ann, 0, 7).status, 200);
+    let refused = send_batch(&ann, 0, 10);
+    refused.refused(429, "RATE_LIMITED");
+    let (limit, has) = left(&refused);
+    let detail = refused.text("detail");
+    let says = format!("10 cancels are needed, and this key has {has} of its 10 left");
+    assert!(limit == "10" && detail.starts_with(&says), "{detail}");
+    assert!(["3", "4", "5"].contains(&has), "{detail}");
+}
+
+#[test]
+fn a_batch_of_too_many_cancels_is_bad_whatever_is_left() {
+    let venue = Venue::with_rates(rates("0", FEW, "1:10"));
+    let ann = venue.trader("ann");
+    let bad = |answer: Answer| {
+        answer.bad(&["operations"]);
+        assert_eq!(left(&answer).0, "10");
+    };
+    bad(send_batch(&ann, 0, 11));
+    let spent = (0..1000).map(|_| send_batch(&ann, 1, 0)).find(|answer| answer.status != 200);
+    spent.unwrap().refused(429, "RATE_LIMITED");
+    bad(send_batch(&ann, 0, 11));
+    assert_eq!(send_batch(&ann, 0, 7).status, 200);
+    bad(send_batch(&ann, 0, 11));
+    // Too many places are no better where cancels are lacking as well.
+    let refused = send_batch(&ann, 3, 10);
+    refused.bad(&["operations"]);
+    assert_eq!(left(&refused).0, "2");
+    // A batch that cannot be read shows the bucket that it drew on: cancels, once writes are spent.
+    let unread = || ann.client.post("/trading/orders/batch", &json!({"operations": {}}));
+    let drew_cancels = (0..1000).map(|_| unread()).find(|answer| left(answer).0 == "10");
+    drew_cancels.unwrap().bad_as("operations", "WRONG_TYPE");
+}
+
+/// Then the body is not read, and neither bucket may be blamed alone.
+#[test]
+fn a_batch_without_any_token_is_told_that_both_are_spent() {
+    let venue = Venue::with_rates(rates("0", "1:50", FEW));
+    let ann = venue.trader("ann");
+    while remaining(&ann) != [0, 0] {
+        ann.place(NOBODY, "BUY", "yes", "0.10", "1");
+        ann.client.delete("/trading/orders");
+    }
+    for (places, cancels) in [(1, 0), (0, 1)] {
+        let refused = (0..1000).map(|_| send_batch(&ann, places, cancels));
+        let refused = refused.filter(|answer| answer.status == 429);
+        let both = refused.map(|answer| answer.text("detail")).find(|detail| {
+            detail.starts_with("this key has neither writes nor cancels left; wait 1 s")
+        });
+        assert!(both.is_some());
+    }
 }
 
 /// A batch of cancels alone shows the cancel bucket, and only if cancels are limited.

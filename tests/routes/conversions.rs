@@ -211,11 +211,39 @@ fn at_most_one_market_wins() {
     scene.venue.act(&scene.markets[1], "resolve", &resolve).refused(409, "EVENT_ALREADY_WON");
     let void = |price: &str| scene.venue.act(&scene.markets[1], "void", &json!({"price": price}));
     void("0.01").refused(409, "EVENT_ALREADY_WON");
-    scene.venue.act(&scene.markets[1], "void", &json!({})).refused(409, "EVENT_ALREADY_WON");
+    let detail = void("0.01").text("detail");
+    assert!(detail.contains("would sum to more than 1.00"), "{detail}");
     void("0.00").ok(&shapes::market_detail());
     scene.venue.settle(&scene.markets[2], "no");
     let two = scene.convert(&scene.ann, &scene.two(), "1");
     two.refused(422, "EVENT_NOT_CONVERTIBLE");
+}
+
+/// At the usual 0.50, no other market of the event could resolve yes.
+#[test]
+fn the_price_of_a_voided_market_must_be_given() {
+    let scene = ExclusiveEvent::open();
+    let path = format!("/admin/markets/{}/void", scene.markets[0]);
+    let before = scene.venue.operator.get("/admin/audit/head").sequence();
+    for body in [None, Some(&b"{}"[..])] {
+        let refused = scene.venue.operator.send("POST", &path, &[], body);
+        refused.bad_as("price", "REQUIRED");
+        let detail = refused.json["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.starts_with("must be given in a mutually exclusive event"), "{detail}");
+        assert_eq!(refused.sequence(), before, "nothing is journaled");
+    }
+    let missing = format!("/admin/markets/{NOBODY}/void");
+    scene.venue.operator.post(&missing, &json!({})).refused(404, "MARKET_NOT_FOUND");
+    let priced = scene.venue.act(&scene.markets[0], "void", &json!({"price": "0.00"}));
+    priced.ok(&shapes::market_detail());
+    scene.venue.settle(&scene.markets[1], "yes");
+    // In other events and without one, it is 0.50 unless given.
+    let event = scene.venue.event(&json!({}));
+    for about in [json!({"eventId": event}), json!({})] {
+        let market = scene.venue.market_with(&about);
+        let voided = scene.venue.act(&market, "void", &json!({})).ok(&shapes::market_detail());
+        assert_eq!(voided["settlementPrice"], "0.50");
+    }
 }
 
 #[test]

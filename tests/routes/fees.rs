@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cursors::page;
 use super::shapes;
-use super::venue::{Trader, Venue};
+use super::venue::{FAR, Trader, Venue};
 
 const TAKE: &str = "/admin/fees/withdrawals";
 
@@ -66,7 +66,17 @@ fn the_rates_are_shown_and_fixed_by_publication() {
     patch(&json!({"makerFee": "1.0001"})).bad_as("makerFee", "OUT_OF_BOUNDS");
     patch(&json!({"makerFee": "-1", "takerFee": 0})).bad(&["makerFee", "takerFee"]);
     venue.act(&draft, "publish", &json!({})).ok(&shapes::market_detail());
-    patch(&json!({"makerFee": "0"})).refused(409, "INVALID_TRANSITION");
+    for body in [json!({"makerFee": "0"}), json!({"takerFee": "0", "deadline": FAR})] {
+        let refused = patch(&body);
+        refused.refused(409, "INVALID_TRANSITION");
+        let detail = refused.text("detail");
+        let says = "makerFee and takerFee are fixed once the market is published; after record ";
+        assert!(detail.starts_with(says) && detail.ends_with(" it is ACTIVE"), "{detail}");
+    }
+    venue.act(&draft, "close", &json!({})).ok(&shapes::market_detail());
+    let detail = patch(&json!({"deadline": FAR})).text("detail");
+    let says = "the deadline can be moved only while the market is a draft, active or suspended; ";
+    assert!(detail.starts_with(says) && detail.ends_with(" it is CLOSED"), "{detail}");
     let public = venue.trader("ann").get(&format!("/markets/{draft}"));
     assert_eq!(public.ok(&shapes::market_detail())["makerFee"], "1.0000");
 }

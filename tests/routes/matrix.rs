@@ -119,6 +119,10 @@ fn door(given: &mut Given) {
                 "INVALID_API_KEY" => send(&operation, &|r| r.by(&scene.venue.client(NOBODY))),
                 "FORBIDDEN" => send(&operation, &|request| request.by(&reader)),
                 "NOT_FOUND" => send(&operation, &|request| request.without_parts()),
+                // Probes ignore the query; a second `Host` is refused everywhere.
+                "INVALID_REQUEST" if operation.content["tags"][0] == "Operations" => {
+                    send(&operation, &header("host", "y"))
+                }
                 "INVALID_REQUEST" => send(&operation, &|request| request.and_query("unheardOf=1")),
                 "URI_TOO_LONG" => send(&operation, &|request| request.and_query(&long)),
                 "HEADERS_TOO_LARGE" => send(&operation, &header("x-long", &long)),

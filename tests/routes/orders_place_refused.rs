@@ -277,3 +277,42 @@ fn a_user_may_have_ten_thousand_open_orders() {
     assert_eq!(rest.json["cancelled"].as_array().map(Vec::len), Some(5_000));
     assert_eq!(ann.balance().1, "0.00");
 }
+
+/// The detail says which of an order's two times has passed, however it is sent.
+#[test]
+fn an_order_that_is_too_late_is_told_which_time_has_passed() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let (early, late, to_come) =
+        ("2001-01-01T00:00:00Z", "2002-01-01T00:00:00Z", "2999-01-01T00:00:00Z");
+    let valid = "the order came after its validUntil";
+    let expired = "the order came when its expiresAt had passed";
+    for (times, says) in [
+        (json!({"validUntil": early}), valid),
+        (json!({"validUntil": early, "timeInForce": "IOC"}), valid),
+        (json!({"expiresAt": early}), expired),
+        (json!({"expiresAt": early, "validUntil": to_come}), expired),
+        (json!({"expiresAt": to_come, "validUntil": early}), valid),
+        (json!({"expiresAt": early, "validUntil": early}), expired),
+        (json!({"expiresAt": early, "validUntil": late}), expired),
+        (json!({"expiresAt": late, "validUntil": early}), valid),
+    ] {
+        for name in [json!({}), json!({"clientOrderId": "mine"})] {
+            let body = with(with(order(&market, "BUY", "yes", "0.10", "1"), &times), &name);
+            let batch = json!({"operations": [{"place": body}]});
+            for query in ["", "?dryRun=true"] {
+                let path = |end: &str| format!("/trading/orders{end}{query}");
+                let alone = ann.client.post(&path(""), &body);
+                alone.refused(422, "ORDER_TOO_LATE");
+                assert_eq!(alone.text("detail"), says, "{times}");
+                let among = ann.client.post(&path("/batch"), &batch);
+                let error = &among.json["results"][0]["error"];
+                assert_eq!(
+                    (&error["code"], &error["detail"]),
+                    (&json!("ORDER_TOO_LATE"), &json!(says))
+                );
+            }
+        }
+    }
+}

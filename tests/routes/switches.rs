@@ -56,6 +56,8 @@ fn a_timeout_has_bounds() {
     for bad in [1, 4, 301, u64::MAX] {
         let answer = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": bad}));
         answer.bad_as("timeoutSeconds", "OUT_OF_BOUNDS");
+        let detail = &answer.json["errors"][0]["detail"];
+        assert_eq!(detail, "must be 5 to 300, or 0 to switch it off", "{bad}");
     }
     for bad in [json!("5"), json!(5.5), json!(-5), Value::Null] {
         let answer = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": bad}));

@@ -168,12 +168,13 @@ fn kind(code: &str) -> Option<Kind> {
 
 /// The kinds of problems that any request to this route may get.
 fn kinds(route: &Route) -> Vec<Kind> {
-    let mut kinds = vec![Kind::UriTooLong, Kind::HeadersTooLarge, Kind::Internal, Kind::Overloaded];
+    let mut kinds = vec![Kind::InvalidRequest, Kind::UriTooLong, Kind::HeadersTooLarge];
+    kinds.extend([Kind::Internal, Kind::Overloaded]);
     if route.access != Access::Everybody {
         kinds.extend([Kind::MissingApiKey, Kind::InvalidApiKey, Kind::Starting]);
     }
     if route.class != RequestClass::Probes {
-        kinds.extend([Kind::InvalidRequest, Kind::NotAcceptable, Kind::RateLimited]);
+        kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
     }
     if matches!(route.access, Access::Traders | Access::Operators) {
         kinds.push(Kind::Forbidden);

@@ -89,7 +89,7 @@ pub enum MarketsVerb {
         /// Which market.
         #[command(flatten)]
         market: MarketArgs,
-        /// What a yes is paid; without it 0.50
+        /// What a yes is paid; without it 0.50, but in a mutually exclusive event it is needed
         #[arg(long, value_name = "PRICE")]
         price: Option<String>,
     },

@@ -1,0 +1,63 @@
+//! Takes the tokens that requests cost, and says which are lacking.
+
+use std::time::Instant;
+
+use super::auth::Caller;
+use super::call::Call;
+use super::keyring::{Keyring, Lacking};
+use super::problem::{FieldCode, FieldError, Problem};
+use super::rates::Allowance;
+use super::routes::RequestClass;
+
+/// Takes one token for a request. If none of its class is left and the request has `several`
+/// commands, it takes a cancel's, since it may only cancel. Returns the class that was charged and
+/// the state of its bucket.
+///
+/// # Errors
+/// No token is left.
+pub fn take(
+    keyring: &Keyring,
+    caller: &Caller,
+    class: RequestClass,
+    several: bool,
+    now: Instant,
+) -> Result<(RequestClass, Option<Allowance>), Problem> {
+    let left = keyring.admit(caller, class, now);
+    let Some(lacking) = left.filter(|left| left.wait_seconds.is_some()) else {
+        return Ok((class, left));
+    };
+    if !several {
+        return Err(Problem::beyond(Lacking { class, asked: 1, left: lacking }));
+    }
+    let left = keyring.admit(caller, RequestClass::Cancels, now);
+    match left.filter(|left| left.wait_seconds.is_some()) {
+        None => Ok((RequestClass::Cancels, left)),
+        // The body was not read, so which of the two it needs is unknown.
+        Some(cancels) => Err(Problem::beyond_both(lacking, cancels)),
+    }
+}
+
+/// Takes the tokens for the operations of one request, all or none.
+///
+/// # Errors
+/// Too few tokens are left, or the bucket never holds as many.
+pub fn take_several(call: &Call, writes: usize, cancels: usize) -> Result<(), Problem> {
+    let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
+    let (keyring, caller) = (&call.shared.keyring, &call.caller);
+    let taken = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
+    taken.map_err(|lacking| {
+        let Lacking { class, asked, left } = lacking;
+        if asked <= left.limit {
+            return Problem::beyond(lacking);
+        }
+        // Waiting does not help, so this is not a 429.
+        let (limit, name) = (left.limit, class.name());
+        let detail = format!(
+            "has {asked} {name}, and this key never has more than {limit} at once: send parts"
+        );
+        let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
+        let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
+        let left = Allowance { wait_seconds: None, ..left };
+        Problem { allowance: Some(Box::new(left)), ..invalid }
+    })
+}
