@@ -3,9 +3,9 @@
 //!
 //! A name is stored as a fingerprint of 16 bytes, so that its memory does not depend on its length.
 //! Expired names are removed a few at a time as records are applied; until then every look-up
-//! checks whether the name is still valid. The names of one user are bounded, and more narrowly once
-//! the venue has many: each is promised a day, so a user at the bound is refused new names, and no
-//! name is forgotten early.
+//! checks whether the name is still valid. The names of one user are bounded, and more narrowly
+//! once the venue has many: each is promised a day, so a user at the bound is refused new names,
+//! and no name is forgotten early.
 
 mod excerpt;
 mod image;
@@ -153,7 +153,7 @@ impl IdempotencyTable {
         let is_valid =
             |check: &&ExpiryCheck| entry(check).is_some_and(|entry| entry.starts_at(check.first));
         let valid = self.checks.iter().filter(is_valid).count();
-        let counts_right = self.count_by_user() == self.counts && self.count == self.sum();
+        let counts_right = self.recounted() == (self.counts.clone(), self.count);
         if sorted && counts_right && valid == self.entries.len() {
             Ok(())
         } else {
@@ -166,23 +166,18 @@ impl IdempotencyTable {
         self.checks.is_empty()
     }
 
-    /// The number of names of each user, recounted from the entries.
-    fn count_by_user(&self) -> FxHashMap<UserNo, u32> {
-        let mut held: FxHashMap<UserNo, u32> = FxHashMap::default();
+    /// The numbers of names of each user and of all, recounted from the entries.
+    fn recounted(&self) -> (FxHashMap<UserNo, u32>, u64) {
+        let (mut held, mut all): (FxHashMap<UserNo, u32>, u64) = Default::default();
         for check in &self.checks {
             let entry = self.entries.get(&check.name);
             if let Some(entry) = entry.filter(|entry| entry.starts_at(check.first)) {
                 let count = held.entry(entry.user).or_default();
                 *count = count.saturating_add(entry.count());
+                all = all.saturating_add(entry.count().into());
             }
         }
-        held
-    }
-
-    /// The number of all names, summed over the users.
-    fn sum(&self) -> u64 {
-        let counts = self.counts.values();
-        counts.fold(0, |sum: u64, names| sum.saturating_add(u64::from(*names)))
+        (held, all)
     }
 
     /// The number of a user's names.

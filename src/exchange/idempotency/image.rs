@@ -70,8 +70,7 @@ impl Imaged for IdempotencyTable {
             }
             table.checks.push_back(check);
         }
-        table.counts = table.count_by_user();
-        table.count = table.sum();
+        (table.counts, table.count) = table.recounted();
         Ok(table)
     }
 }
