@@ -70,10 +70,10 @@ impl Keyring {
 
     /// Takes the tokens for several commands in one request: `writes` writes and `cancels` cancels,
     /// all or none. The one token of class `drew` that the request itself took is one of them; if
-    /// it is not needed, or the request is refused, it is returned.
+    /// it is not needed, it is returned. A refused request costs that one, since it was read.
     ///
     /// # Errors
-    /// The class with too few tokens. Nothing was taken then.
+    /// The class with too few tokens. Nothing more was taken then.
     pub fn admit_several(
         &self,
         caller: &Caller,
@@ -94,7 +94,6 @@ impl Keyring {
             }
         };
         let refused = |class, asked| {
-            give_back(drew, 1);
             let left = limited(class).map(|(rate, bucket)| bucket.wait_for(rate, asked, now));
             left.map_or(Ok(()), |left| Err(Lacking { class, asked, left }))
         };

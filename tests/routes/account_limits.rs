@@ -230,34 +230,20 @@ fn send_batch(ann: &Trader, places: usize, cancels: usize) -> Answer {
 
 /// All or none: also the token that is taken before the body is read is given back.
 #[test]
-fn a_refused_batch_draws_nothing() {
+fn refused_batches_are_not_free() {
     let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
     let ann = venue.trader("ann");
-    for (places, cancels) in [(21, 0), (0, 11), (5, 11), (21, 5)] {
-        for _ in 0..30 {
-            send_batch(&ann, places, cancels).bad(&["operations"]);
-        }
-        assert_eq!(remaining(&ann), [20, 10], "{places} {cancels}");
-    }
-    // However slow the machine is, these come faster than one a second.
-    assert_eq!(send_batch(&ann, 15, 5).status, 200);
-    let before = remaining(&ann);
-    for (places, cancels) in [(20, 0), (0, 10), (1, 10), (20, 1)] {
-        for _ in 0..30 {
-            let refused = send_batch(&ann, places, cancels);
-            assert_eq!(refused.status, 429, "{refused:?}");
-        }
-        let after = remaining(&ann);
-        assert!(after[0] >= before[0] && after[1] >= before[1], "{before:?} {after:?}");
-    }
-    // Without writes a cancel's token is taken first, and given back as well.
-    let spent = (0..1000).map(|_| send_batch(&ann, 1, 0)).find(|answer| answer.status != 200);
+    send_batch(&ann, 21, 0).bad(&["operations"]);
+    // The server had to read each of them. However slow the machine is, these come faster than one
+    // a second.
+    let spent = (0..1000).map(|_| send_batch(&ann, 21, 0)).find(|answer| answer.status != 400);
     spent.unwrap().refused(429, "RATE_LIMITED");
-    let before = remaining(&ann)[1];
-    for _ in 0..30 {
-        send_batch(&ann, 5, 0).refused(429, "RATE_LIMITED");
-    }
-    assert!(remaining(&ann)[1] >= before, "{before}");
+    // What the refused batch asked for beyond that was not taken.
+    let bob = venue.trader("bob");
+    assert_eq!(send_batch(&bob, 5, 0).status, 200);
+    send_batch(&bob, 20, 10).refused(429, "RATE_LIMITED");
+    let [writes, cancels] = remaining(&bob);
+    assert!(writes >= 14 && cancels >= 9, "{writes} {cancels}");
 }
 
 #[test]
@@ -276,25 +262,25 @@ fn a_refused_batch_tells_what_it_needs_and_what_is_left() {
 
 #[test]
 fn a_batch_of_too_many_cancels_is_bad_whatever_is_left() {
-    let venue = Venue::with_rates(rates("0", FEW, "1:10"));
+    let venue = Venue::with_rates(rates("0", FEW, "1:40"));
     let ann = venue.trader("ann");
     let bad = |answer: Answer| {
         answer.bad(&["operations"]);
-        assert_eq!(left(&answer).0, "10");
+        assert_eq!(left(&answer).0, "40");
     };
-    bad(send_batch(&ann, 0, 11));
+    bad(send_batch(&ann, 0, 41));
     let spent = (0..1000).map(|_| send_batch(&ann, 1, 0)).find(|answer| answer.status != 200);
     spent.unwrap().refused(429, "RATE_LIMITED");
-    bad(send_batch(&ann, 0, 11));
+    bad(send_batch(&ann, 0, 41));
     assert_eq!(send_batch(&ann, 0, 7).status, 200);
-    bad(send_batch(&ann, 0, 11));
+    bad(send_batch(&ann, 0, 41));
     // Too many places are no better where cancels are lacking as well.
-    let refused = send_batch(&ann, 3, 10);
+    let refused = send_batch(&ann, 3, 30);
     refused.bad(&["operations"]);
     assert_eq!(left(&refused).0, "2");
     // A batch that cannot be read shows the bucket that it drew on: cancels, once writes are spent.
     let unread = || ann.client.post("/trading/orders/batch", &json!({"operations": {}}));
-    let drew_cancels = (0..1000).map(|_| unread()).find(|answer| left(answer).0 == "10");
+    let drew_cancels = (0..1000).map(|_| unread()).find(|answer| left(answer).0 == "40");
     drew_cancels.unwrap().bad_as("operations", "WRONG_TYPE");
 }
 
