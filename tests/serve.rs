@@ -418,11 +418,16 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("untouched");
     let folder = folder.to_str().unwrap();
-    let cases: [(&[&str], Option<&str>, &str); 5] = [
+    let cases: [(&[&str], Option<&str>, &str); 6] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
         (&["serve", "--listen", "nowhere", "--data", folder], None, "must be an IP address"),
         (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
+        (
+            &["serve", "--data", folder],
+            Some("choose-a-long-secret-of-your-own-here"),
+            "a key of the demo or of an example",
+        ),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
     for (arguments, key, message) in cases {
@@ -490,6 +495,7 @@ fn help_of_serve_names_its_flags_and_variables() {
         "--snapshot-every",
         "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
+        "3 the journal is refused",
     ] {
         assert!(help.contains(word), "{word} in\n{help}");
     }

@@ -252,7 +252,16 @@ pub fn size(length: usize) -> u64 {
 /// A journal error. Damage is reported with its block and, if known, its record; in a file also
 /// with the byte offset of the block.
 pub fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Head) -> Failure {
-    let JournalError::Damaged(damage) = error else { return Failure::failed(error) };
+    let JournalError::Damaged(damage) = error else {
+        if !error.is_damage() {
+            return Failure::failed(error);
+        }
+        return Failure::Damaged(json!({
+            "ok": false,
+            "error": error.to_string(),
+            "sound_until": sound.sequence.get(),
+        }));
+    };
     let record = match damage.fault {
         BlockFault::Record { sequence, .. }
         | BlockFault::Time(sequence)

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::portable::{self, Place, PortableFile};
 use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::store::OpenError;
 use openoutcry::journal::{Blocks, Journal};
 use serde_json::json;
 
@@ -66,7 +65,7 @@ impl Source {
             Ok((journal, recovered)) => {
                 Ok(Source::Directory { journal: Box::new(journal), cut: recovered.cut })
             }
-            Err(error) if damaged(&error) => {
+            Err(error) if error.is_damage() => {
                 Err(Failure::Damaged(json!({ "ok": false, "error": error.to_string() })))
             }
             Err(error) => Err(Failure::failed(error)),
@@ -120,25 +119,5 @@ impl Source {
             Source::Directory { cut, .. } => *cut,
             Source::File { .. } => None,
         }
-    }
-}
-
-/// Whether the journal itself is faulty, and not the access to it.
-fn damaged(error: &OpenError) -> bool {
-    match error {
-        OpenError::Locked(_)
-        | OpenError::Missing(_)
-        | OpenError::File(_)
-        | OpenError::Archive(_)
-        | OpenError::Store(_) => false,
-        OpenError::Lost(_)
-        | OpenError::FileMissing(_)
-        | OpenError::Unfinished(_)
-        | OpenError::Short { .. }
-        | OpenError::Torn { .. }
-        | OpenError::LogDamaged { .. }
-        | OpenError::Blobs(_)
-        | OpenError::Damaged(_)
-        | OpenError::Refused(_) => true,
     }
 }

@@ -100,6 +100,41 @@ fn damage_is_code_3_and_says_where() {
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
 }
 
+/// A script that reads the exit code must see damage, and not take it for a mistyped path.
+#[test]
+fn a_damaged_directory_is_code_3_and_one_that_is_not_there_is_code_1() {
+    let _turn = my_turn();
+    let overwrite = |file: &Path| {
+        fs::write(file, vec![0xA5; fs::read(file).unwrap().len()]).unwrap();
+    };
+    let damages: [(&str, &dyn Fn(&Path)); 4] = [
+        ("OPEN_LOST", &|data| fs::remove_dir_all(data.join("journal")).unwrap()),
+        ("OPEN_LOST", &|data| fs::remove_file(data.join("journal/db")).unwrap()),
+        ("OPEN_FAILED", &|data| overwrite(&data.join("journal/conf"))),
+        ("OPEN_FAILED", &|data| {
+            let entries = fs::read_dir(data.join("journal")).unwrap().map(|entry| entry.unwrap());
+            let snapshot = |name: &OsStr| name.to_string_lossy().starts_with("snap.");
+            let mut snapshots = entries.filter(|entry| snapshot(&entry.file_name()));
+            overwrite(&snapshots.next().unwrap().path());
+        }),
+    ];
+    for (code, damage) in damages {
+        let dir = tempfile::tempdir().unwrap();
+        venue(dir.path());
+        drop(SledJournal::open(dir.path()).unwrap());
+        damage(dir.path());
+        let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
+        assert_eq!((exit, &answer["code"]), (3, &code.into()), "{answer}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
+    assert_eq!((exit, &answer["code"]), (1, &"OPEN_MISSING".into()), "{answer}");
+    let (journal, _) = SledJournal::open(&dir.path().join("open")).unwrap();
+    let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().join("open").as_os_str()]);
+    assert_eq!((exit, &answer["code"]), (1, &"OPEN_LOCKED".into()), "{answer}");
+    drop(journal);
+}
+
 /// A copy of a journal's records in blocks that store no results.
 fn same_records(data: &Path, other: &Path) {
     let (journal, _) = SledJournal::open(data).unwrap();

@@ -38,6 +38,8 @@ use crate::projection::ReadModel;
 /// Shortest operator key accepted from the environment: long enough to resist guessing even if it
 /// is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
+/// The key that the documents once gave as an example: it can be in force somewhere.
+const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
 /// Longest operator key accepted.
 const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors not available to connections: those of the journal, the runtime and connections
@@ -71,7 +73,11 @@ Environment:
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
 
 SIGTERM and SIGINT stop the server in order: it answers requests in progress, makes the journal
-durable, and exits with code 0.";
+durable, and exits with code 0.
+
+Exit codes: 0 stopped in order; 1 failure, and the same start may succeed once its cause is gone;
+2 wrong usage; 3 the journal is refused, because it is damaged, contradicts itself or lacks a part:
+do not start the server again before the folder is copied.";
 
 /// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -156,8 +162,10 @@ impl RateArgs {
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let operator_key = operator_key()?;
-    if operator_key.as_ref().is_some_and(|key| people::is_public(key)) {
-        let why = "is a key of the demo, which anybody knows; choose another, or unset it";
+    let public = |key: &String| people::is_public(key) || key == PUBLISHED_EXAMPLE;
+    if operator_key.as_ref().is_some_and(public) {
+        let why = "is a key of the demo or of an example, which anybody knows; choose another, as \
+                   with `openssl rand -hex 32`, or unset it";
         return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
     }
     if args.demo {
@@ -185,7 +193,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
         .stop()
-        .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
+        .map_err(|broken| Failure::Journal(format!("the state contradicts itself: {broken}")))?;
     if let (Some(digest), Some(results)) = (stopped.digest, stopped.results) {
         let sequence = stopped.sequence;
         tracing::info!(%sequence, state_digest = %digest, %results, "stopped");
@@ -193,7 +201,7 @@ fn stop(running: Running) -> Result<(), Failure> {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
     if let Some(reason) = stopped.halted {
-        return Err(Failure::Failed(reason.to_string()));
+        return Err(failure(reason.is_contradiction(), reason.to_string()));
     }
     match stopped.archive.filter(|archive| archive.behind > 0) {
         Some(ArchiveStatus { archived, behind, .. }) => Err(Failure::Failed(format!(
@@ -204,12 +212,18 @@ fn stop(running: Running) -> Result<(), Failure> {
     }
 }
 
+/// The failure that says whether another start would be refused too.
+const fn failure(journal_refused: bool, message: String) -> Failure {
+    if journal_refused { Failure::Journal(message) } else { Failure::Failed(message) }
+}
+
 /// Opens the journal and replays it.
 fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let failed = |error: String| Failure::Failed(format!("{}: {error}", args.data.display()));
+    let named = |error: String| format!("{}: {error}", args.data.display());
+    let failed = |error: String| Failure::Failed(named(error));
     let began = Instant::now();
-    let (journal, recovered) =
-        SledJournal::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    let (journal, recovered) = SledJournal::open(&args.data)
+        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     let head = recovered.head;
     tracing::info!(
         data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
@@ -224,7 +238,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
     let mut running = start::start_metered(journal, Some(storage), meter)
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
     }

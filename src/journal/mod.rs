@@ -128,3 +128,17 @@ pub enum JournalError {
     #[error(transparent)]
     Damaged(#[from] Damage),
 }
+
+impl JournalError {
+    /// Whether the journal is damaged, so that another try cannot succeed.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            JournalError::Damaged(_) => true,
+            JournalError::Read(error) => error.damaged,
+            JournalError::Refused { .. }
+            | JournalError::Unknown { .. }
+            | JournalError::Misfit { .. }
+            | JournalError::Stopped => false,
+        }
+    }
+}

@@ -350,7 +350,7 @@ impl PortableFile {
 }
 
 fn reading(error: io::Error) -> JournalError {
-    JournalError::Read(StoreError::new(Step::Read, error))
+    JournalError::Read(StoreError::of(Step::Read, &error, &error))
 }
 
 impl Iterator for PortableFile {

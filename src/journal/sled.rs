@@ -8,7 +8,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::blobs::{BlobFolder, any_file};
@@ -106,8 +106,9 @@ impl SledStore {
 
     /// Opens the store of a data directory; an error if there is none.
     pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
-        let unfinished = data.join(UNFINISHED_FILE).exists();
-        if !unfinished && !data.join(STORE_DIR).join("db").exists() {
+        // Where one of these exists there is a journal, or was.
+        let signs = [UNFINISHED_FILE.into(), MARKER_FILE.into(), database_in(STORE_DIR)];
+        if !signs.iter().any(|sign: &PathBuf| data.join(sign).exists()) {
             return Err(OpenError::Missing(data.to_owned()));
         }
         SledStore::open_locked(data, lock(data)?)
@@ -124,7 +125,7 @@ impl SledStore {
     /// Opens the store's files, also those of an import in progress.
     pub(super) fn open_files(data: &Path, lock: File) -> Result<SledStore, OpenError> {
         let dir = data.join(STORE_DIR);
-        let (database, blobs) = (dir.join("db"), dir.join("blobs"));
+        let (database, blobs) = (database_in(&dir), dir.join("blobs"));
         // The marker is created last, once the rest is on disk: where it exists, there is a
         // journal.
         let (marker_path, witness_path) = (data.join(MARKER_FILE), data.join(WITNESS_FILE));
@@ -133,7 +134,7 @@ impl SledStore {
             return Err(OpenError::FileMissing(witness_path));
         }
         if complete && !database.exists() {
-            return Err(OpenError::Lost(dir));
+            return Err(OpenError::Lost(if dir.exists() { database } else { dir }));
         }
         // Before sled runs too: sled deletes some of these files at its start, and with them the
         // evidence.
@@ -327,13 +328,18 @@ impl BlockStore for SledStore {
 }
 
 pub(super) fn opening(error: io::Error) -> OpenError {
-    StoreError::new(Step::Open, error).into()
+    StoreError::of(Step::Open, &error, &error).into()
+}
+
+/// sled's data file in its directory.
+fn database_in(dir: impl AsRef<Path>) -> PathBuf {
+    dir.as_ref().join(DATABASE_FILE)
 }
 
 /// Opens sled, and its data file.
 fn open_sled(dir: &Path) -> Result<(Sled, File), OpenError> {
     let (sled, database) = (Sled::open(dir), dir.join(DATABASE_FILE));
-    let sled = sled.map_err(|error| unopened(dir, &error))?;
+    let sled = sled.map_err(|error| unopened(dir, error))?;
     Ok((sled, File::open(&database).map_err(at(&database))?))
 }
 
@@ -359,15 +365,17 @@ fn holds_a_block(path: &Path) -> Result<bool, OpenError> {
 }
 
 /// The error for a sled folder that does not open.
-fn unopened(dir: &Path, error: &StoreError) -> OpenError {
-    let what = &error.what;
+fn unopened(dir: &Path, error: StoreError) -> OpenError {
     let advice = "if its files are damaged, see `openoutcry-replay salvage`";
-    StoreError::new(error.step, format_args!("{}: {what}; {advice}", dir.display())).into()
+    let what = format!("{}: {}; {advice}", dir.display(), error.what);
+    StoreError { what, ..error }.into()
 }
 
 /// The error for a file that the system cannot open or read.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
-    move |error| StoreError::new(Step::Open, format_args!("{}: {error}", path.display())).into()
+    move |error| {
+        StoreError::of(Step::Open, format_args!("{}: {error}", path.display()), &error).into()
+    }
 }
 
 /// Takes the data directory's lock, held while the file is open.

@@ -47,12 +47,19 @@ pub struct StoreError {
     pub what: String,
     /// Whether the system refused, rather than the file's contents being wrong.
     pub by_system: bool,
+    /// Whether files are damaged, by their contents or by a disk that cannot read them.
+    pub damaged: bool,
 }
 
 impl StoreError {
     /// A failure of `step`.
     pub fn new(step: Step, what: impl std::fmt::Display) -> StoreError {
-        StoreError { step, what: what.to_string(), by_system: false }
+        StoreError { step, what: what.to_string(), by_system: false, damaged: false }
+    }
+
+    /// A failure of `step` because of what a file holds.
+    pub fn damage(step: Step, what: impl std::fmt::Display) -> StoreError {
+        StoreError { damaged: true, ..StoreError::new(step, what) }
     }
 
     /// A failure whose cause may be the system. A wrong offset or name comes from a file's
@@ -65,7 +72,9 @@ impl StoreError {
             | ErrorKind::ReadOnlyFilesystem => true,
             _ => error.raw_os_error().is_some(),
         };
-        StoreError { by_system, ..StoreError::new(step, what) }
+        let contents = [ErrorKind::InvalidInput, ErrorKind::InvalidData, ErrorKind::UnexpectedEof];
+        let damaged = contents.contains(&error.kind()) || error.raw_os_error() == Some(libc::EIO);
+        StoreError { by_system, damaged, ..StoreError::new(step, what) }
     }
 }
 
@@ -194,6 +203,29 @@ pub enum OpenError {
     /// The journal's state allows no safe start.
     #[error(transparent)]
     Refused(Reason),
+}
+
+impl OpenError {
+    /// Whether the journal itself is damaged, contradicts itself or lacks a part, so that another
+    /// try cannot succeed; else only the access to it failed, or there is none.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            OpenError::Locked(_)
+            | OpenError::Missing(_)
+            | OpenError::File(_)
+            | OpenError::Archive(_) => false,
+            OpenError::Store(error) => error.damaged,
+            OpenError::Lost(_)
+            | OpenError::FileMissing(_)
+            | OpenError::Unfinished(_)
+            | OpenError::Short { .. }
+            | OpenError::Torn { .. }
+            | OpenError::LogDamaged { .. }
+            | OpenError::Blobs(_)
+            | OpenError::Damaged(_)
+            | OpenError::Refused(_) => true,
+        }
+    }
 }
 
 /// A journal over any store.
