@@ -12,10 +12,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::Block;
+use openoutcry::journal::import::import;
 use openoutcry::journal::portable::PortableFile;
+use openoutcry::journal::prefix::Prefix;
 use openoutcry::journal::sled::SledJournal;
 use serde_json::{Value, json};
 
@@ -348,6 +351,33 @@ fn a_stopped_server_exits_0_and_its_journal_replays_to_the_digest_it_logged() {
     assert!(sequence > Sequence::new(10));
     let message = format!("stopped sequence={sequence} state_digest={digest}");
     assert!(log.contains(&message), "{message}\n{log}");
+}
+
+/// What `openoutcry-replay import --to` makes is a venue of that moment, which trades on.
+#[test]
+fn a_server_starts_on_a_journal_restored_to_an_earlier_moment() {
+    let data = tempfile::tempdir().unwrap();
+    let restored = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    traded(&server);
+    server.stop();
+    let (journal, _) = SledJournal::open(data.path()).unwrap();
+    let to = Sequence::new(journal.head().sequence.get() - 3);
+    let keep = Box::new(move |record: &Record| record.sequence <= to);
+    let blocks = Prefix::of(journal.read(Sequence::new(1)), keep);
+    let head = import(restored.path(), blocks, |_| ()).unwrap();
+    assert_eq!(head.sequence, to, "a server's blocks had a record each");
+    drop(journal);
+    let server = Server::start(restored.path());
+    let sequence = format!("\"sequence\":{to},");
+    let said = server.get("/admin/audit/head", KEY);
+    assert!(said.replace(' ', "").contains(&sequence), "{sequence} {said}");
+    server.post(
+        "/admin/users",
+        KEY,
+        &json!({"profileName": "new", "profilePic": "https://assets.example.org/n.png"}),
+    );
+    assert_eq!(server.stop().0.code(), Some(0));
 }
 
 #[test]

@@ -302,6 +302,76 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("scratch")));
 }
 
+/// A restore to an earlier moment: whole blocks only, of which the first has two records.
+#[test]
+fn a_copy_to_a_moment_ends_with_the_last_whole_block_before_it() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    venue(Path::new(&path("venue")));
+    assert_eq!(ask(&["export", &path("venue"), &path("whole.gz")]).0, 0);
+    let year_9999 = "9999-01-01T00:00:00Z";
+    for (to, last, left_out) in [
+        ("2", 2, Some(3)),
+        ("3", 3, Some(4)),
+        ("5", 5, Some(6)),
+        ("6", 6, None),
+        ("7", 6, None),
+        (year_9999, 6, None),
+    ] {
+        for source in ["venue", "whole.gz"] {
+            let [made, file] =
+                [&path(&format!("{to} {source}")), &path(&format!("{to} {source}.gz"))];
+            let (_, rebuilt) = ask(&["rebuild", &path(source), "--at", &last.to_string()]);
+            for (question, out) in [("import", made), ("export", file)] {
+                let (code, answer) = ask(&[question, &path(source), out, "--to", to]);
+                assert_eq!((code, &answer["head"]), (0, &rebuilt["head"]), "{to}: {answer}");
+                assert_eq!(answer["left_out_from"], serde_json::json!(left_out), "{to}");
+                let (code, verified) = ask(&["verify", out]);
+                assert_eq!((code, &verified["head"]), (0, &rebuilt["head"]), "{to}: {verified}");
+                assert_eq!(verified["state"], rebuilt["state"], "{to}");
+            }
+        }
+    }
+    // Within the first block, and before it, nothing is made.
+    for (question, to) in [("import", "1"), ("export", "0"), ("import", "0"), ("export", "1")] {
+        let (code, answer) = ask(&[question, &path("venue"), &path("nothing"), "--to", to]);
+        assert_eq!((code, &answer["code"]), (1, &"NOTHING_LEFT".into()), "{answer}");
+        assert!(!Path::new(&path("nothing")).exists());
+    }
+    // A block of two records is taken whole or not at all.
+    let (long, short) = (path("long"), path("short"));
+    same_records_in_pairs(Path::new(&path("venue")), Path::new(&long));
+    let (code, answer) = ask(&["import", &long, &short, "--to", "5"]);
+    assert_eq!((code, &answer["head"]["sequence"]), (0, &4.into()), "{answer}");
+    assert_eq!(answer["left_out_from"], 5);
+    assert_eq!(ask(&["rebuild", &short]), ask(&["rebuild", &long, "--at", "4"]));
+    // Damage behind the moment does no harm.
+    let plain = path("plain");
+    assert_eq!(ask(&["export", &path("venue"), &plain]).0, 0);
+    let mut bytes = fs::read(&plain).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&plain, bytes).unwrap();
+    assert_eq!(ask(&["import", &plain, &path("damaged")]).0, 3);
+    assert_eq!(ask(&["import", &plain, &path("before"), "--to", "4"]).0, 0);
+}
+
+/// A copy of a journal's records in blocks of two.
+fn same_records_in_pairs(data: &Path, other: &Path) {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let (mut copy, _) = SledJournal::open(other).unwrap();
+    let blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
+    let records: Vec<Record> = blocks.flat_map(|block| block.records().to_vec()).collect();
+    for pair in records.chunks(2) {
+        let mut builder = BlockBuilder::new(copy.head());
+        for record in pair {
+            assert!(builder.push(record.clone()).is_ok());
+        }
+        copy.append(builder.build(Results::NONE).unwrap()).unwrap();
+    }
+}
+
 #[test]
 fn an_empty_file_is_no_journal_and_a_file_that_is_there_is_not_written_over() {
     let _turn = my_turn();

@@ -13,6 +13,7 @@ pub mod member;
 pub mod memory;
 pub mod pages;
 pub mod portable;
+pub mod prefix;
 pub mod reader;
 pub mod replay;
 pub mod record;
