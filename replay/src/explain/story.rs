@@ -175,14 +175,14 @@ impl Story {
             Some(purse) => purse.backing_for(at, terms.quantity, self.fees)?,
             None => Backing::default(),
         };
-        let life = Life::new(terms.clone(), needed, self.fees, record.time);
+        let mut life = Life::new(terms.clone(), needed, self.fees, record.time);
         let mut text = format!(
             "{owner} asked to {}. {} {}",
             wish(terms.wording, terms.price, terms.quantity),
             translation(&life),
             conditions(terms)
         );
-        let figures = json!({
+        let mut figures = json!({
             "cash": life.own_limit().times(needed.cash)?.to_string(),
             "contracts": needed.contracts.to_string(),
             "for_fees": needed.fees.to_string(),
@@ -210,6 +210,13 @@ impl Story {
                     )
                 }]);
             }
+        }
+        let set_aside = match killed(effects) || !self.accepted {
+            true => Money::ZERO,
+            false => life.set_aside()?,
+        };
+        if let Some(figures) = figures.as_object_mut() {
+            figures.insert("set_aside".to_owned(), set_aside.to_string().into());
         }
         self.life = Some(life);
         self.tell(record, "ARRIVED", text, figures);
@@ -344,12 +351,16 @@ impl Story {
             "Its owner {changed}; of {} there remained {remaining} to be filled.",
             contracts(*quantity)
         );
+        let (mut released, mut set_aside) = (Money::ZERO, Money::ZERO);
         if let Some(purse) = &mut self.purse {
             let direction = life.direction();
             let before = Terms { direction, limit: life.limit, copy_from: life.terms.copy_from };
             purse.release(before, life.backing)?;
+            released = life.release()?;
             life.backing = purse.backing_for((direction, *price), *remaining, life.fees)?;
             self.holdings.freed();
+            life.limit = *price;
+            set_aside = life.set_aside()?;
         }
         (life.limit, life.quantity) = (*price, *quantity);
         let backed = backing(life, life.backing, &self.currency)?;
@@ -374,6 +385,8 @@ impl Story {
             "quantity": quantity.to_string(),
             "remaining": remaining.to_string(),
             "kept_place": kept_place,
+            "released": released.to_string(),
+            "set_aside": set_aside.to_string(),
         });
         self.tell(record, "AMENDED", text, figures);
         Ok(())
@@ -416,7 +429,18 @@ impl Story {
         life.cancelled = quantity;
         life.ended = true;
         let code = reason.code();
-        let figures = json!({ "reason": code, "quantity": quantity.to_string() });
+        let released = match reason {
+            CancelReason::FokNotFillable => {
+                life.backing = Backing::default();
+                Money::ZERO
+            }
+            _ => life.release()?,
+        };
+        let figures = json!({
+            "reason": code,
+            "quantity": quantity.to_string(),
+            "released": released.to_string(),
+        });
         text.extend([format!(" Recorded reason: {code}.")]);
         self.tell(record, "CANCELLED", text, figures);
         Ok(())
