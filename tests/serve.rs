@@ -469,6 +469,41 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
 }
 
+/// Nothing of a copy would be left where the original is lost, and the next start would take the
+/// directory for an archive.
+#[test]
+fn an_archive_in_the_data_directory_is_wrong_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("there")).unwrap();
+    std::os::unix::fs::symlink(path("there"), path("link")).unwrap();
+    let equal = "is the data directory";
+    let inside = "is inside the data directory";
+    for (data, archive, why) in [
+        ("new", "new", equal),
+        ("new", "new/.", equal),
+        ("new", "new/archive", inside),
+        ("there", "link", equal),
+        ("link", "there/a/b", inside),
+    ] {
+        // Nobody has this address, so that no server stays if this is not refused.
+        let (data, archive) = (path(data), path(archive));
+        let output = run(
+            &["serve", "--listen", "192.0.2.1:1", "--data", &data, "--archive", &archive],
+            None,
+        );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{archive}: {stderr}");
+        assert!(stderr.contains(why), "{archive}: {stderr}");
+    }
+    // Beside it, only the address is refused.
+    let listen = ["serve", "--listen", "192.0.2.1:1", "--data", &path("there")];
+    for archive in ["therefore", "other"] {
+        let output = run(&[&listen[..], &["--archive", &path(archive)]].concat(), None);
+        assert_eq!(output.status.code(), Some(1), "{archive}");
+    }
+}
+
 /// Starts a server that must refuse this folder; returns its error output.
 fn refused(data: &Path, more: &[&str], key: &str, code: i32) -> String {
     let folder = data.to_str().unwrap();

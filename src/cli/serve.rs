@@ -171,6 +171,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if args.demo {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
+    if let Some(archive) = &args.archive {
+        outside(&args.data, archive)?;
+    }
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -187,6 +190,37 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
     served.and(stopped)
+}
+
+/// Refuses an archive in the data directory: one of the two would be damaged with the other, and
+/// the directory would no longer be taken for a journal.
+fn outside(data: &Path, archive: &Path) -> Result<(), Failure> {
+    let (data, archive) = (real(data), real(archive));
+    let what = if archive == data {
+        "is the data directory"
+    } else if archive.starts_with(&data) {
+        "is inside the data directory"
+    } else {
+        return Ok(());
+    };
+    let name = archive.display();
+    Err(Failure::Usage(format!(
+        "--archive {name} {what}; name another folder, best on another disk"
+    )))
+}
+
+/// A path without links and relative parts, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match known {
+        Some((part, canonical)) => match whole.strip_prefix(part) {
+            Ok(rest) if rest.as_os_str().is_empty() => canonical,
+            Ok(rest) => canonical.join(rest),
+            Err(_) => canonical,
+        },
+        None => whole,
+    }
 }
 
 /// Stops the engine and logs the final state.

@@ -269,13 +269,13 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> Result<Str
         let gained = contracts_of(part.cash, life.closes().other());
         parts.push(format!("Its owner paid {paid} {currency} for {gained} ({own} each)."));
     }
-    parts.extend(fee(charge, currency)?);
     if returned > Money::ZERO {
         parts.push(format!(
             "Because that was better than its limit, {returned} {currency} of what had been set \
              aside came back."
         ));
     }
+    parts.extend(fee(charge, currency)?);
     if charge.released > Money::ZERO {
         parts.push(format!(
             "{} {currency} of what had been set aside for fees was not needed and came back.",
