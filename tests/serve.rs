@@ -469,6 +469,22 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
 }
 
+#[test]
+fn a_start_that_repairs_the_log_warns() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    server.get("/trading/balance", KEY);
+    server.stop();
+    let quiet = |log: &str| assert!(!log.contains("WARN"), "{log}");
+    quiet(&Server::start(data.path()).stop().1);
+    std::fs::remove_file(data.path().join("wal")).unwrap();
+    let (status, log) = Server::start(data.path()).stop();
+    assert_eq!(status.code(), Some(0));
+    let warned = |line: &str| line.contains("WARN") && line.contains("(wal) was gone");
+    assert_eq!(log.lines().filter(|line| warned(line)).count(), 1, "{log}");
+    quiet(&Server::start(data.path()).stop().1);
+}
+
 /// Nothing of a copy would be left where the original is lost, and the next start would take the
 /// directory for an archive.
 #[test]

@@ -97,8 +97,8 @@ impl Source {
         match blocks.left_out() {
             None => Ok(blocks),
             Some((_, last)) => Err(Failure::Failed(format!(
-                "NOTHING_LEFT: only whole blocks are copied, and the first ends with record {last}, \
-                 after the moment that was asked for"
+                "NOTHING_LEFT: only whole blocks are copied, and the first ends with record \
+                 {last}, after the moment that was asked for"
             ))),
         }
     }

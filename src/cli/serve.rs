@@ -266,6 +266,9 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
+    for repair in recovered.repairs.described() {
+        tracing::warn!(data = %args.data.display(), "{repair}; check this disk");
+    }
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     let reader = journal.reader();

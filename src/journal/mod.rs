@@ -18,6 +18,7 @@ pub mod reader;
 pub mod replay;
 pub mod record;
 pub mod recovery;
+pub mod repairs;
 pub mod salvage;
 pub mod scrape;
 mod sectors;

@@ -349,6 +349,7 @@ impl PortableFile {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn reading(error: io::Error) -> JournalError {
     JournalError::Read(StoreError::of(Step::Read, &error, &error))
 }

@@ -9,6 +9,7 @@ use super::block::{Block, Head, RawBlock};
 use super::marker::{Marker, Witness};
 use super::reader::{JournalReader, Published};
 use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
+use super::repairs::Repairs;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -120,6 +121,8 @@ pub struct Recovered {
     pub head: Head,
     /// First sequence of the refused block that was removed, if there was one.
     pub cut: Option<Sequence>,
+    /// What was damaged beside the blocks and is repaired.
+    pub repairs: Repairs,
 }
 
 /// Why a journal was not opened.
@@ -282,7 +285,10 @@ impl<S: BlockStore> StoredJournal<S> {
             (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
         };
         store.attest(Witness { last: head.sequence, hash: head.hash })?;
-        Ok((StoredJournal::ending_at(store, head), Recovered { head, cut }))
+        Ok((
+            StoredJournal::ending_at(store, head),
+            Recovered { head, cut, repairs: Repairs::default() },
+        ))
     }
 
     /// A journal in a store known to be empty.

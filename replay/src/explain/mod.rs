@@ -1,5 +1,6 @@
 //! `explain`: the life of one order as a story, for readers who did not follow it.
 
+mod endings;
 mod life;
 mod pairs;
 mod story;
@@ -8,7 +9,6 @@ mod words;
 
 use std::path::Path;
 
-use openoutcry::exchange::fees::Fees;
 use openoutcry::exchange::units::{AveragePrice, Lots, Money};
 use serde_json::{Value, json};
 
@@ -60,11 +60,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
         text.push_str(&wrap(&event.text, "    "));
         text.push('\n');
     }
-    let mut all = sum(&story, life, &end);
-    if story.accepted && life.money.set_aside > Money::ZERO && life.fees != Fees::NONE {
-        all.extend([" ", &accounted(life, &story.currency)?]);
-    }
-    text.push_str(&wrap(&all, ""));
+    text.push_str(&wrap(&(sum(&story, life, &end) + &accounted(life, &story.currency)?), ""));
     if story.parties.len() > 1 {
         text.push_str("\nPARTIES\n");
         for user in &story.parties {

@@ -5,7 +5,7 @@ use openoutcry::exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use openoutcry::exchange::effect::CancelReason;
-use openoutcry::exchange::fees::Charge;
+use openoutcry::exchange::fees::{Charge, Fees};
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick};
@@ -303,6 +303,9 @@ fn fee(charge: Charge, currency: &str) -> Result<Option<String>, Broken> {
 /// What became of all the money that was set aside for an order with fees.
 pub fn accounted(life: &Life, currency: &str) -> Result<String, Broken> {
     let MoneyFlow { set_aside, paid, fees, came_back, .. } = life.money;
+    if set_aside == Money::ZERO || life.fees == Fees::NONE {
+        return Ok(String::new());
+    }
     let still = life.still_set_aside()?;
     let mut parts = vec![
         format!("{paid} was paid for contracts"),
@@ -313,7 +316,7 @@ pub fn accounted(life: &Life, currency: &str) -> Result<String, Broken> {
         parts.push(format!("{still} is still set aside"));
     }
     let last = parts.pop().unwrap_or_default();
-    Ok(format!("Of {set_aside} {currency} set aside in all, {} and {last}.", parts.join(", ")))
+    Ok(format!(" Of {set_aside} {currency} set aside in all, {} and {last}.", parts.join(", ")))
 }
 
 /// Why an order ended, given the record that ended it.
