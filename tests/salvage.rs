@@ -143,7 +143,7 @@ fn blocks_that_only_the_log_has_are_said_to_come_from_it() {
     let gone = format!("{} is gone", database.display());
     let salvaged = case.salvage();
     assert_eq!(covered(&salvaged), [(1, 200, Origin::Archive), (201, 600, Origin::LogFile)]);
-    assert_eq!(salvaged.faults, [gone.clone()]);
+    assert_eq!(salvaged.faults, [gone]);
     let whole: Vec<u8> = case.blocks.iter().flat_map(|block| block.bytes().to_vec()).collect();
     assert!(stopped.len() >= whole.len() && stopped[8..whole.len()] == whole[8..]);
     fs::write(case.log(), whole).unwrap();

@@ -23,11 +23,16 @@ impl Numbers {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
         (self.0 >> 33) % bound
     }
+
+    fn one_of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        let count = u64::try_from(choices.len()).unwrap();
+        choices[usize::try_from(self.below(count)).unwrap()]
+    }
 }
 
 /// Money in its smallest unit.
 fn money(value: &Value) -> i128 {
-    let text = value.as_str().unwrap_or_else(|| panic!("no amount: {value}"));
+    let text = value.as_str().unwrap();
     let (whole, part) = text.split_once('.').unwrap();
     format!("{whole}{part:0<8}").parse().unwrap()
 }
@@ -55,16 +60,16 @@ fn script(numbers: &mut Numbers) -> (String, Vec<usize>) {
     assert_eq!(lines.len(), BEFORE);
     let mut orders = Vec::new();
     for _ in 0..14 {
-        let user = ["ann", "bob"][numbers.below(2) as usize];
+        let user = numbers.one_of(&["ann", "bob"]);
         let price = format!("0.{:02}", 1 + numbers.below(99));
         let lots = format!("{}.{:02}", numbers.below(9), 1 + numbers.below(99));
         let line = match (numbers.below(8), orders.last()) {
             (0, Some(order)) => format!("ann amend ?{order} price {price}"),
             (1, Some(order)) => format!("ann cancel ?{order}"),
             (kind, _) => {
-                let verb = ["buy", "buy", "sell"][numbers.below(3) as usize];
-                let outcome = ["yes", "no"][numbers.below(2) as usize];
-                let how = ["", "", "", " ioc", " fok"][numbers.below(5) as usize];
+                let verb = numbers.one_of(&["buy", "buy", "sell"]);
+                let outcome = numbers.one_of(&["yes", "no"]);
+                let how = numbers.one_of(&["", "", "", " ioc", " fok"]);
                 if user == "ann" {
                     orders.push(lines.len() + 1);
                 }

@@ -100,18 +100,22 @@ fn damage_is_code_3_and_says_where() {
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
 }
 
+/// The code of the refusal, and what is done to a directory before it.
+type Damage = (&'static str, fn(&Path));
+
+fn overwrite(file: &Path) {
+    fs::write(file, vec![0xA5; fs::read(file).unwrap().len()]).unwrap();
+}
+
 /// A script that reads the exit code must see damage, and not take it for a mistyped path.
 #[test]
 fn a_damaged_directory_is_code_3_and_one_that_is_not_there_is_code_1() {
     let _turn = my_turn();
-    let overwrite = |file: &Path| {
-        fs::write(file, vec![0xA5; fs::read(file).unwrap().len()]).unwrap();
-    };
-    let damages: [(&str, &dyn Fn(&Path)); 4] = [
-        ("OPEN_LOST", &|data| fs::remove_dir_all(data.join("journal")).unwrap()),
-        ("OPEN_LOST", &|data| fs::remove_file(data.join("journal/db")).unwrap()),
-        ("OPEN_FAILED", &|data| overwrite(&data.join("journal/conf"))),
-        ("OPEN_FAILED", &|data| {
+    let damages: [Damage; 4] = [
+        ("OPEN_LOST", |data| fs::remove_dir_all(data.join("journal")).unwrap()),
+        ("OPEN_LOST", |data| fs::remove_file(data.join("journal/db")).unwrap()),
+        ("OPEN_FAILED", |data| overwrite(&data.join("journal/conf"))),
+        ("OPEN_FAILED", |data| {
             let entries = fs::read_dir(data.join("journal")).unwrap().map(|entry| entry.unwrap());
             let snapshot = |name: &OsStr| name.to_string_lossy().starts_with("snap.");
             let mut snapshots = entries.filter(|entry| snapshot(&entry.file_name()));

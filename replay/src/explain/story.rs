@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, PlaceOrder, Record};
-use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::fees::Fees;
 use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
 use openoutcry::exchange::ledger::{Purse, Terms};
@@ -17,11 +17,9 @@ use serde_json::{Value, json};
 use super::life::{Life, Queue, QueueSize, better, killed};
 use super::pairs::OwnHoldings;
 use super::words::{
-    a_side, backing, changed, conditions, contracts, could_have, ending, queue_position,
-    still_ahead, translation, wish,
+    a_side, backing, changed, conditions, contracts, queue_position, still_ahead, translation, wish,
 };
 use crate::answer::Failure;
-use crate::moment::elapsed;
 use crate::pass::Listener;
 use crate::reference::Reference;
 use crate::register::Register;
@@ -211,10 +209,8 @@ impl Story {
                 }]);
             }
         }
-        let set_aside = match killed(effects) || !self.accepted {
-            true => Money::ZERO,
-            false => life.set_aside()?,
-        };
+        let backed = self.accepted && !killed(effects);
+        let set_aside = if backed { life.set_aside()? } else { Money::ZERO };
         if let Some(figures) = figures.as_object_mut() {
             figures.insert("set_aside".to_owned(), set_aside.to_string().into());
         }
