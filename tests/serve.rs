@@ -454,7 +454,8 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
         (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
         (
-            &["serve", "--data", folder],
+            // Nobody has this address, so that no server stays if the key is not refused.
+            &["serve", "--listen", "192.0.2.1:1", "--data", folder],
             Some("choose-a-long-secret-of-your-own-here"),
             "a key of the demo or of an example",
         ),
