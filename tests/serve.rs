@@ -486,6 +486,16 @@ fn a_start_that_repairs_the_log_warns() {
     quiet(&Server::start(data.path()).stop().1);
 }
 
+#[test]
+fn a_traders_key_is_not_the_operators_and_the_message_names_the_variable() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let (keys, _) = traded(&server);
+    server.stop();
+    let said = refused(data.path(), &[], &keys[0], 2);
+    assert!(said.contains("the key in OPENOUTCRY_OPERATOR_KEY is another user's"), "{said}");
+}
+
 /// Nothing of a copy would be left where the original is lost, and the next start would take the
 /// directory for an archive.
 #[test]
