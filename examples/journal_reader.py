@@ -3,14 +3,15 @@
 
 Written from journal-format.md. Checks magic, version, checksum, chain, sequence numbers and time of
 every block, that its results end where a block ends, and the form of every record; prints one JSON
-line per record. Whether the results are right takes a replay: openoutcry-replay verify. Exit code
-3: damaged, stderr says where.
+line per record. Whether the results are right takes a replay: openoutcry-replay verify. Exit codes:
+0 sound; 1 the file cannot be read; 2 wrong usage; 3 damaged or empty, stderr says where.
 
     openoutcry-replay export DATA journal.blocks.gz && python3 journal_reader.py journal.blocks.gz
 """
 import gzip
 import hashlib
 import json
+import os
 import struct
 import sys
 import zlib
@@ -206,9 +207,25 @@ def read(file):
 
 
 def main():
-    with open(sys.argv[1], "rb") as file:
+    if len(sys.argv) != 2:
+        print("usage: journal_reader.py FILE, a file of `openoutcry-replay export`", file=sys.stderr)
+        return 2
+    path = sys.argv[1]
+    if os.path.isdir(path):
+        print(f"{path} is a folder; of an archive or a data directory, make a file first: "
+              f"openoutcry-replay export {path} journal.blocks.gz", file=sys.stderr)
+        return 2
+    try:
+        with open(path, "rb") as file:
+            begins = file.read(2)
         # The compressed form is the same blocks in gzip.
-        file = gzip.open(sys.argv[1]) if file.read(2) == b"\x1f\x8b" else open(sys.argv[1], "rb")
+        file = gzip.open(path) if begins == b"\x1f\x8b" else open(path, "rb")
+    except OSError as error:
+        print(f"cannot read {path}: {error.strerror}", file=sys.stderr)
+        return 1
+    if not begins:
+        print(f"JOURNAL_EMPTY: {path} is empty; it is no journal", file=sys.stderr)
+        return 3
     with file:
         try:
             for line in read(file):

@@ -699,6 +699,32 @@ fn run_reader(file: &Path) -> Option<std::process::Output> {
 }
 
 #[test]
+fn the_python_reader_says_what_is_no_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("empty");
+    fs::write(&empty, b"").unwrap();
+    let cases = [
+        (empty.as_path(), 3, "JOURNAL_EMPTY: "),
+        (dir.path(), 2, "is a folder; of an archive or a data directory, make a file first"),
+        (Path::new("/no/such/file"), 1, "cannot read /no/such/file: "),
+        (Path::new(""), 1, "cannot read "),
+    ];
+    for (file, code, why) in cases {
+        let Some(output) = run_reader(file) else {
+            eprintln!("SKIPPED: no python3 on this machine");
+            return;
+        };
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(why) && !said.contains("Traceback"), "{said}");
+    }
+    let reader = root().join("examples/journal_reader.py");
+    let output = Process::new("python3").arg(reader).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.starts_with("usage: "), "{said}");
+}
+
+#[test]
 fn the_python_reader_agrees() {
     let mut runner = TestRunner::deterministic();
     let mut journal = MemoryJournal::new();

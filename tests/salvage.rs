@@ -132,6 +132,28 @@ impl Case {
     }
 }
 
+/// A report that calls them the store's would send its reader to a file that is not there.
+#[test]
+fn blocks_that_only_the_log_has_are_said_to_come_from_it() {
+    let case = Case::with_log(10);
+    let database = case.database();
+    // A server that was killed leaves the log's chain whole; one that was stopped, its remainder.
+    let stopped = fs::read(case.log()).unwrap();
+    fs::remove_file(&database).unwrap();
+    let gone = format!("{} is gone", database.display());
+    let salvaged = case.salvage();
+    assert_eq!(covered(&salvaged), [(1, 200, Origin::Archive), (201, 600, Origin::LogFile)]);
+    assert_eq!(salvaged.faults, [gone]);
+    let whole: Vec<u8> = case.blocks.iter().flat_map(|block| block.bytes().to_vec()).collect();
+    assert!(stopped.len() >= whole.len() && stopped[8..whole.len()] == whole[8..]);
+    fs::write(case.log(), whole).unwrap();
+    let salvaged = case.salvage();
+    assert_eq!(covered(&salvaged), [(1, 200, Origin::Archive), (201, 600, Origin::Log)]);
+    fs::remove_dir_all(case.data().join("journal")).unwrap();
+    let gone = format!("{} is gone", case.data().join("journal").display());
+    assert_eq!(case.salvage().faults, [gone]);
+}
+
 /// Every file of a folder with its contents.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();

@@ -12,10 +12,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::Block;
+use openoutcry::journal::import::import;
 use openoutcry::journal::portable::PortableFile;
+use openoutcry::journal::prefix::Prefix;
 use openoutcry::journal::sled::SledJournal;
 use serde_json::{Value, json};
 
@@ -350,6 +353,33 @@ fn a_stopped_server_exits_0_and_its_journal_replays_to_the_digest_it_logged() {
     assert!(log.contains(&message), "{message}\n{log}");
 }
 
+/// What `openoutcry-replay import --to` makes is a venue of that moment, which trades on.
+#[test]
+fn a_server_starts_on_a_journal_restored_to_an_earlier_moment() {
+    let data = tempfile::tempdir().unwrap();
+    let restored = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    traded(&server);
+    server.stop();
+    let (journal, _) = SledJournal::open(data.path()).unwrap();
+    let to = Sequence::new(journal.head().sequence.get() - 3);
+    let keep = Box::new(move |record: &Record| record.sequence <= to);
+    let blocks = Prefix::of(journal.read(Sequence::new(1)), keep);
+    let head = import(restored.path(), blocks, |_| ()).unwrap();
+    assert_eq!(head.sequence, to, "a server's blocks had a record each");
+    drop(journal);
+    let server = Server::start(restored.path());
+    let sequence = format!("\"sequence\":{to},");
+    let said = server.get("/admin/audit/head", KEY);
+    assert!(said.replace(' ', "").contains(&sequence), "{sequence} {said}");
+    server.post(
+        "/admin/users",
+        KEY,
+        &json!({"profileName": "new", "profilePic": "https://assets.example.org/n.png"}),
+    );
+    assert_eq!(server.stop().0.code(), Some(0));
+}
+
 #[test]
 fn a_second_server_on_the_same_folder_is_refused_with_the_reason() {
     let data = tempfile::tempdir().unwrap();
@@ -445,11 +475,17 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("untouched");
     let folder = folder.to_str().unwrap();
-    let cases: [(&[&str], Option<&str>, &str); 5] = [
+    let cases: [(&[&str], Option<&str>, &str); 6] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
         (&["serve", "--listen", "nowhere", "--data", folder], None, "must be an IP address"),
         (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
+        (
+            // Nobody has this address, so that no server stays if the key is not refused.
+            &["serve", "--listen", "192.0.2.1:1", "--data", folder],
+            Some("choose-a-long-secret-of-your-own-here"),
+            "a key of the demo or of an example",
+        ),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
     for (arguments, key, message) in cases {
@@ -459,6 +495,67 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
         assert!(stderr.contains(message), "{arguments:?}: {stderr}");
     }
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
+}
+
+#[test]
+fn a_start_that_repairs_the_log_warns() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    server.get("/trading/balance", KEY);
+    server.stop();
+    let quiet = |log: &str| assert!(!log.contains("WARN"), "{log}");
+    quiet(&Server::start(data.path()).stop().1);
+    std::fs::remove_file(data.path().join("wal")).unwrap();
+    let (status, log) = Server::start(data.path()).stop();
+    assert_eq!(status.code(), Some(0));
+    let warned = |line: &str| line.contains("WARN") && line.contains("(wal) was gone");
+    assert_eq!(log.lines().filter(|line| warned(line)).count(), 1, "{log}");
+    quiet(&Server::start(data.path()).stop().1);
+}
+
+#[test]
+fn a_traders_key_is_not_the_operators_and_the_message_names_the_variable() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let (keys, _) = traded(&server);
+    server.stop();
+    let said = refused(data.path(), &[], &keys[0], 2);
+    assert!(said.contains("the key in OPENOUTCRY_OPERATOR_KEY is another user's"), "{said}");
+}
+
+/// Nothing of a copy would be left where the original is lost, and the next start would take the
+/// directory for an archive.
+#[test]
+fn an_archive_in_the_data_directory_is_wrong_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("there")).unwrap();
+    std::os::unix::fs::symlink(path("there"), path("link")).unwrap();
+    let equal = "is the data directory";
+    let inside = "is inside the data directory";
+    for (data, archive, why) in [
+        ("new", "new", equal),
+        ("new", "new/.", equal),
+        ("new", "new/archive", inside),
+        ("there", "link", equal),
+        ("link", "there/a/b", inside),
+    ] {
+        // Nobody has this address, so that no server stays if this is not refused.
+        let (data, archive) = (path(data), path(archive));
+        let output = run(
+            &["serve", "--listen", "192.0.2.1:1", "--data", &data, "--archive", &archive],
+            None,
+        );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{archive}: {stderr}");
+        assert!(stderr.contains(why), "{archive}: {stderr}");
+    }
+    // Beside it, only the address is refused.
+    let listen = ["serve", "--listen", "192.0.2.1:1", "--data", &path("there")];
+    for archive in ["therefore", "other"] {
+        let output = run(&[&listen[..], &["--archive", &path(archive)]].concat(), None);
+        assert_eq!(output.status.code(), Some(1), "{archive}");
+    }
 }
 
 /// Starts a server that must refuse this folder; returns its error output.
@@ -517,6 +614,7 @@ fn help_of_serve_names_its_flags_and_variables() {
         "--snapshot-every",
         "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
+        "3 the journal is refused",
     ] {
         assert!(help.contains(word), "{word} in\n{help}");
     }

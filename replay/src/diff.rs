@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Failure, head_fields};
 use crate::dump::Scribe;
 use crate::moment::rfc3339;
-use crate::pass::{journal_failure, replay_failure, size};
+use crate::pass::{Sound, journal_failure, replay_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
@@ -28,7 +28,7 @@ struct Records<'a> {
     effects: Vec<Effect>,
     ends: Ends,
     next: usize,
-    head: Head,
+    sound: Sound,
     /// Bytes of the blocks before the next one.
     bytes: u64,
 }
@@ -62,8 +62,8 @@ enum Unsound {
 impl<'a> Records<'a> {
     fn of(blocks: Blocks<'a>) -> Records<'a> {
         let (effects, ends) = (Vec::new(), Ends::default());
-        let (replayer, head) = (Replayer::new(), Head::START);
-        Records { blocks, replayer, block: None, effects, ends, next: 0, head, bytes: 0 }
+        let (replayer, sound) = (Replayer::new(), Sound::START);
+        Records { blocks, replayer, block: None, effects, ends, next: 0, sound, bytes: 0 }
     }
 
     fn next(&mut self) -> Result<Option<Record>, Unsound> {
@@ -84,7 +84,7 @@ impl<'a> Records<'a> {
                 }
                 Err(replay::Stop::Listener(never)) => match never {},
             }
-            self.head = block.head();
+            self.sound.read(&block);
             self.bytes = self.bytes.saturating_add(size(block.bytes().len()));
             (self.block, self.next) = (Some(block), 0);
         }
@@ -114,19 +114,19 @@ pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
     let (mut ours, mut theirs) = (Records::of(one.blocks()?), Records::of(other.blocks()?));
     let walked = walk(&mut ours, &mut theirs, &progress);
     drop(progress);
-    let (heads, ends) = ([ours.head, theirs.head], [ours.bytes, theirs.bytes]);
+    let (sounds, ends) = ([ours.sound, theirs.sound], [ours.bytes, theirs.bytes]);
     drop((ours, theirs));
     let parting = walked.map_err(|(unsound, second_failed)| {
         let (source, index) = if second_failed { (&other, 1) } else { (&one, 0) };
         let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
-        let head = heads.get(index).copied().unwrap_or(Head::START);
+        let sound = sounds.get(index).copied().unwrap_or(Sound::START);
         let failure = match unsound {
-            Unsound::Journal(error) => source.placed(journal_failure(&error, offset, &head)),
+            Unsound::Journal(error) => source.placed(journal_failure(&error, offset, &sound)),
             Unsound::Fault(fault, block) => replay_failure(&fault, block, offset),
         };
         name_journal(failure, if second_failed { second } else { first })
     })?;
-    Ok(tell(&parting, [first, second], &heads))
+    Ok(tell(&parting, [first, second], &sounds.map(|sound| sound.head)))
 }
 
 /// Adds which of the two journals is damaged.

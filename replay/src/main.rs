@@ -67,6 +67,7 @@ journals differ, or acknowledged records could not be salvaged.
 Examples:
   openoutcry-replay export ./data journal.blocks.gz
   openoutcry-replay import journal.blocks.gz ./restored
+  openoutcry-replay import journal.blocks.gz ./restored --to 1342
   openoutcry-replay salvage ./data --archive /backup/venue --out ./salvaged
   openoutcry-replay verify journal.blocks.gz
   openoutcry-replay rebuild journal.blocks.gz --at 2026-08-10T18:00:00Z
@@ -116,6 +117,9 @@ enum Question {
         /// Compress it whatever its name.
         #[arg(long)]
         compress: bool,
+        /// Only the whole blocks up to this moment.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        to: Option<Moment>,
     },
     /// Make a data directory with exactly these blocks, from which a server can start.
     Import {
@@ -123,6 +127,9 @@ enum Question {
         asked: Asked,
         /// The directory to make; must not exist or be empty.
         data: PathBuf,
+        /// Only the whole blocks up to this moment: what was acknowledged later is left out.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        to: Option<Moment>,
     },
     /// Rebuild a journal from a damaged directory and an archive, and report what was recovered.
     ///
@@ -274,8 +281,10 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
     let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
         Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
-        Question::Export { asked, out, compress } => export::export(&asked.journal, &out, compress),
-        Question::Import { asked, data } => import::import(&asked.journal, &data),
+        Question::Export { asked, out, compress, to } => {
+            export::export(&asked.journal, &out, compress, to)
+        }
+        Question::Import { asked, data, to } => import::import(&asked.journal, &data, to),
         Question::Salvage { data, archive, out } => {
             salvage::salvage(&data, archive.as_deref(), &out)
         }

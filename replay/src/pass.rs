@@ -84,13 +84,13 @@ pub fn pass(
     listener: &mut impl Listener,
 ) -> Result<Reached, Failure> {
     let progress = Progress::over(source.extent(), streams);
-    let mut walk = Walk { replayer: Replayer::new(), head: Head::START, blocks: 0 };
+    let mut walk = Walk { replayer: Replayer::new(), sound: Sound::START, blocks: 0 };
     let walked = walk.through(source, until, &progress, listener);
     drop(progress);
-    let Walk { replayer, head, blocks } = walk;
+    let Walk { replayer, sound, blocks } = walk;
     walked.map_err(|stop| match stop {
         Stop::Listener(failure) => failure,
-        Stop::Journal(error) => source.placed(journal_failure(&error, source.offset(), &head)),
+        Stop::Journal(error) => source.placed(journal_failure(&error, source.offset(), &sound)),
         Stop::Fault(fault, block, offset) => {
             replay_failure(&fault, block, source.offset().map(|_| offset))
         }
@@ -101,6 +101,7 @@ pub fn pass(
         }
     })?;
     let (results, confirmed) = (replayer.results(), replayer.confirmed());
+    let head = sound.head;
     Ok(Reached { exchange: replayer.into_exchange(), results, confirmed, head, blocks })
 }
 
@@ -115,10 +116,39 @@ pub fn pass_to(
     Ok(reached)
 }
 
+/// How far a journal is sound: the block read last, and the last record before that block.
+#[derive(Debug, Clone, Copy)]
+pub struct Sound {
+    /// The end of the block read last.
+    pub head: Head,
+    /// The last record of the block before it.
+    before: Sequence,
+}
+
+impl Sound {
+    /// Nothing was read yet.
+    pub const START: Sound = Sound { head: Head::START, before: Sequence::ZERO };
+
+    /// One more block was read and verified.
+    pub fn read(&mut self, block: &Block) {
+        self.before = self.head.sequence;
+        self.head = block.head();
+    }
+
+    /// The last record that this damage cannot concern. A block that does not continue the chain
+    /// may be sound, and the one before it changed together with its checksum.
+    const fn until(&self, fault: &BlockFault) -> Sequence {
+        match fault {
+            BlockFault::Chain { .. } => self.before,
+            _ => self.head.sequence,
+        }
+    }
+}
+
 /// The state of a running pass.
 struct Walk {
     replayer: Replayer,
-    head: Head,
+    sound: Sound,
     blocks: u64,
 }
 
@@ -188,7 +218,7 @@ impl Walk {
             effects.clear();
             let applied = self.replayer.apply(&block, &mut effects, &mut until);
             if until.taken {
-                self.head = block.head();
+                self.sound.read(&block);
                 self.blocks = self.blocks.saturating_add(1);
             }
             match applied {
@@ -251,8 +281,17 @@ pub fn size(length: usize) -> u64 {
 
 /// A journal error. Damage is reported with its block and, if known, its record; in a file also
 /// with the byte offset of the block.
-pub fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Head) -> Failure {
-    let JournalError::Damaged(damage) = error else { return Failure::failed(error) };
+pub fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Sound) -> Failure {
+    let JournalError::Damaged(damage) = error else {
+        if !error.is_damage() {
+            return Failure::failed(error);
+        }
+        return Failure::Damaged(json!({
+            "ok": false,
+            "error": error.to_string(),
+            "sound_until": sound.head.sequence.get(),
+        }));
+    };
     let record = match damage.fault {
         BlockFault::Record { sequence, .. }
         | BlockFault::Time(sequence)
@@ -266,6 +305,6 @@ pub fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Head) 
         "block": damage.block.get(),
         "record": record,
         "offset": offset,
-        "sound_until": sound.sequence.get(),
+        "sound_until": sound.until(&damage.fault).get(),
     }))
 }

@@ -73,19 +73,21 @@ fn ended(salvaged: &Salvaged) -> String {
         return "every acknowledged record is covered".to_owned();
     }
     match salvaged.beyond.iter().find(|span| span.first == next).map(|span| span.origin) {
-        Some(Origin::StoreFile) => {
+        Some(origin @ (Origin::StoreFile | Origin::LogFile)) => {
+            let file = if origin == Origin::LogFile { "the write-ahead log" } else { "the store" };
             return format!(
-                "the store's file alone has a block that begins with record {next}, and nobody can \
+                "{file}'s file alone has a block that begins with record {next}, and nobody can \
                  say that it was not refused"
             );
         }
-        Some(Origin::Store) if !salvaged.marked => {
+        Some(origin @ (Origin::Store | Origin::Log)) if !salvaged.marked => {
             return format!(
-                "the store has a block that begins with record {next}, and nobody can say that it \
-                 was not refused: the marker and the witness do not tell, nor was any built upon it"
+                "the {} has a block that begins with record {next}, and nobody can say that it \
+                 was not refused: the marker and the witness do not tell, nor was any built on it",
+                origin.name()
             );
         }
-        Some(Origin::Store | Origin::Archive) | None => {}
+        Some(Origin::Store | Origin::Log | Origin::Archive) | None => {}
     }
     if missing(salvaged).is_some() {
         return format!("no sound block that follows begins with record {next} in any source");

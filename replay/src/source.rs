@@ -4,14 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use openoutcry::exchange::command::Record;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::portable::{self, Place, PortableFile};
+use openoutcry::journal::prefix::Prefix;
 use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::store::OpenError;
 use openoutcry::journal::{Blocks, Journal};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::Failure;
+use crate::moment::Moment;
 
 /// An opened journal.
 pub enum Source {
@@ -66,7 +68,7 @@ impl Source {
             Ok((journal, recovered)) => {
                 Ok(Source::Directory { journal: Box::new(journal), cut: recovered.cut })
             }
-            Err(error) if damaged(&error) => {
+            Err(error) if error.is_damage() => {
                 Err(Failure::Damaged(json!({ "ok": false, "error": error.to_string() })))
             }
             Err(error) => Err(Failure::failed(error)),
@@ -82,6 +84,22 @@ impl Source {
                 **file = opened.map_err(|error| Failure::reading(path, &error))?;
                 Ok(Box::new(file))
             }
+        }
+    }
+
+    /// The whole blocks up to a moment, or all.
+    ///
+    /// # Errors
+    /// The moment is within the first block, so that no block would be left.
+    pub fn blocks_to(&mut self, to: Option<Moment>) -> Result<Prefix<'_>, Failure> {
+        let keep = move |record: &Record| !to.is_some_and(|to| to.is_before(record));
+        let mut blocks = Prefix::of(self.blocks()?, Box::new(keep));
+        match blocks.left_out() {
+            None => Ok(blocks),
+            Some((_, last)) => Err(Failure::Failed(format!(
+                "NOTHING_LEFT: only whole blocks are copied, and the first ends with record \
+                 {last}, after the moment that was asked for"
+            ))),
         }
     }
 
@@ -123,22 +141,13 @@ impl Source {
     }
 }
 
-/// Whether the journal itself is faulty, and not the access to it.
-fn damaged(error: &OpenError) -> bool {
-    match error {
-        OpenError::Locked(_)
-        | OpenError::Missing(_)
-        | OpenError::File(_)
-        | OpenError::Archive(_)
-        | OpenError::Store(_) => false,
-        OpenError::Lost(_)
-        | OpenError::FileMissing(_)
-        | OpenError::Unfinished(_)
-        | OpenError::Short { .. }
-        | OpenError::Torn { .. }
-        | OpenError::LogDamaged { .. }
-        | OpenError::Blobs(_)
-        | OpenError::Damaged(_)
-        | OpenError::Refused(_) => true,
+/// Adds to the answer of a copy up to a moment which record was the first left out.
+pub fn name_left_out(
+    value: &mut Value,
+    to: Option<Moment>,
+    left_out: Option<(Sequence, Sequence)>,
+) {
+    if let (Some(fields), Some(_)) = (value.as_object_mut(), to) {
+        fields.insert("left_out_from".to_owned(), json!(left_out.map(|(first, _)| first.get())));
     }
 }

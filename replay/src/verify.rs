@@ -11,7 +11,7 @@ use openoutcry::journal::block::{Block, Head};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure, head_fields};
-use crate::pass::{Fault, Listener, Reached, journal_failure, pass, size};
+use crate::pass::{Fault, Listener, Reached, Sound, journal_failure, pass, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
@@ -96,21 +96,21 @@ fn hold(source: &mut Source, invariants: Invariants) -> Result<Reached, Failure>
 /// Checks the bytes alone: checksums, hash chain, consecutive sequence numbers, every field.
 fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
     let progress = Progress::over(source.extent(), false);
-    let (mut head, mut count) = (Head::START, 0_u64);
+    let (mut sound, mut count) = (Sound::START, 0_u64);
     let mut walked = Ok(());
     for block in source.blocks()? {
         match block {
             Ok(block) => {
                 count = count.saturating_add(1);
-                head = block.head();
+                sound.read(&block);
                 progress.passed(size(block.bytes().len()), size(block.records().len()));
             }
             Err(error) => walked = Err(error),
         }
     }
     drop(progress);
-    walked.map_err(|error| source.placed(journal_failure(&error, source.offset(), &head)))?;
-    Ok((head, count))
+    walked.map_err(|error| source.placed(journal_failure(&error, source.offset(), &sound)))?;
+    Ok((sound.head, count))
 }
 
 #[cfg(test)]

@@ -100,6 +100,45 @@ fn damage_is_code_3_and_says_where() {
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
 }
 
+/// The code of the refusal, and what is done to a directory before it.
+type Damage = (&'static str, fn(&Path));
+
+fn overwrite(file: &Path) {
+    fs::write(file, vec![0xA5; fs::read(file).unwrap().len()]).unwrap();
+}
+
+/// A script that reads the exit code must see damage, and not take it for a mistyped path.
+#[test]
+fn a_damaged_directory_is_code_3_and_one_that_is_not_there_is_code_1() {
+    let _turn = my_turn();
+    let damages: [Damage; 4] = [
+        ("OPEN_LOST", |data| fs::remove_dir_all(data.join("journal")).unwrap()),
+        ("OPEN_LOST", |data| fs::remove_file(data.join("journal/db")).unwrap()),
+        ("OPEN_FAILED", |data| overwrite(&data.join("journal/conf"))),
+        ("OPEN_FAILED", |data| {
+            let entries = fs::read_dir(data.join("journal")).unwrap().map(|entry| entry.unwrap());
+            let snapshot = |name: &OsStr| name.to_string_lossy().starts_with("snap.");
+            let mut snapshots = entries.filter(|entry| snapshot(&entry.file_name()));
+            overwrite(&snapshots.next().unwrap().path());
+        }),
+    ];
+    for (code, damage) in damages {
+        let dir = tempfile::tempdir().unwrap();
+        venue(dir.path());
+        drop(SledJournal::open(dir.path()).unwrap());
+        damage(dir.path());
+        let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
+        assert_eq!((exit, &answer["code"]), (3, &code.into()), "{answer}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
+    assert_eq!((exit, &answer["code"]), (1, &"OPEN_MISSING".into()), "{answer}");
+    let (journal, _) = SledJournal::open(&dir.path().join("open")).unwrap();
+    let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().join("open").as_os_str()]);
+    assert_eq!((exit, &answer["code"]), (1, &"OPEN_LOCKED".into()), "{answer}");
+    drop(journal);
+}
+
 /// A copy of a journal's records in blocks that store no results.
 fn same_records(data: &Path, other: &Path) {
     let (journal, _) = SledJournal::open(data).unwrap();
@@ -265,6 +304,76 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     assert_eq!(again, (0, rebuilt));
     let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("scratch")));
+}
+
+/// A restore to an earlier moment: whole blocks only, of which the first has two records.
+#[test]
+fn a_copy_to_a_moment_ends_with_the_last_whole_block_before_it() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    venue(Path::new(&path("venue")));
+    assert_eq!(ask(&["export", &path("venue"), &path("whole.gz")]).0, 0);
+    let year_9999 = "9999-01-01T00:00:00Z";
+    for (to, last, left_out) in [
+        ("2", 2, Some(3)),
+        ("3", 3, Some(4)),
+        ("5", 5, Some(6)),
+        ("6", 6, None),
+        ("7", 6, None),
+        (year_9999, 6, None),
+    ] {
+        for source in ["venue", "whole.gz"] {
+            let [made, file] =
+                [&path(&format!("{to} {source}")), &path(&format!("{to} {source}.gz"))];
+            let (_, rebuilt) = ask(&["rebuild", &path(source), "--at", &last.to_string()]);
+            for (question, out) in [("import", made), ("export", file)] {
+                let (code, answer) = ask(&[question, &path(source), out, "--to", to]);
+                assert_eq!((code, &answer["head"]), (0, &rebuilt["head"]), "{to}: {answer}");
+                assert_eq!(answer["left_out_from"], serde_json::json!(left_out), "{to}");
+                let (code, verified) = ask(&["verify", out]);
+                assert_eq!((code, &verified["head"]), (0, &rebuilt["head"]), "{to}: {verified}");
+                assert_eq!(verified["state"], rebuilt["state"], "{to}");
+            }
+        }
+    }
+    // Within the first block, and before it, nothing is made.
+    for (question, to) in [("import", "1"), ("export", "0"), ("import", "0"), ("export", "1")] {
+        let (code, answer) = ask(&[question, &path("venue"), &path("nothing"), "--to", to]);
+        assert_eq!((code, &answer["code"]), (1, &"NOTHING_LEFT".into()), "{answer}");
+        assert!(!Path::new(&path("nothing")).exists());
+    }
+    // A block of two records is taken whole or not at all.
+    let (long, short) = (path("long"), path("short"));
+    same_records_in_pairs(Path::new(&path("venue")), Path::new(&long));
+    let (code, answer) = ask(&["import", &long, &short, "--to", "5"]);
+    assert_eq!((code, &answer["head"]["sequence"]), (0, &4.into()), "{answer}");
+    assert_eq!(answer["left_out_from"], 5);
+    assert_eq!(ask(&["rebuild", &short]), ask(&["rebuild", &long, "--at", "4"]));
+    // Damage behind the moment does no harm.
+    let plain = path("plain");
+    assert_eq!(ask(&["export", &path("venue"), &plain]).0, 0);
+    let mut bytes = fs::read(&plain).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&plain, bytes).unwrap();
+    assert_eq!(ask(&["import", &plain, &path("damaged")]).0, 3);
+    assert_eq!(ask(&["import", &plain, &path("before"), "--to", "4"]).0, 0);
+}
+
+/// A copy of a journal's records in blocks of two.
+fn same_records_in_pairs(data: &Path, other: &Path) {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let (mut copy, _) = SledJournal::open(other).unwrap();
+    let blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
+    let records: Vec<Record> = blocks.flat_map(|block| block.records().to_vec()).collect();
+    for pair in records.chunks(2) {
+        let mut builder = BlockBuilder::new(copy.head());
+        for record in pair {
+            assert!(builder.push(record.clone()).is_ok());
+        }
+        copy.append(builder.build(Results::NONE).unwrap()).unwrap();
+    }
 }
 
 #[test]

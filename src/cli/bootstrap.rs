@@ -67,7 +67,11 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     match known {
         Some(Role::Operator) => {}
         Some(Role::Reader | Role::Trader) => {
-            return Err(Failure::Usage("the operator key belongs to somebody else".to_owned()));
+            return Err(Failure::Usage(
+                "the key in OPENOUTCRY_OPERATOR_KEY is another user's trader or reader key; choose \
+                 another, or unset the variable"
+                    .to_owned(),
+            ));
         }
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());

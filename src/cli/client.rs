@@ -35,11 +35,14 @@ impl Target {
     /// Reads a base URL, `http://host[:port][/api/v1]`.
     ///
     /// # Errors
-    /// [`ClientError::Url`].
+    /// [`ClientError::Url`] or [`ClientError::Https`].
     pub fn parse(url: &str) -> Result<Target, ClientError> {
         let bad = || ClientError::Url(url.to_owned());
         let uri: Uri = url.parse().map_err(|_| bad())?;
         let authority = uri.authority().ok_or_else(bad)?;
+        if uri.scheme_str() == Some("https") {
+            return Err(ClientError::Https(url.to_owned()));
+        }
         if uri.scheme_str() != Some("http") || uri.query().is_some() {
             return Err(bad());
         }
@@ -150,6 +153,12 @@ pub enum ClientError {
     /// Not a base URL.
     #[error("`{0}` is not of the form http://host[:port][/api/v1]")]
     Url(String),
+    /// A base URL of a server with TLS.
+    #[error(
+        "`{0}`: https is not supported here; run this on the server's host with \
+         http://127.0.0.1:8080, or through a tunnel such as ssh -L 8080:127.0.0.1:8080 HOST"
+    )]
+    Https(String),
     /// The key has characters that are not allowed in a header.
     #[error("the API key has characters that a header cannot carry")]
     Key,
@@ -297,5 +306,7 @@ mod tests {
         for bad in ["127.0.0.1:8080", "https://host/api/v1", "/api/v1", "http://h/?q=1", ""] {
             assert!(Target::parse(bad).is_err(), "{bad}");
         }
+        let https = Target::parse("https://venue.example").unwrap_err().to_string();
+        assert!(https.contains("https is not supported") && https.contains("tunnel"), "{https}");
     }
 }

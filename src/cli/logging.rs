@@ -10,7 +10,7 @@ use super::Failure;
 
 /// The environment variable with the filter, in the syntax of `tracing`.
 const FILTER: &str = "OPENOUTCRY_LOG";
-/// The default filter.
+/// The level of what the filter does not name, unless it has a level of its own for that.
 const FILTER_DEFAULT: &str = "info";
 
 /// How a log line looks.
@@ -31,9 +31,8 @@ const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 /// # Errors
 /// The filter is invalid, or logging cannot start.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
-    let text = std::env::var(FILTER).unwrap_or_else(|_| FILTER_DEFAULT.to_owned());
-    let filter = EnvFilter::try_new(&text)
-        .map_err(|error| Failure::Usage(format!("{FILTER}={text}: {error}")))?;
+    let text = std::env::var(FILTER).unwrap_or_default();
+    let filter = filter(&text)?;
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     let started = match format {
         LogFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
@@ -50,4 +49,40 @@ pub fn start(format: LogFormat) -> Result<(), Failure> {
         }
     }));
     Ok(())
+}
+
+/// The filter of a text. It comes after the default, so that a filter for one module does not
+/// silence the others: the log must say why the venue halted. A level for all replaces the default.
+fn filter(text: &str) -> Result<EnvFilter, Failure> {
+    EnvFilter::try_new(format!("{FILTER_DEFAULT},{text}"))
+        .map_err(|error| Failure::Usage(format!("{FILTER}={text}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What passes of the API at debug level, and of another module as information and as an error.
+    fn passes(text: &str) -> (bool, bool, bool) {
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter(text).unwrap()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            (
+                tracing::enabled!(target: "openoutcry::api::door", tracing::Level::DEBUG),
+                tracing::enabled!(target: "openoutcry::engine::halt", tracing::Level::INFO),
+                tracing::enabled!(target: "openoutcry::engine::halt", tracing::Level::ERROR),
+            )
+        })
+    }
+
+    #[test]
+    fn a_filter_for_one_module_leaves_the_others_at_the_default() {
+        assert_eq!(passes(""), (false, true, true));
+        assert_eq!(passes("openoutcry::api=debug"), (true, true, true));
+        assert_eq!(passes("info,openoutcry::api=debug"), (true, true, true));
+        assert_eq!(passes("warn,openoutcry::api=debug"), (true, false, true));
+        assert_eq!(passes("openoutcry::api=debug,warn"), (true, false, true));
+        assert_eq!(passes("debug"), (true, true, true));
+        assert_eq!(passes("off"), (false, false, false));
+        assert!(filter("openoutcry=loud").is_err());
+    }
 }

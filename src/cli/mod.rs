@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   openoutcry admin users list                 operate a running server; see admin --help
   openoutcry play FLOW.jsonl.gz               play recorded order flow to a running server
 
-Exit codes: 0 success, 1 failure, 2 usage.";
+Exit codes: 0 success, 1 failure, 2 usage; of serve also 3, the journal is refused.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -48,11 +48,14 @@ enum Verb {
     Completions(completions::CompletionsArgs),
 }
 
-/// A failed command: the message to print, and whether the usage was wrong.
+/// A failed command: the message to print, and the exit code.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong usage: exit code 2.
     Usage(String),
+    /// The journal is damaged, contradicts itself or lacks a part: exit code 3. Nothing may start
+    /// the server again before somebody has looked.
+    Journal(String),
     /// Any other failure: exit code 1.
     Failed(String),
 }
@@ -71,6 +74,7 @@ pub fn run() -> ExitCode {
             let (code, message) = match failure {
                 Failure::Failed(message) => (1, message),
                 Failure::Usage(message) => (2, message),
+                Failure::Journal(message) => (3, message),
             };
             eprintln!("openoutcry: {message}");
             ExitCode::from(code)

@@ -39,6 +39,8 @@ use crate::projection::ReadModel;
 /// Shortest operator key accepted from the environment: long enough to resist guessing even if it
 /// is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
+/// The key that the documents once gave as an example: it can be in force somewhere.
+const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
 /// Longest operator key accepted.
 const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors not available to connections: those of the journal, the runtime and connections
@@ -76,7 +78,11 @@ Environment:
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
 
 SIGTERM and SIGINT stop the server in order: it answers requests in progress, makes the journal
-durable, and exits with code 0.";
+durable, and exits with code 0.
+
+Exit codes: 0 stopped in order; 1 failure, and the same start may succeed once its cause is gone;
+2 wrong usage; 3 the journal is refused, because it is damaged, contradicts itself or lacks a part:
+do not start the server again before the folder is copied.";
 
 /// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -161,12 +167,17 @@ impl RateArgs {
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let operator_key = operator_key()?;
-    if operator_key.as_ref().is_some_and(|key| people::is_public(key)) {
-        let why = "is a key of the demo, which anybody knows; choose another, or unset it";
+    let public = |key: &String| people::is_public(key) || key == PUBLISHED_EXAMPLE;
+    if operator_key.as_ref().is_some_and(public) {
+        let why = "is a key of the demo or of an example, which anybody knows; choose another, as \
+                   with `openssl rand -hex 32`, or unset it";
         return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
     }
     if args.demo {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    if let Some(archive) = &args.archive {
+        outside(&args.data, archive)?;
     }
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
@@ -186,11 +197,42 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     served.and(stopped)
 }
 
+/// Refuses an archive in the data directory: one of the two would be damaged with the other, and
+/// the directory would no longer be taken for a journal.
+fn outside(data: &Path, archive: &Path) -> Result<(), Failure> {
+    let (data, archive) = (real(data), real(archive));
+    let what = if archive == data {
+        "is the data directory"
+    } else if archive.starts_with(&data) {
+        "is inside the data directory"
+    } else {
+        return Ok(());
+    };
+    let name = archive.display();
+    Err(Failure::Usage(format!(
+        "--archive {name} {what}; name another folder, best on another disk"
+    )))
+}
+
+/// A path without links and relative parts, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match known {
+        Some((part, canonical)) => match whole.strip_prefix(part) {
+            Ok(rest) if rest.as_os_str().is_empty() => canonical,
+            Ok(rest) => canonical.join(rest),
+            Err(_) => canonical,
+        },
+        None => whole,
+    }
+}
+
 /// Stops the engine and logs the final state.
 fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
         .stop()
-        .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
+        .map_err(|broken| Failure::Journal(format!("the state contradicts itself: {broken}")))?;
     if let (Some(digest), Some(results)) = (stopped.digest, stopped.results) {
         let sequence = stopped.sequence;
         tracing::info!(%sequence, state_digest = %digest, %results, "stopped");
@@ -198,7 +240,7 @@ fn stop(running: Running) -> Result<(), Failure> {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
     if let Some(reason) = stopped.halted {
-        return Err(Failure::Failed(reason.to_string()));
+        return Err(failure(reason.is_contradiction(), reason.to_string()));
     }
     match stopped.archive.filter(|archive| archive.behind > 0) {
         Some(ArchiveStatus { archived, behind, .. }) => Err(Failure::Failed(format!(
@@ -209,12 +251,18 @@ fn stop(running: Running) -> Result<(), Failure> {
     }
 }
 
+/// The failure that says whether another start would be refused too.
+const fn failure(journal_refused: bool, message: String) -> Failure {
+    if journal_refused { Failure::Journal(message) } else { Failure::Failed(message) }
+}
+
 /// Opens the journal and replays it.
 fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let failed = |error: String| Failure::Failed(format!("{}: {error}", args.data.display()));
+    let named = |error: String| format!("{}: {error}", args.data.display());
+    let failed = |error: String| Failure::Failed(named(error));
     let began = Instant::now();
-    let (journal, recovered) =
-        SledJournal::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    let (journal, recovered) = SledJournal::open(&args.data)
+        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     let head = recovered.head;
     tracing::info!(
         data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
@@ -223,13 +271,16 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
+    for repair in recovered.repairs.described() {
+        tracing::warn!(data = %args.data.display(), "{repair}; check this disk");
+    }
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     let reader = journal.reader();
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
     let mut running = start::start_metered(journal, Some(storage), meter)
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
     }

@@ -52,6 +52,20 @@ impl HaltReason {
     }
 }
 
+impl HaltReason {
+    /// Whether the journal contradicts itself or this software, so that a replay halts again.
+    pub const fn is_contradiction(self) -> bool {
+        match self {
+            HaltReason::StateBroken(_)
+            | HaltReason::ResultsDiffer(_)
+            | HaltReason::ReadModelBroken => true,
+            HaltReason::JournalFailed | HaltReason::JournalUnknown | HaltReason::ThreadDied(_) => {
+                false
+            }
+        }
+    }
+}
+
 impl From<ReplayFault> for HaltReason {
     fn from(fault: ReplayFault) -> HaltReason {
         match fault {

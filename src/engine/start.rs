@@ -57,6 +57,18 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+impl StartError {
+    /// Whether the journal is damaged or contradicts itself, so that another start of the same
+    /// software cannot succeed.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            StartError::Journal(error) => error.is_damage(),
+            StartError::Halted(reason) => reason.is_contradiction(),
+            StartError::Thread(_) => false,
+        }
+    }
+}
+
 /// What an engine stores beside its journal.
 #[derive(Debug)]
 pub struct Storage {

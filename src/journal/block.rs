@@ -144,7 +144,10 @@ pub enum BlockFault {
         found: Sequence,
     },
     /// The block does not carry the hash of the block before it.
-    #[error("BLOCK_CHAIN: the block follows {found}, the block before it is {expected}")]
+    #[error(
+        "BLOCK_CHAIN: the block follows {found}, the block before it is {expected}: this block or \
+         the one before it was changed"
+    )]
     Chain {
         /// The hash of the block before.
         expected: ChainHash,

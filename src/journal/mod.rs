@@ -13,10 +13,12 @@ pub mod member;
 pub mod memory;
 pub mod pages;
 pub mod portable;
+pub mod prefix;
 pub mod reader;
 pub mod replay;
 pub mod record;
 pub mod recovery;
+pub mod repairs;
 pub mod salvage;
 pub mod scrape;
 mod sectors;
@@ -127,4 +129,18 @@ pub enum JournalError {
     /// What was read is not what was written.
     #[error(transparent)]
     Damaged(#[from] Damage),
+}
+
+impl JournalError {
+    /// Whether the journal is damaged, so that another try cannot succeed.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            JournalError::Damaged(_) => true,
+            JournalError::Read(error) => error.damaged,
+            JournalError::Refused { .. }
+            | JournalError::Unknown { .. }
+            | JournalError::Misfit { .. }
+            | JournalError::Stopped => false,
+        }
+    }
 }

@@ -349,8 +349,9 @@ impl PortableFile {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn reading(error: io::Error) -> JournalError {
-    JournalError::Read(StoreError::new(Step::Read, error))
+    JournalError::Read(StoreError::of(Step::Read, &error, &error))
 }
 
 impl Iterator for PortableFile {

@@ -31,16 +31,22 @@ use in_file::FoundBlocks;
 
 /// sled's data file.
 const DATABASE: &str = "db";
+/// What is searched byte by byte: sled's file, and the write-ahead log's.
+const FILE_ORIGINS: [Origin; 2] = [Origin::StoreFile, Origin::LogFile];
 
 /// Where a block was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// In the archive.
     Archive,
-    /// In sled's tree, or in the write-ahead log.
+    /// In sled's tree.
     Store,
-    /// In sled's file but no longer in its tree, or in the log after damage.
+    /// In the write-ahead log's chain.
+    Log,
+    /// In sled's file but not in its tree.
     StoreFile,
+    /// In the log's file but not in its chain: after damage, or left of what it held before.
+    LogFile,
 }
 
 impl Origin {
@@ -49,8 +55,15 @@ impl Origin {
         match self {
             Origin::Archive => "archive",
             Origin::Store => "store",
+            Origin::Log => "write-ahead log",
             Origin::StoreFile => "store file",
+            Origin::LogFile => "write-ahead log's file",
         }
+    }
+
+    /// Whether it was found byte by byte, so that it may have been refused.
+    pub const fn is_searched(self) -> bool {
+        matches!(self, Origin::StoreFile | Origin::LogFile)
     }
 }
 
@@ -150,6 +163,7 @@ impl Salvage {
         let mut faults = Vec::new();
         let files = archive.map_or_else(|| Ok(VecDeque::new()), portable::files);
         let files = files.map_err(|error| failed(archive.unwrap_or(data), error))?;
+        // In the order of `FILE_ORIGINS`.
         let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
         let mut in_file = FoundBlocks::default();
         for (file, path) in paths.iter().enumerate() {
@@ -203,7 +217,7 @@ impl Salvage {
         self.archived = Some(archived);
         let in_file = self.in_file.beginning(first).map(|held| held.hash);
         let mut stored: Vec<ChainHash> = in_file.collect();
-        stored.extend(self.stored(first).map(|block| block.hash()));
+        stored.extend(self.stored(first).map(|(block, _)| block.hash()));
         // The directory may hold a refused first block beside the accepted one.
         match stored.first() {
             Some(stored_first) if !stored.contains(&known) => Err(SalvageError::OtherVenue {
@@ -220,8 +234,8 @@ impl Salvage {
     fn next_block(&mut self) -> Option<(Block, Origin)> {
         let next = self.head.sequence.next();
         let archived = self.archived(next);
-        let stored = self.stored(next).filter(|block| block.follows(&self.head).is_ok());
-        if let (Some(archived), Some(stored)) = (&archived, &stored)
+        let stored = self.stored(next).filter(|(block, _)| block.follows(&self.head).is_ok());
+        if let (Some(archived), Some((stored, _))) = (&archived, &stored)
             && archived.hash() != stored.hash()
         {
             self.faults.push(format!(
@@ -232,8 +246,7 @@ impl Salvage {
             ));
         }
         let archived = archived.map(|block| (block, Origin::Archive));
-        let stored = stored.map(|block| (block, Origin::Store));
-        archived.or(stored).or_else(|| self.in_file_only(next).map(|b| (b, Origin::StoreFile)))
+        archived.or(stored).or_else(|| self.in_file_only(next))
     }
 
     /// The archive's next block that follows the chain; earlier ones are skipped.
@@ -252,9 +265,10 @@ impl Salvage {
     }
 
     /// The block under `next` in sled or the log, unless it was refused or may have been.
-    fn stored(&mut self, next: Sequence) -> Option<Block> {
+    fn stored(&mut self, next: Sequence) -> Option<(Block, Origin)> {
         let logged = self.log.get(&next).filter(|block| self.not_refused(block)).cloned();
-        self.in_tree(next).or(logged)
+        let in_tree = self.in_tree(next).map(|block| (block, Origin::Store));
+        in_tree.or(logged.map(|block| (block, Origin::Log)))
     }
 
     fn in_tree(&mut self, next: Sequence) -> Option<Block> {
@@ -303,7 +317,7 @@ impl Salvage {
 
     /// The block at `next` from the byte search, if it was acknowledged and is the only candidate,
     /// or the only one that another block was built on.
-    fn in_file_only(&self, next: Sequence) -> Option<Block> {
+    fn in_file_only(&self, next: Sequence) -> Option<(Block, Origin)> {
         let held = self.in_file.beginning(next);
         let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
         let one = match held.as_slice() {
@@ -323,7 +337,8 @@ impl Salvage {
         file.read_exact_at(&mut bytes, one.offset).ok()?;
         let block = RawBlock::new(bytes).decode().ok()?;
         let follows = block.follows(&self.head).is_ok();
-        Some(block).filter(|block| follows && self.not_refused(block) && self.acknowledged(block))
+        let sure = follows && self.not_refused(&block) && self.acknowledged(&block);
+        sure.then(|| (block, FILE_ORIGINS.get(one.file).copied().unwrap_or(Origin::StoreFile)))
     }
 
     /// The result, once the chain has ended.
@@ -341,7 +356,8 @@ impl Salvage {
         for (first, one) in self.in_file.range(after..) {
             let known = |span: &Span| (span.first..=span.last).contains(&first);
             if !seen.iter().any(known) {
-                extend_by(&mut beyond, (first, one.last), Origin::StoreFile);
+                let origin = FILE_ORIGINS.get(one.file).copied().unwrap_or(Origin::StoreFile);
+                extend_by(&mut beyond, (first, one.last), origin);
             }
             let mut held = self.in_file.beginning(first);
             in_doubt |= held.any(|held| !self.marked(first, held.previous));
@@ -357,7 +373,7 @@ impl Salvage {
         let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
         // The witness may lag, so later blocks may have been acknowledged too, unless the marker
         // says that they were refused.
-        in_doubt |= beyond.iter().any(|span| span.origin != Origin::StoreFile);
+        in_doubt |= beyond.iter().any(|span| !span.origin.is_searched());
         let reached = acknowledged.is_some_and(|known| head.sequence >= known);
         let complete = reached && self.witness_met && !in_doubt;
         let marked = !matches!(self.marker, None | Some(Marker::Unreadable));
@@ -379,7 +395,7 @@ impl Salvage {
         }
         for (_, block) in self.log.range(from..) {
             if !self.marked(block.first(), block.previous()) {
-                extend(beyond, block, Origin::Store);
+                extend(beyond, block, Origin::Log);
             }
         }
     }

@@ -8,7 +8,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::blobs::{BlobFolder, any_file};
@@ -17,6 +17,7 @@ use super::flusher::{FlushTask, SledFlusher};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::portable;
 use super::recovery::Reason;
+use super::repairs::{self, Repairs};
 use super::scrape::scrape_file;
 use super::sled_log;
 use super::store::{
@@ -40,7 +41,7 @@ pub(super) const PARTIAL_MARKER_FILE: &str = "refused.partial";
 /// The last acknowledged block, in two slots written alternately.
 pub(super) const WITNESS_FILE: &str = "witness";
 /// Offset of the second slot: another sector, so that a torn write destroys only one.
-const WITNESS_SLOT_OFFSET: u64 = 4096;
+pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// The write-ahead log.
 pub(super) const WAL_FILE: &str = "wal";
 /// Exists once a background flush of sled's file failed, and while a start gives sled the log's
@@ -57,13 +58,19 @@ pub type SledJournal = StoredJournal<SledStore>;
 impl SledJournal {
     /// Opens the journal of a data directory; creates it if missing.
     pub fn open(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
-        SledJournal::over(SledStore::open(data)?)
+        SledJournal::reporting(SledStore::open(data)?)
     }
 
     /// Opens the journal of a data directory; an error if there is none. Recovery runs as at any
     /// start: a block that was refused is removed.
     pub fn open_existing(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
-        SledJournal::over(SledStore::open_existing(data)?)
+        SledJournal::reporting(SledStore::open_existing(data)?)
+    }
+
+    fn reporting(store: SledStore) -> Result<(SledJournal, Recovered), OpenError> {
+        let repairs = store.repairs;
+        let (journal, recovered) = SledJournal::over(store)?;
+        Ok((journal, Recovered { repairs, ..recovered }))
     }
 }
 
@@ -87,6 +94,8 @@ pub struct SledStore {
     witness: File,
     /// Offset of the slot to be written next.
     witness_offset: u64,
+    /// What the start repaired.
+    repairs: Repairs,
     _lock: File,
 }
 
@@ -106,8 +115,9 @@ impl SledStore {
 
     /// Opens the store of a data directory; an error if there is none.
     pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
-        let unfinished = data.join(UNFINISHED_FILE).exists();
-        if !unfinished && !data.join(STORE_DIR).join("db").exists() {
+        // Where one of these exists there is a journal, or was.
+        let signs = [UNFINISHED_FILE.into(), MARKER_FILE.into(), database_in(STORE_DIR)];
+        if !signs.iter().any(|sign: &PathBuf| data.join(sign).exists()) {
             return Err(OpenError::Missing(data.to_owned()));
         }
         SledStore::open_locked(data, lock(data)?)
@@ -124,7 +134,7 @@ impl SledStore {
     /// Opens the store's files, also those of an import in progress.
     pub(super) fn open_files(data: &Path, lock: File) -> Result<SledStore, OpenError> {
         let dir = data.join(STORE_DIR);
-        let (database, blobs) = (dir.join("db"), dir.join("blobs"));
+        let (database, blobs) = (database_in(&dir), dir.join("blobs"));
         // The marker is created last, once the rest is on disk: where it exists, there is a
         // journal.
         let (marker_path, witness_path) = (data.join(MARKER_FILE), data.join(WITNESS_FILE));
@@ -133,7 +143,7 @@ impl SledStore {
             return Err(OpenError::FileMissing(witness_path));
         }
         if complete && !database.exists() {
-            return Err(OpenError::Lost(dir));
+            return Err(OpenError::Lost(if dir.exists() { database } else { dir }));
         }
         // Before sled runs too: sled deletes some of these files at its start, and with them the
         // evidence.
@@ -145,8 +155,9 @@ impl SledStore {
         if !complete && !logged.is_empty() {
             return Err(OpenError::FileMissing(marker_path));
         }
-        let mut stored = Witness::NONE;
+        let (mut stored, mut repairs) = (Witness::NONE, Repairs::default());
         if complete {
+            repairs = repairs::needed(&wal_path, &witness_path).map_err(at(&wal_path))?;
             stored = wal::must_be_stored(&logged, acknowledged(&witness_path)?);
             refuse_torn(&dir, stored)?;
         }
@@ -170,19 +181,16 @@ impl SledStore {
         flusher.flush()?;
         flusher.clear().map_err(opening)?;
         let blobs = BlobFolder::found_empty(blobs)?;
-        // sled syncs neither its settings file nor the names of the files it creates and renames.
-        File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
+        sync_settings(&dir).map_err(opening)?;
         if !complete {
-            if sled.blocks.at_or_after(Sequence::ZERO)?.is_some() {
-                return Err(OpenError::FileMissing(marker_path));
-            }
+            refuse_blocks(&sled, marker_path.clone())?;
             make_side_files(&marker_path, &witness_path).map_err(opening)?;
             sync_names(data, &dir).map_err(opening)?;
         }
-        let wal = Wal::cleared(&wal_path).map_err(at(&wal_path))?;
+        let wal = repairs::done(repairs, &wal_path, &witness_path)
+            .and_then(|()| Wal::cleared(&wal_path))
+            .map_err(at(&wal_path))?;
         sync_names(data, &dir).map_err(opening)?;
-        let writable =
-            |path: &Path| OpenOptions::new().read(true).write(true).open(path).map_err(at(path));
         let (marker, witness) = (writable(&marker_path)?, writable(&witness_path)?);
         Ok(SledStore {
             flush_task: FlushTask::Ended(Ok(())),
@@ -196,6 +204,7 @@ impl SledStore {
             marker,
             witness,
             witness_offset: 0,
+            repairs,
             _lock: lock,
         })
     }
@@ -326,8 +335,14 @@ impl BlockStore for SledStore {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(super) fn opening(error: io::Error) -> OpenError {
-    StoreError::new(Step::Open, error).into()
+    StoreError::of(Step::Open, &error, &error).into()
+}
+
+/// sled's data file in its directory.
+fn database_in(dir: impl AsRef<Path>) -> PathBuf {
+    dir.as_ref().join(DATABASE_FILE)
 }
 
 /// Opens sled, and its data file.
@@ -360,14 +375,34 @@ fn holds_a_block(path: &Path) -> Result<bool, OpenError> {
 
 /// The error for a sled folder that does not open.
 fn unopened(dir: &Path, error: &StoreError) -> OpenError {
-    let what = &error.what;
     let advice = "if its files are damaged, see `openoutcry-replay salvage`";
-    StoreError::new(error.step, format_args!("{}: {what}; {advice}", dir.display())).into()
+    let what = format!("{}: {}; {advice}", dir.display(), error.what);
+    StoreError { what, ..error.clone() }.into()
 }
 
 /// The error for a file that the system cannot open or read.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
-    move |error| StoreError::new(Step::Open, format_args!("{}: {error}", path.display())).into()
+    move |error| {
+        StoreError::of(Step::Open, format_args!("{}: {error}", path.display()), &error).into()
+    }
+}
+
+/// Refuses blocks where the marker is missing, which is created before them.
+fn refuse_blocks(sled: &Sled, marker: PathBuf) -> Result<(), OpenError> {
+    match sled.blocks.at_or_after(Sequence::ZERO)? {
+        Some(_) => Err(OpenError::FileMissing(marker)),
+        None => Ok(()),
+    }
+}
+
+/// Opens a file that exists.
+fn writable(path: &Path) -> Result<File, OpenError> {
+    OpenOptions::new().read(true).write(true).open(path).map_err(at(path))
+}
+
+/// sled syncs neither its settings file nor the names of the files it creates and renames.
+fn sync_settings(dir: &Path) -> io::Result<()> {
+    File::open(dir.join("conf"))?.sync_all()
 }
 
 /// Takes the data directory's lock, held while the file is open.

@@ -9,6 +9,7 @@ use super::block::{Block, Head, RawBlock};
 use super::marker::{Marker, Witness};
 use super::reader::{JournalReader, Published};
 use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
+use super::repairs::Repairs;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -47,12 +48,19 @@ pub struct StoreError {
     pub what: String,
     /// Whether the system refused, rather than the file's contents being wrong.
     pub by_system: bool,
+    /// Whether files are damaged, by their contents or by a disk that cannot read them.
+    pub damaged: bool,
 }
 
 impl StoreError {
     /// A failure of `step`.
     pub fn new(step: Step, what: impl std::fmt::Display) -> StoreError {
-        StoreError { step, what: what.to_string(), by_system: false }
+        StoreError { step, what: what.to_string(), by_system: false, damaged: false }
+    }
+
+    /// A failure of `step` because of what a file holds.
+    pub fn damage(step: Step, what: impl std::fmt::Display) -> StoreError {
+        StoreError { damaged: true, ..StoreError::new(step, what) }
     }
 
     /// A failure whose cause may be the system. A wrong offset or name comes from a file's
@@ -65,7 +73,9 @@ impl StoreError {
             | ErrorKind::ReadOnlyFilesystem => true,
             _ => error.raw_os_error().is_some(),
         };
-        StoreError { by_system, ..StoreError::new(step, what) }
+        let contents = [ErrorKind::InvalidInput, ErrorKind::InvalidData, ErrorKind::UnexpectedEof];
+        let damaged = contents.contains(&error.kind()) || error.raw_os_error() == Some(libc::EIO);
+        StoreError { by_system, damaged, ..StoreError::new(step, what) }
     }
 }
 
@@ -111,6 +121,8 @@ pub struct Recovered {
     pub head: Head,
     /// First sequence of the refused block that was removed, if there was one.
     pub cut: Option<Sequence>,
+    /// What was damaged beside the blocks and is repaired.
+    pub repairs: Repairs,
 }
 
 /// Why a journal was not opened.
@@ -196,6 +208,29 @@ pub enum OpenError {
     Refused(Reason),
 }
 
+impl OpenError {
+    /// Whether the journal itself is damaged, contradicts itself or lacks a part, so that another
+    /// try cannot succeed; else only the access to it failed, or there is none.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            OpenError::Locked(_)
+            | OpenError::Missing(_)
+            | OpenError::File(_)
+            | OpenError::Archive(_) => false,
+            OpenError::Store(error) => error.damaged,
+            OpenError::Lost(_)
+            | OpenError::FileMissing(_)
+            | OpenError::Unfinished(_)
+            | OpenError::Short { .. }
+            | OpenError::Torn { .. }
+            | OpenError::LogDamaged { .. }
+            | OpenError::Blobs(_)
+            | OpenError::Damaged(_)
+            | OpenError::Refused(_) => true,
+        }
+    }
+}
+
 /// A journal over any store.
 #[derive(Debug)]
 pub struct StoredJournal<S> {
@@ -250,7 +285,10 @@ impl<S: BlockStore> StoredJournal<S> {
             (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
         };
         store.attest(Witness { last: head.sequence, hash: head.hash })?;
-        Ok((StoredJournal::ending_at(store, head), Recovered { head, cut }))
+        Ok((
+            StoredJournal::ending_at(store, head),
+            Recovered { head, cut, repairs: Repairs::default() },
+        ))
     }
 
     /// A journal in a store known to be empty.
@@ -373,4 +411,22 @@ fn last_blocks(
         }
     }
     Ok(Ok(head.filter(|head| *head != Head::START)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Damage keeps a process manager from another start, which a lack of space must not.
+    #[test]
+    fn an_unreadable_disk_is_damage_and_a_full_one_is_not() {
+        let damaged = |error: io::Error| StoreError::of(Step::Open, &error, &error).damaged;
+        assert!(damaged(io::Error::from_raw_os_error(libc::EIO)));
+        assert!(damaged(ErrorKind::UnexpectedEof.into()) && damaged(ErrorKind::InvalidData.into()));
+        let passing =
+            [libc::ENOSPC, libc::EACCES, libc::EROFS, libc::ENOENT, libc::EMFILE, libc::EISDIR];
+        for code in passing {
+            assert!(!damaged(io::Error::from_raw_os_error(code)), "{code}");
+        }
+    }
 }

@@ -17,8 +17,10 @@ pub(super) fn store_copy(
     scratch: &Path,
     faults: &mut Vec<String>,
 ) -> Result<Option<Sled>, (PathBuf, io::Error)> {
-    if !store.join(DATABASE_FILE).exists() {
-        faults.push(format!("{} is gone", store.display()));
+    let database = store.join(DATABASE_FILE);
+    if !database.exists() {
+        let gone = if store.exists() { database.as_path() } else { store };
+        faults.push(format!("{} is gone", gone.display()));
         return Ok(None);
     }
     for (attempt, with_snapshots) in [("1", true), ("2", false)] {

@@ -333,16 +333,27 @@ pub(super) fn caught<T>(
 ) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| match &error {
-            sled::Error::Io(cause) => StoreError::of(step, describe(&error), cause),
-            _ => StoreError::new(step, describe(&error)),
+            sled::Error::Io(cause) => store_io(step, describe(&error), cause),
+            _ => StoreError::damage(step, describe(&error)),
         }),
         // The process's panic hook prints the details.
-        Err(_) => Err(StoreError::new(step, "the store met damage that it cannot read past")),
+        Err(_) => Err(StoreError::damage(step, "the store met damage that it cannot read past")),
     }
 }
 
+/// A failure of sled's input or output. A missing file is one that its other files name; an error
+/// that the system did not give is about their contents, unless it is about the lock.
+fn store_io(step: Step, what: String, cause: &io::Error) -> StoreError {
+    let failed = StoreError::of(step, what, cause);
+    let contents = match cause.raw_os_error() {
+        Some(_) => cause.kind() == io::ErrorKind::NotFound,
+        None => !still_locked(cause),
+    };
+    StoreError { damaged: failed.damaged || contents, ..failed }
+}
+
 fn exists(first: Sequence) -> StoreError {
-    StoreError::new(Step::Put, format_args!("block {first} exists"))
+    StoreError::damage(Step::Put, format_args!("block {first} exists"))
 }
 
 /// Big-endian, so that sled's byte order is numeric order.
@@ -354,7 +365,7 @@ fn decode_key(
     (key, group): (sled::IVec, sled::IVec),
 ) -> Result<(Sequence, sled::IVec), StoreError> {
     let number = <[u8; 8]>::try_from(&*key)
-        .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
+        .map_err(|_| StoreError::damage(Step::Read, "a key is not 8 bytes long"))?;
     Ok((Sequence::new(u64::from_be_bytes(number)), group))
 }
 

@@ -152,6 +152,31 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
     }
 }
 
+/// How a log's halves begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// As a server leaves them: with a block, or cleared over a block.
+    Sound,
+    /// There are bytes, and all are zeros: a log has held a block wherever it has bytes.
+    Zeros,
+    /// With other bytes.
+    Foreign,
+}
+
+/// How the halves begin in a log's bytes.
+pub(super) fn beginning(bytes: &[u8]) -> Beginning {
+    if bytes.is_empty() {
+        return Beginning::Sound;
+    }
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Beginning::Zeros;
+    }
+    let known = |half: &[u8]| half.starts_with(&MAGIC) || half.starts_with(&CLEARED);
+    let (one, other) = bytes.split_at(bytes.len().min(HALF_BYTES));
+    let sound = known(one) && (other.is_empty() || known(other));
+    if sound { Beginning::Sound } else { Beginning::Foreign }
+}
+
 /// The same for a log with unreadable sectors, and how many bytes could not be read.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Command, Direction, PlaceOrder, SelfTradePrevention};
 use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::fees::{FeeRate, Fees};
+use openoutcry::exchange::fees::{Charge, FeeRate, Fees};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
@@ -210,6 +210,8 @@ pub struct Life {
     pub backing: Backing,
     /// Fees of its market.
     pub fees: Fees,
+    /// Where the money went that backed it.
+    pub money: MoneyFlow,
     /// The orders ahead of it at its price.
     pub ahead: Queue,
     /// The size of that queue when the order was put on the book.
@@ -220,6 +222,23 @@ pub struct Life {
     pub reached: bool,
     /// Whether it has ended.
     pub ended: bool,
+}
+
+/// All money of an order: what was set aside is what was paid, came back or still is set aside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MoneyFlow {
+    /// Set aside for contracts and fees, when it was placed and at each amendment.
+    pub set_aside: Money,
+    /// Of that, paid for contracts.
+    pub paid: Money,
+    /// Of that, paid as fees.
+    pub fees: Money,
+    /// Of that, released.
+    pub came_back: Money,
+    /// Received for contracts handed over, before fees.
+    pub received: Money,
+    /// Of that, taken as fees.
+    pub fees_from_received: Money,
 }
 
 /// Money and contracts moved by one fill.
@@ -233,8 +252,8 @@ pub struct Moved {
     pub received: Money,
     /// Reserved cash released by a price better than the limit.
     pub returned: Money,
-    /// Fee.
-    pub fee: Money,
+    /// The fee, and what was released of the reserve for fees.
+    pub charge: Charge,
 }
 
 impl Life {
@@ -250,6 +269,7 @@ impl Life {
             cancelled: Lots::ZERO,
             backing,
             fees,
+            money: MoneyFlow::default(),
             ahead: Queue::default(),
             ahead_at_rest: QueueSize::default(),
             rested_at: now,
@@ -307,7 +327,33 @@ impl Life {
         self.fills = self.fills.saturating_add(1);
         let worded = self.terms.wording.yes_price(price);
         self.cost = self.cost.plus(worded.times(quantity)?)?;
-        Ok(Moved { part, paid, received, returned, fee: charge.fee()? })
+        let flow = &mut self.money;
+        flow.paid = flow.paid.plus(paid)?;
+        flow.fees = flow.fees.plus(charge.from_reserve)?;
+        flow.came_back = flow.came_back.plus(returned)?.plus(charge.released)?;
+        flow.received = flow.received.plus(received)?;
+        flow.fees_from_received = flow.fees_from_received.plus(charge.from_proceeds)?;
+        Ok(Moved { part, paid, received, returned, charge })
+    }
+
+    /// The money that is set aside for it now.
+    pub fn still_set_aside(&self) -> Result<Money, Broken> {
+        Ok(self.own_limit().times(self.backing.cash)?.plus(self.backing.fees)?)
+    }
+
+    /// Its backing was set aside, at the present limit.
+    pub fn set_aside(&mut self) -> Result<Money, Broken> {
+        let money = self.still_set_aside()?;
+        self.money.set_aside = self.money.set_aside.plus(money)?;
+        Ok(money)
+    }
+
+    /// What is left of its backing is released.
+    pub fn release(&mut self) -> Result<Money, Broken> {
+        let money = self.still_set_aside()?;
+        self.money.came_back = self.money.came_back.plus(money)?;
+        self.backing = Backing::default();
+        Ok(money)
     }
 }
 

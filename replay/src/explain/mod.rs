@@ -1,5 +1,6 @@
 //! `explain`: the life of one order as a story, for readers who did not follow it.
 
+mod endings;
 mod life;
 mod pairs;
 mod story;
@@ -8,7 +9,7 @@ mod words;
 
 use std::path::Path;
 
-use openoutcry::exchange::units::{AveragePrice, Lots};
+use openoutcry::exchange::units::{AveragePrice, Lots, Money};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
@@ -17,9 +18,9 @@ use crate::pass::pass_to;
 use crate::reference::Reference;
 use crate::register::spoken;
 use crate::source::Source;
-use life::Life;
+use life::{Life, MoneyFlow};
 use story::Story;
-use words::{contracts, wrap};
+use words::{accounted, contracts, wrap};
 
 /// Explains an order, up to a moment or to the journal's end.
 pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
@@ -59,7 +60,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
         text.push_str(&wrap(&event.text, "    "));
         text.push('\n');
     }
-    text.push_str(&wrap(&sum(&story, life, &end), ""));
+    text.push_str(&wrap(&(sum(&story, life, &end) + &accounted(life, &story.currency)?), ""));
     if story.parties.len() > 1 {
         text.push_str("\nPARTIES\n");
         for user in &story.parties {
@@ -85,10 +86,28 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
             "filled_cost": life.cost.to_string(),
             "fills": life.fills,
             "status": status,
+            "money": money_fields(life)?,
         },
         "events": story.events.iter().map(event_fields).collect::<Vec<_>>(),
     });
     Ok(Answer::Text { value, text, sound: true })
+}
+
+/// `set_aside` is `paid`, `fees`, `came_back` and `still_set_aside` together.
+fn money_fields(life: &Life) -> Result<Value, Failure> {
+    let MoneyFlow { set_aside, paid, fees, came_back, received, fees_from_received } = life.money;
+    // What a refused order would have needed was never set aside.
+    let none = set_aside == Money::ZERO;
+    let still = if none { Money::ZERO } else { life.still_set_aside()? };
+    Ok(json!({
+        "set_aside": set_aside.to_string(),
+        "paid": paid.to_string(),
+        "fees": fees.to_string(),
+        "came_back": came_back.to_string(),
+        "still_set_aside": still.to_string(),
+        "received": received.to_string(),
+        "fees_from_received": fees_from_received.to_string(),
+    }))
 }
 
 fn event_fields(event: &story::Event) -> Value {

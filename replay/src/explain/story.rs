@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, PlaceOrder, Record};
-use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::fees::Fees;
 use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
 use openoutcry::exchange::ledger::{Purse, Terms};
@@ -17,11 +17,9 @@ use serde_json::{Value, json};
 use super::life::{Life, Queue, QueueSize, better, killed};
 use super::pairs::OwnHoldings;
 use super::words::{
-    a_side, backing, changed, conditions, contracts, could_have, ending, queue_position,
-    still_ahead, translation, wish,
+    a_side, backing, changed, conditions, contracts, queue_position, still_ahead, translation, wish,
 };
 use crate::answer::Failure;
-use crate::moment::elapsed;
 use crate::pass::Listener;
 use crate::reference::Reference;
 use crate::register::Register;
@@ -175,14 +173,14 @@ impl Story {
             Some(purse) => purse.backing_for(at, terms.quantity, self.fees)?,
             None => Backing::default(),
         };
-        let life = Life::new(terms.clone(), needed, self.fees, record.time);
+        let mut life = Life::new(terms.clone(), needed, self.fees, record.time);
         let mut text = format!(
             "{owner} asked to {}. {} {}",
             wish(terms.wording, terms.price, terms.quantity),
             translation(&life),
             conditions(terms)
         );
-        let figures = json!({
+        let mut figures = json!({
             "cash": life.own_limit().times(needed.cash)?.to_string(),
             "contracts": needed.contracts.to_string(),
             "for_fees": needed.fees.to_string(),
@@ -210,6 +208,11 @@ impl Story {
                     )
                 }]);
             }
+        }
+        let backed = self.accepted && !killed(effects);
+        let set_aside = if backed { life.set_aside()? } else { Money::ZERO };
+        if let Some(figures) = figures.as_object_mut() {
+            figures.insert("set_aside".to_owned(), set_aside.to_string().into());
         }
         self.life = Some(life);
         self.tell(record, "ARRIVED", text, figures);
@@ -344,12 +347,16 @@ impl Story {
             "Its owner {changed}; of {} there remained {remaining} to be filled.",
             contracts(*quantity)
         );
+        let (mut released, mut set_aside) = (Money::ZERO, Money::ZERO);
         if let Some(purse) = &mut self.purse {
             let direction = life.direction();
             let before = Terms { direction, limit: life.limit, copy_from: life.terms.copy_from };
             purse.release(before, life.backing)?;
+            released = life.release()?;
             life.backing = purse.backing_for((direction, *price), *remaining, life.fees)?;
             self.holdings.freed();
+            life.limit = *price;
+            set_aside = life.set_aside()?;
         }
         (life.limit, life.quantity) = (*price, *quantity);
         let backed = backing(life, life.backing, &self.currency)?;
@@ -374,51 +381,10 @@ impl Story {
             "quantity": quantity.to_string(),
             "remaining": remaining.to_string(),
             "kept_place": kept_place,
+            "released": released.to_string(),
+            "set_aside": set_aside.to_string(),
         });
         self.tell(record, "AMENDED", text, figures);
-        Ok(())
-    }
-
-    fn cancelled(
-        &mut self,
-        life: &mut Life,
-        record: &Record,
-        quantity: Lots,
-        (rested, reason): (bool, CancelReason),
-    ) -> Result<(), Failure> {
-        let mut text = ending(life, reason, rested, record);
-        if rested {
-            let ahead = still_ahead(life.ahead_of_cancelled(reason, &record.command)?);
-            let stood = elapsed(life.rested_at, record.time);
-            text.extend([format!(" It had stood for {stood} where it was. {ahead}")]);
-        }
-        if !life.backing.contracts.is_zero() {
-            self.holdings.freed();
-        }
-        if reason == CancelReason::FokNotFillable {
-            text.extend([could_have(self.facing.tradable(&life.terms)?)]);
-        }
-        if let (CancelReason::SelfTrade, false, Some(own)) =
-            (reason, rested, self.facing.others.first().filter(|o| o.user == life.terms.user))
-        {
-            text.extend([format!(" That was the order of record {}, at {}.", own.no.0, own.price)]);
-        }
-        let backed = backing(life, life.backing, &self.currency)?;
-        let what = contracts(quantity);
-        text.extend([match reason {
-            CancelReason::FokNotFillable => {
-                format!(" {what} will never be filled; nothing had been set aside.")
-            }
-            _ => format!(
-                " {what} will never be filled; what had backed that, {backed}, was released."
-            ),
-        }]);
-        life.cancelled = quantity;
-        life.ended = true;
-        let code = reason.code();
-        let figures = json!({ "reason": code, "quantity": quantity.to_string() });
-        text.extend([format!(" Recorded reason: {code}.")]);
-        self.tell(record, "CANCELLED", text, figures);
         Ok(())
     }
 

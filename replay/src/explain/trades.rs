@@ -90,7 +90,7 @@ impl Story {
         let moved = life.fill(trade.price, trade.quantity, rate)?;
         self.holdings.filled(life.direction(), &moved)?;
         let id = TradeId::of(record.time, record.sequence, trade.index);
-        text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
+        text.extend([format!(" {}", money(life, moved, own, &self.currency)?)]);
         let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };
         if rest.is_zero() {
             life.ended = true;
@@ -108,7 +108,10 @@ impl Story {
             "paid": moved.paid.to_string(),
             "received": moved.received.to_string(),
             "returned": moved.returned.to_string(),
-            "fee": moved.fee.to_string(),
+            "fee": moved.charge.fee()?.to_string(),
+            "fee_from_received": moved.charge.from_proceeds.to_string(),
+            "fee_from_set_aside": moved.charge.from_reserve.to_string(),
+            "fee_returned": moved.charge.released.to_string(),
             "liquidity": if took { "TAKER" } else { "MAKER" },
         });
         self.tell(record, kind, text, figures);

@@ -5,11 +5,12 @@ use openoutcry::exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use openoutcry::exchange::effect::CancelReason;
+use openoutcry::exchange::fees::{Charge, Fees};
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick};
 
-use super::life::{Life, Moved, Other, Queue, QueueSize};
+use super::life::{Life, MoneyFlow, Moved, Other, Queue, QueueSize};
 use crate::moment::when;
 use crate::register::spoken;
 
@@ -254,8 +255,8 @@ pub fn turn_came(ahead_at_rest: QueueSize, ahead: &Queue, reached: bool) -> Stri
 }
 
 /// Money that a fill moved between the owner and the counterparty.
-pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
-    let Moved { part, paid, received, returned, fee } = moved;
+pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> Result<String, Broken> {
+    let Moved { part, paid, received, returned, charge } = moved;
     let mut parts = Vec::new();
     if !part.contracts.is_zero() {
         let each = own.complement();
@@ -268,16 +269,54 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
         let gained = contracts_of(part.cash, life.closes().other());
         parts.push(format!("Its owner paid {paid} {currency} for {gained} ({own} each)."));
     }
-    if fee > Money::ZERO {
-        parts.push(format!("The fee was {fee} {currency}."));
-    }
     if returned > Money::ZERO {
         parts.push(format!(
             "Because that was better than its limit, {returned} {currency} of what had been set \
              aside came back."
         ));
     }
-    parts.join(" ")
+    parts.extend(fee(charge, currency)?);
+    if charge.released > Money::ZERO {
+        parts.push(format!(
+            "{} {currency} of what had been set aside for fees was not needed and came back.",
+            charge.released
+        ));
+    }
+    Ok(parts.join(" "))
+}
+
+/// The fee of a fill, and from what it was taken.
+fn fee(charge: Charge, currency: &str) -> Result<Option<String>, Broken> {
+    let (fee, Charge { from_proceeds, from_reserve, .. }) = (charge.fee()?, charge);
+    let (received, reserve) = ("what was received", "what had been set aside for fees");
+    let from = match (from_proceeds > Money::ZERO, from_reserve > Money::ZERO) {
+        (false, false) => return Ok(None),
+        (true, false) => format!("{fee} {currency}, taken from {received}"),
+        (false, true) => format!("{fee} {currency}, taken from {reserve}"),
+        (true, true) => format!(
+            "{fee} {currency}: {from_proceeds} from {received} and {from_reserve} from {reserve}"
+        ),
+    };
+    Ok(Some(format!("The fee was {from}.")))
+}
+
+/// What became of all the money that was set aside for an order with fees.
+pub fn accounted(life: &Life, currency: &str) -> Result<String, Broken> {
+    let MoneyFlow { set_aside, paid, fees, came_back, .. } = life.money;
+    if set_aside == Money::ZERO || life.fees == Fees::NONE {
+        return Ok(String::new());
+    }
+    let still = life.still_set_aside()?;
+    let mut parts = vec![
+        format!("{paid} was paid for contracts"),
+        format!("{fees} as fees"),
+        format!("{came_back} came back"),
+    ];
+    if still > Money::ZERO {
+        parts.push(format!("{still} is still set aside"));
+    }
+    let last = parts.pop().unwrap_or_default();
+    Ok(format!(" Of {set_aside} {currency} set aside in all, {} and {last}.", parts.join(", ")))
 }
 
 /// Why an order ended, given the record that ended it.

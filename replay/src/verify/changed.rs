@@ -229,6 +229,34 @@ fn a_changed_byte_with_a_repaired_checksum_names_its_block_or_the_next() {
     }
 }
 
+/// The chain shows at the next block that a block was changed together with its checksum. Then the
+/// changed block must not count as sound.
+#[test]
+fn nothing_from_a_changed_block_on_is_said_to_be_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("blocks");
+    let blocks = venue();
+    let mut found = 0;
+    for (index, block) in blocks.iter().enumerate() {
+        for (at, mut bytes) in changes(block).filter(|(at, _)| !CHECKSUM.contains(at)) {
+            repair(&mut bytes);
+            fs::write(&file, with(&blocks, index, &bytes).collect::<Vec<_>>().concat()).unwrap();
+            for state in [true, false] {
+                let Err(Failure::Damaged(value)) = super::verify(&file, state) else { continue };
+                let error = value["error"].as_str().unwrap();
+                let sound = value["sound_until"].as_u64().unwrap();
+                assert!(sound < block.first().get(), "byte {at} of {index}: {value}");
+                if error.contains("BLOCK_CHAIN") {
+                    let both = "this block or the one before it was changed";
+                    assert!(error.ends_with(both), "{error}");
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 1000, "{found}");
+}
+
 /// Every record's time and effects.
 fn replayed(file: &Path) -> Vec<(TimeMs, Vec<Effect>)> {
     let mut replayed = Vec::new();

@@ -43,8 +43,8 @@ Examples:
   openoutcry admin markets resolve 0190f1c3-... yes
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
-  openoutcry admin --json markets list --status DRAFT | jq -r '.markets[].id' \\
-    | xargs -n1 openoutcry admin markets publish
+  openoutcry admin --json markets list --status DRAFT --limit 1000 | jq -r '.markets[].id' \\
+    | xargs -r -n1 openoutcry admin markets publish
 
 Exit codes: 0 done; 1 refused, or no answer; 2 the arguments or the files are at fault.";
 

@@ -38,8 +38,9 @@ fn aligned(lines: &[&Vec<String>]) -> String {
     text
 }
 
-/// A member of an answer by its dotted path; `-` if absent. Control characters become spaces, so
-/// that a name cannot send escape sequences to the terminal.
+/// A member of an answer by its dotted path; `-` if absent. What is not printable is escaped, so
+/// that a name can neither send escape sequences to the terminal nor look like another name: line
+/// breaks, and invisible and direction characters too.
 pub fn cell(json: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(json, |at, name| match name.parse::<usize>() {
         Ok(index) => at.get(index),
@@ -50,7 +51,8 @@ pub fn cell(json: &Value, path: &str) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    // Quotes are printable.
+    text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
 
 /// A table of a list in an answer: one column per given member.
@@ -88,7 +90,17 @@ mod tests {
 
     #[test]
     fn a_terminal_is_shown_nothing_to_act_on() {
-        assert_eq!(cell(&json!({"a": "x\u{1b}[2J\ny"}), "a"), "x [2J y");
+        for (name, shown) in [
+            ("x\u{1b}[2J\ny", r"x\u{1b}[2J\ny"),
+            ("ann\u{202e}evil\u{2069}", r"ann\u{202e}evil\u{2069}"),
+            ("a\u{200b}nn\u{feff}\u{2028}", r"a\u{200b}nn\u{feff}\u{2028}"),
+            ("\u{9b}31m\tred\r", r"\u{9b}31m\tred\r"),
+            (r"a\u{202e}", r"a\\u{202e}"),
+            ("Zoë \"O'Neill\" 東京 🙂", "Zoë \"O'Neill\" 東京 🙂"),
+            ("e\u{301}", "e\u{301}"),
+        ] {
+            assert_eq!(cell(&json!({"a": name}), "a"), shown);
+        }
         assert_eq!(cell(&json!({"a": 0.5}), "a"), "0.5");
         assert_eq!(cell(&json!({"a": 1}), "a.b"), "-");
     }

@@ -1,0 +1,155 @@
+//! Damage that a start repairs, because the store holds every block known to be acknowledged: the
+//! write-ahead log, which is made anew, and one of the two copies in the witness. It is reported,
+//! since a disk that damaged these may damage more.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::marker::{SLOT_BYTES, Witness};
+use super::sled::{WITNESS_SLOT_OFFSET, newest_witness};
+use super::wal::{self, Beginning};
+
+/// What was wrong with the write-ahead log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFault {
+    /// There was none.
+    Gone,
+    /// It held only zeros.
+    Zeroed,
+    /// It began with bytes that are never written there.
+    Overwritten,
+}
+
+/// What a start repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repairs {
+    /// The write-ahead log was made anew.
+    pub log: Option<LogFault>,
+    /// One of the witness's two copies could not be read, and is written again.
+    pub witness: bool,
+}
+
+impl Repairs {
+    /// One sentence for each.
+    pub fn described(self) -> impl Iterator<Item = &'static str> {
+        let log = self.log.map(|fault| match fault {
+            LogFault::Gone => "the write-ahead log (wal) was gone; it is made anew",
+            LogFault::Zeroed => "the write-ahead log (wal) held only zeros; it is made anew",
+            LogFault::Overwritten => {
+                "the write-ahead log (wal) held bytes that no server wrote; it is made anew"
+            }
+        });
+        let witness = "one of the two copies in the witness file could not be read; it is \
+                       written again from the other";
+        log.into_iter().chain(self.witness.then_some(witness))
+    }
+}
+
+/// What is wrong with the log and the witness of a complete journal, before a start changes them.
+pub(super) fn needed(log: &Path, witness: &Path) -> io::Result<Repairs> {
+    let file = File::open(witness)?;
+    let copies = [0, WITNESS_SLOT_OFFSET].map(|offset| sound(&file, offset));
+    let acknowledged = newest_witness(&file)?.is_some_and(|newest| newest != Witness::NONE);
+    let log = match fs::read(log) {
+        Ok(bytes) => match wal::beginning(&bytes) {
+            Beginning::Sound => None,
+            Beginning::Zeros => Some(LogFault::Zeroed),
+            Beginning::Foreign => Some(LogFault::Overwritten),
+        },
+        // A first start makes it last.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            acknowledged.then_some(LogFault::Gone)
+        }
+        Err(error) => return Err(error),
+    };
+    // Both damaged is a refusal.
+    Ok(Repairs { log, witness: copies.contains(&true) && copies.contains(&false) })
+}
+
+/// Repairs it, once the start was not refused: else it would be reported again.
+pub(super) fn done(repairs: Repairs, log: &Path, witness: &Path) -> io::Result<()> {
+    if repairs.log.is_some() {
+        File::create(log)?;
+    }
+    if !repairs.witness {
+        return Ok(());
+    }
+    let file = OpenOptions::new().read(true).write(true).open(witness)?;
+    let Some(newest) = newest_witness(&file)? else { return Ok(()) };
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        if !sound(&file, offset) {
+            file.write_all_at(&newest.encode(), offset)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of the witness's copies can be read.
+fn sound(witness: &File, offset: u64) -> bool {
+    let mut slot = [0; SLOT_BYTES];
+    witness.read_exact_at(&mut slot, offset).is_ok() && Witness::decode(&slot).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Journal;
+    use crate::journal::sled::{SledJournal, WAL_FILE, WITNESS_FILE};
+    use crate::journal::wal::tests::block_of;
+
+    type Damage = (fn(&Path), Repairs);
+
+    fn open(data: &Path) -> Repairs {
+        SledJournal::open(data).unwrap().1.repairs
+    }
+
+    /// A journal that was closed in order, with some blocks.
+    fn closed(data: &Path) {
+        let (mut journal, recovered) = SledJournal::open(data).unwrap();
+        assert_eq!(recovered.repairs, Repairs::default());
+        for _ in 0..3 {
+            let block = block_of(1, journal.head(), 10);
+            journal.append(block).unwrap();
+        }
+    }
+
+    fn over(file: &Path, offset: u64, bytes: &[u8]) {
+        let file = OpenOptions::new().write(true).open(file).unwrap();
+        file.write_all_at(bytes, offset).unwrap();
+    }
+
+    fn of_log(fault: LogFault) -> Repairs {
+        Repairs { log: Some(fault), witness: false }
+    }
+
+    #[test]
+    fn what_a_start_repairs_is_reported_once() {
+        let one_copy = Repairs { log: None, witness: true };
+        let damages: [Damage; 5] = [
+            (|data| fs::remove_file(data.join(WAL_FILE)).unwrap(), of_log(LogFault::Gone)),
+            (
+                |data| {
+                    let length = fs::metadata(data.join(WAL_FILE)).unwrap().len();
+                    fs::write(data.join(WAL_FILE), vec![0; usize::try_from(length).unwrap()])
+                        .unwrap();
+                },
+                of_log(LogFault::Zeroed),
+            ),
+            (|data| over(&data.join(WAL_FILE), 0, &[0xA5; 512]), of_log(LogFault::Overwritten)),
+            (|data| over(&data.join(WITNESS_FILE), 0, &[0xA5; 64]), one_copy),
+            (|data| over(&data.join(WITNESS_FILE), WITNESS_SLOT_OFFSET, &[0; 64]), one_copy),
+        ];
+        for (damage, repairs) in damages {
+            let dir = tempfile::tempdir().unwrap();
+            // Neither a first start nor one after it, in order, has anything to repair.
+            closed(dir.path());
+            closed(dir.path());
+            damage(dir.path());
+            assert_eq!(open(dir.path()), repairs);
+            assert_eq!(repairs.described().count(), 1);
+            assert_eq!(open(dir.path()), Repairs::default());
+        }
+    }
+}
