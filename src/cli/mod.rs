@@ -6,6 +6,7 @@ pub mod admin;
 pub mod client;
 pub mod logging;
 pub mod serve;
+pub mod archive_folder;
 pub mod bootstrap;
 pub mod play;
 pub mod demo;

@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::Failure;
+use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
 use super::demo::seed::{self, Seeded, Seeding};
 use super::demo::{self, SeedError, banner, people};
@@ -30,8 +31,6 @@ use crate::engine::history::HistoryStore;
 use crate::engine::meter::Meter;
 use crate::engine::start::{self, Running, Snapshots, Storage};
 use crate::journal::Journal;
-use crate::journal::archive::{Archive, ArchiveError, Cut};
-use crate::journal::reader::JournalReader;
 use crate::journal::sled::SledJournal;
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::projection::ReadModel;
@@ -197,37 +196,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     served.and(stopped)
 }
 
-/// Refuses an archive in the data directory: one of the two would be damaged with the other, and
-/// the directory would no longer be taken for a journal.
-fn outside(data: &Path, archive: &Path) -> Result<(), Failure> {
-    let (data, archive) = (real(data), real(archive));
-    let what = if archive == data {
-        "is the data directory"
-    } else if archive.starts_with(&data) {
-        "is inside the data directory"
-    } else {
-        return Ok(());
-    };
-    let name = archive.display();
-    Err(Failure::Usage(format!(
-        "--archive {name} {what}; name another folder, best on another disk"
-    )))
-}
-
-/// A path without links and relative parts, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let known = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    match known {
-        Some((part, canonical)) => match whole.strip_prefix(part) {
-            Ok(rest) if rest.as_os_str().is_empty() => canonical,
-            Ok(rest) => canonical.join(rest),
-            Err(_) => canonical,
-        },
-        None => whole,
-    }
-}
-
 /// Stops the engine and logs the final state.
 fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
@@ -288,26 +256,6 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
     Ok(running)
-}
-
-/// Opens the archive; one that belongs to another journal is refused.
-fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failure> {
-    let failed =
-        |error: ArchiveError| Failure::Failed(format!("archive {}: {error}", folder.display()));
-    let (archive, cut) = Archive::open(folder).map_err(failed)?;
-    if let Some(Cut { path, length, bytes }) = cut {
-        tracing::warn!(
-            file = %path.display(), length, bytes,
-            "a write to the archive was interrupted; what it left was cut off"
-        );
-    }
-    archive.belongs_to(journal).map_err(failed)?;
-    let head = archive.head();
-    tracing::info!(
-        archive = %folder.display(), sequence = %head.sequence, chain = %head.hash,
-        "archive opened"
-    );
-    Ok(archive)
 }
 
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
