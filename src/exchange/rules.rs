@@ -20,7 +20,7 @@ pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
 /// Names, client order ids and idempotency keys, from which on a venue has many, in this version of
-/// the rules: some 1.5 GB.
+/// the rules: some 2 GB of memory (`benches/neighbours.py`).
 pub const VENUE_NAMES_MANY: u64 = 4_000_000;
 
 /// Names that one user may have, in a venue with many: the memory for names must not grow with the
