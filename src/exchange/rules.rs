@@ -3,8 +3,12 @@
 
 use super::units::Money;
 
-/// The version of the rules in this file. A change in what any command does gets a new one.
-pub const RULES_VERSION: u32 = 1;
+/// The version of the rules in this file. A change in what any command does gets a new one, and
+/// journals from [`RULES_VERSION_OLDEST`] on replay under the one that they were written under.
+pub const RULES_VERSION: u32 = 2;
+
+/// The oldest rules that this program still applies.
+pub const RULES_VERSION_OLDEST: u32 = 1;
 
 /// The most open orders, on all books together, that any rules may allow. Slots are numbered by 32
 /// bits, and one command may fill or cancel every resting order, while the trade index in an id has
@@ -67,7 +71,8 @@ impl Rules {
 
     /// Whether this program can apply them: a version it knows, no limit beyond its ceiling.
     pub fn known(&self) -> bool {
-        self.version == RULES_VERSION && self.within_ceilings().is_ok()
+        (RULES_VERSION_OLDEST..=RULES_VERSION).contains(&self.version)
+            && self.within_ceilings().is_ok()
     }
 
     /// Whether the limits with bounds are within them.
