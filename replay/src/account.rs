@@ -77,7 +77,8 @@ impl Reader {
             | Effect::EventRevised { .. }
             | Effect::MarketCreated { .. }
             | Effect::MarketRevised { .. }
-            | Effect::MarketMoved { .. } => true,
+            | Effect::MarketMoved { .. }
+            | Effect::MarketPays { .. } => true,
             Effect::AccountChanged { user, .. }
             | Effect::PositionChanged { user, .. }
             | Effect::PositionSettled { user, .. } => self.user == Some(*user),

@@ -30,7 +30,7 @@ pub struct Tally {
     markets: BTreeMap<MarketNo, MarketStatus>,
     /// The event of each market that has one.
     events: BTreeMap<MarketNo, EventNo>,
-    /// The payout of a yes contract of each final market.
+    /// The payout of a yes contract of each market that is final or paying.
     paid: BTreeMap<MarketNo, SettlementPrice>,
     /// Converted sets of no contracts, while any market of their event is not final.
     sets: BTreeMap<EventNo, Lots>,
@@ -100,6 +100,9 @@ impl Tally {
                 self.markets.insert(*market, *to);
                 self.paid.extend(settled_at.map(|price| (*market, price)));
             }
+            Effect::MarketPays { market, price, .. } => {
+                self.paid.insert(*market, *price);
+            }
             Effect::Converted { event, quantity, .. } => {
                 let sets = self.sets.entry(*event).or_default();
                 *sets = sets.plus(*quantity)?;
@@ -153,11 +156,17 @@ impl Tally {
             *sum = Held { yes: sum.yes.plus(held.yes)?, no: sum.no.plus(held.no)? };
         }
         let mut pairs = MoneySum::ZERO;
-        for held in by_market.values() {
-            pairs = pairs.plus(SettlementPrice::ONE.times(held.yes.min(held.no))?)?;
+        for (market, Held { yes, no }) in &by_market {
+            // Where some are paid and others not, each contract counts as what it will be paid.
+            pairs = match self.paid.get(market) {
+                Some(price) => {
+                    pairs.plus(price.times(*yes)?)?.plus(price.complement().times(*no)?)?
+                }
+                None => pairs.plus(SettlementPrice::ONE.times(*yes.min(no))?)?,
+            };
         }
         let mut paired = true;
-        for market in self.markets.keys() {
+        for market in self.markets.keys().filter(|market| !self.paid.contains_key(market)) {
             let Held { yes, no } = by_market.get(market).copied().unwrap_or_default();
             paired &= yes == no.plus(self.sets_in(*market))?;
         }
@@ -174,7 +183,7 @@ impl Tally {
         event.and_then(|event| self.sets.get(event)).copied().unwrap_or_default()
     }
 
-    /// The value of 1.00 per set, less what the final markets of its event have paid.
+    /// The value of 1.00 per set, less what the markets of its event have paid or are paying.
     fn left_of_sets(&self) -> Result<MoneySum, Overflow> {
         let mut left = MoneySum::ZERO;
         for (event, sets) in &self.sets {

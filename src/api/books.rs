@@ -56,7 +56,7 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         let market = public_market(view, asked.market)?.no;
         let book = DepthKey { market, outcome: asked.outcome, levels: asked.levels };
         let changed = view.changes.of_book(market);
-        let side = |direction| view.depth.levels(market, direction).take(asked.levels).collect();
+        let side = |direction| view.book(market, direction).take(asked.levels).collect();
         let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
         let kept = call.shared.caches.books.find(book, changed);
         let found = kept.ok_or_else(|| (book, changed, levels()));
@@ -98,7 +98,8 @@ async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Proble
 fn book_of(exchange: &Exchange, market: MarketNo, levels: usize) -> Option<BookLevels> {
     let market = exchange.market(market).filter(|market| market.status.public())?;
     let side = |direction| {
-        let best = market.book.levels(direction).take(levels);
+        let shown = if market.status.keeps_orders() { levels } else { 0 };
+        let best = market.book.levels(direction).take(shown);
         best.map(|(price, level)| Level { price, quantity: level.quantity, orders: level.orders })
             .collect()
     };

@@ -44,7 +44,7 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
     let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let price = |direction, bound| {
-            let best = view.depth.best(market, direction);
+            let best = view.book(market, direction).next().map(|level| level.price);
             Text(best.map_or(bound, SettlementPrice::from))
         };
         // In a quiet venue the last record may be older than a day.

@@ -224,6 +224,7 @@ mod tests {
             trials: crossbeam_channel::never(),
             held: None,
             held_blocks: 0,
+            slicing: false,
             replayed: journal.head().sequence,
             projector: Projector::new(Arc::clone(&read_model), None),
             status: Arc::clone(&status),

@@ -16,6 +16,7 @@ use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::command::{Command, Record};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::results::{Results, ResultsHasher};
 use crate::exchange::units::{Sequence, TimeMs};
@@ -43,6 +44,8 @@ pub struct Matcher {
     pub held: Option<Trial>,
     /// Live blocks applied while trials waited for due work.
     pub held_blocks: u32,
+    /// Whether the last clock command left something due.
+    pub slicing: bool,
     /// Folds and answers.
     pub projector: Projector,
     /// The last record to be replayed at the start.
@@ -87,7 +90,8 @@ impl Matcher {
     pub(super) fn try_held(&mut self) {
         let exchange = self.replayer.exchange();
         let time = self.clock.now().max(exchange.time());
-        let due = exchange.next_due().is_some_and(|due| due <= time);
+        // What is done in slices may take long.
+        let due = !self.slicing && exchange.next_due().is_some_and(|due| due <= time);
         if due && self.held_blocks < TRIAL_BLOCKS_MAX {
             return;
         }
@@ -145,12 +149,20 @@ impl Matcher {
         // Before folding: by the time a caller is answered, no reader may be ahead of this figure,
         // and the sequencer must know what is due before the caller's next command.
         let exchange = self.replayer.exchange();
+        let is_clock = |record: &Record| matches!(record.command, Command::AdvanceClock);
+        if block.records().iter().any(is_clock) {
+            self.slicing = exchange.next_due().is_some_and(|due| due <= exchange.time());
+            self.status.post_left(self.slicing);
+        }
         self.status.post_came(exchange.next_due(), results);
         meter.post_applied(exchange.sequence());
         if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
             refuse(unanswered, Refusal::OutcomeUnknown(reason));
             return false;
+        }
+        if self.slicing && block.records().iter().any(is_clock) {
+            self.status.post_slice(began.elapsed());
         }
         self.status.post_folded(results.through);
         if live {
@@ -204,7 +216,6 @@ mod tests {
     use crate::engine::pending::BatchTrialCallback;
     use crate::engine::pending::fixture::slot_then;
     use crate::exchange::catalogue::MarketDraft;
-    use crate::exchange::command::{Command, Record};
     use crate::exchange::ids::{MarketNo, UserNo};
     use crate::exchange::invariant::Broken;
     use crate::exchange::results::{Results, ResultsHash};
@@ -246,6 +257,7 @@ mod tests {
             trials: crossbeam_channel::never(),
             held: None,
             held_blocks: 0,
+            slicing: false,
             replayed: Sequence::ZERO,
             projector: Projector::new(Arc::new(RwLock::new(read_model)), None),
             status: Arc::default(),

@@ -2,11 +2,25 @@
 //! is due next.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
+
+/// What is due and too much for one record is done in slices, and between two of them others come:
+/// there is nothing to do for as long as the last slice took.
+#[derive(Debug, Clone, Copy)]
+enum Rest {
+    Over,
+    /// The slice is being folded.
+    NotBegun,
+    Until(Instant),
+}
+
+/// How long the sequencer waits before it asks again for what the matcher is busy with.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The matcher's latest results and next due time. Written by the matcher after it has applied a
 /// block and again after it has folded it; read by the sequencer.
@@ -17,6 +31,8 @@ pub struct MatcherStatus {
     /// which it is taken from, lag behind.
     as_of: AtomicU64,
     folded: AtomicU64,
+    /// Until when what a clock command left undone rests.
+    rest: Mutex<Rest>,
     /// Behind a lock, so that hash and record belong together.
     results: Mutex<Results>,
 }
@@ -27,6 +43,7 @@ impl Default for MatcherStatus {
             next_due_ms: AtomicI64::new(i64::MAX),
             as_of: AtomicU64::new(0),
             folded: AtomicU64::new(0),
+            rest: Mutex::new(Rest::Over),
             results: Mutex::new(Results::NONE),
         }
     }
@@ -40,6 +57,16 @@ impl MatcherStatus {
         self.next_due_ms.store(next_due.map_or(i64::MAX, TimeMs::get), Ordering::Release);
         // Stored last: a reader that sees this record sees what is due as of it.
         self.as_of.store(results.through.get(), Ordering::Release);
+    }
+
+    /// Posts, before [`post_came`](Self::post_came), whether a clock command left something due.
+    pub fn post_left(&self, left: bool) {
+        *self.rest.lock() = if left { Rest::NotBegun } else { Rest::Over };
+    }
+
+    /// Posts that a clock command left something due, and that it and its block took this long.
+    pub fn post_slice(&self, took: Duration) {
+        *self.rest.lock() = Instant::now().checked_add(took).map_or(Rest::Over, Rest::Until);
     }
 
     /// Posts that everything up to this record is applied, folded and answered, and its results
@@ -60,10 +87,35 @@ impl MatcherStatus {
     }
 
     /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something is
-    /// due, and that clock command has been applied, so it cannot be what will do the due work.
+    /// due that need not rest, and that clock command has been applied, so it cannot be what will
+    /// do the due work.
     pub fn wants_clock(&self, now: TimeMs, last_clock: Sequence) -> bool {
-        let as_of = Sequence::new(self.as_of.load(Ordering::Acquire));
-        as_of >= last_clock && self.next_due_ms.load(Ordering::Acquire) <= now.get()
+        self.is_applied(last_clock)
+            && self.next_due_ms.load(Ordering::Acquire) <= now.get()
+            && self.rest_left().is_none()
+    }
+
+    /// How long to wait for other work before asking again whether a clock command is wanted; at
+    /// most `usual`.
+    pub fn ask_again_in(&self, last_clock: Sequence, usual: Duration) -> Duration {
+        if !self.is_applied(last_clock) {
+            return ASK_AGAIN;
+        }
+        self.rest_left().map_or(usual, |rest| rest.min(usual))
+    }
+
+    fn is_applied(&self, clock: Sequence) -> bool {
+        Sequence::new(self.as_of.load(Ordering::Acquire)) >= clock
+    }
+
+    fn rest_left(&self) -> Option<Duration> {
+        match *self.rest.lock() {
+            Rest::Over => None,
+            Rest::NotBegun => Some(ASK_AGAIN),
+            Rest::Until(end) => {
+                end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+            }
+        }
     }
 }
 

@@ -265,7 +265,8 @@ impl<J: Journal> Sequencer<J> {
             if self.status.wants_clock(self.clock.now(), self.last_clock) {
                 return Some(Waiting::Clock);
             }
-            match self.intake.recv_timeout(DUE_CHECK_EVERY) {
+            let wait = self.status.ask_again_in(self.last_clock, DUE_CHECK_EVERY);
+            match self.intake.recv_timeout(wait) {
                 Ok(intake) => {
                     if let Some(waiting) = self.admit(intake) {
                         return Some(waiting);

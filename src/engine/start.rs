@@ -253,6 +253,7 @@ fn replay_from<J: Journal + 'static>(
         trials: trials_asked,
         held: None,
         held_blocks: 0,
+        slicing: false,
         replayed: journal.head().sequence,
         projector,
         status: Arc::clone(&status),

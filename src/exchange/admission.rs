@@ -90,12 +90,14 @@ impl Exchange {
     ///
     /// A killed order costs its owner nothing and can be repeated at will, so the check must stay
     /// cheap on long queues: beyond a few orders the levels give the quantity, and the owner's own
-    /// orders and those that are due, whose numbers are bounded, what to subtract.
+    /// orders and those that are due what to subtract. While many are due, all over the venue, the
+    /// orders of this one market are fewer.
     pub(super) fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let wanted = order.backing.remaining()?;
+        let few_are_due = self.schedule.few_are_due(at.time);
         let mut found = Lots::ZERO;
         for (checked, slot) in self.reachable(order)?.enumerate() {
-            if checked >= CHECKED_ONE_BY_ONE {
+            if checked >= CHECKED_ONE_BY_ONE && few_are_due {
                 return self.fillable_by_levels(order, at);
             }
             let maker = self.orders.get(slot)?;
@@ -194,11 +196,11 @@ impl Exchange {
         for due in self.schedule.due_by(at.time) {
             match due {
                 Due::Expiry(no) => add(self.orders.find(no).ok_or(Broken::Dangling)?)?,
-                Due::Heartbeat(user) => {
+                Due::Heartbeat(user) | Due::Abandoned(user) => {
                     self.orders.of_user_in(user, order.market).try_for_each(|slot| add(slot?))?;
                 }
                 // After its own market's deadline the order is refused.
-                Due::Deadline(_) | Due::WindowEnd(_) => {}
+                Due::Deadline(_) | Due::WindowEnd(_) | Due::Ending(_) => {}
             }
         }
         due_slots.sort_unstable();

@@ -174,13 +174,26 @@ impl Book {
         Ok(())
     }
 
-    /// Every slot of both sides, in no particular order.
-    pub fn slots(&self, pool: &OrderPool) -> Vec<Slot> {
+    /// At most `most` slots: bids first, the best price first, in time priority.
+    pub fn slots(&self, pool: &OrderPool, most: usize) -> Vec<Slot> {
         let sides = [Direction::Up, Direction::Down];
         let levels = sides.into_iter().flat_map(|side| {
             self.levels(side).map(move |(tick, _)| (side, tick)).collect::<Vec<_>>()
         });
-        levels.flat_map(|(side, tick)| self.queue(pool, side, tick)).collect()
+        levels.flat_map(|(side, tick)| self.queue(pool, side, tick)).take(most).collect()
+    }
+
+    /// Resting orders of both sides.
+    pub fn orders_count(&self) -> usize {
+        let sides = [Direction::Up, Direction::Down].into_iter();
+        let orders =
+            sides.flat_map(|side| self.levels(side)).map(|(_, level)| level.orders as usize);
+        orders.fold(0, usize::saturating_add)
+    }
+
+    /// Whether no order rests.
+    pub const fn is_empty(&self) -> bool {
+        self.bids == 0 && self.asks == 0
     }
 
     const fn occupied(&self, side: Direction) -> u128 {

@@ -1,5 +1,8 @@
 //! The schedule: deadlines, the ends of dispute windows, heartbeat timeouts and order expiries
 //! (semantics 3). A clock record executes them; until then commands treat what is due as done.
+//!
+//! *Moments* change what others see and are few; *bulk* is orders to cancel and positions to pay,
+//! any number of them. Where ends are sliced, moments come first and bulk waits.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +12,11 @@ use super::invariant::Broken;
 use super::lifecycle::Trigger;
 use super::units::TimeMs;
 use super::{Exchange, Stamp};
+
+/// Due orders that are quickly looked through.
+const FEW_LOOKS: usize = 256;
+/// How many a user's orders in one market count as.
+const LOOKS_A_USER: usize = 32;
 
 /// Something on the schedule. Of two entries due at one time, the kind listed first, then the lower
 /// number, is executed first.
@@ -22,43 +30,79 @@ pub enum Due {
     WindowEnd(MarketNo),
     /// A user's heartbeat runs out.
     Heartbeat(UserNo),
+    /// A market's end goes on (`ending.rs`).
+    Ending(MarketNo),
+    /// Orders are left of a user whose heartbeat has run out.
+    Abandoned(UserNo),
+}
+
+impl Due {
+    const fn is_bulk(self) -> bool {
+        match self {
+            Due::Expiry(_) | Due::Ending(_) | Due::Abandoned(_) => true,
+            Due::Deadline(_) | Due::WindowEnd(_) | Due::Heartbeat(_) => false,
+        }
+    }
 }
 
 /// All scheduled entries, by time.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
-    entries: BTreeSet<(TimeMs, Due)>,
+    moments: BTreeSet<(TimeMs, Due)>,
+    bulk: BTreeSet<(TimeMs, Due)>,
 }
 
 impl Schedule {
     /// The earliest moment at which something is due.
     pub fn next(&self) -> Option<TimeMs> {
-        self.entries.first().map(|(time, _)| *time)
+        self.first().map(|(time, _)| time)
     }
 
-    /// Everything that is due by `now`, the earliest first.
+    fn first(&self) -> Option<(TimeMs, Due)> {
+        let firsts = [self.moments.first(), self.bulk.first()];
+        firsts.into_iter().flatten().min().copied()
+    }
+
+    /// Everything that is due by `now`.
     pub fn due_by(&self, now: TimeMs) -> impl Iterator<Item = Due> + '_ {
-        self.entries.iter().take_while(move |(time, _)| *time <= now).map(|(_, due)| *due)
+        let due = move |(time, _): &&(TimeMs, Due)| *time <= now;
+        let all = self.moments.iter().take_while(due).chain(self.bulk.iter().take_while(due));
+        all.map(|(_, due)| *due)
+    }
+
+    /// Whether what is due by `now` is quickly looked through.
+    pub fn few_are_due(&self, now: TimeMs) -> bool {
+        let looks = self.due_by(now).map(|due| match due {
+            Due::Heartbeat(_) | Due::Abandoned(_) => LOOKS_A_USER,
+            Due::Expiry(_) | Due::Deadline(_) | Due::WindowEnd(_) | Due::Ending(_) => 1,
+        });
+        looks.take(FEW_LOOKS).fold(0, usize::saturating_add) < FEW_LOOKS
     }
 
     /// Adds an entry.
     pub fn add(&mut self, time: TimeMs, due: Due) {
-        self.entries.insert((time, due));
+        self.entries(due).insert((time, due));
     }
 
     /// Removes an entry.
     pub fn remove(&mut self, time: TimeMs, due: Due) {
-        self.entries.remove(&(time, due));
+        self.entries(due).remove(&(time, due));
     }
 
-    /// Removes and returns the earliest entry that is due by `now`.
-    fn take(&mut self, now: TimeMs) -> Option<Due> {
-        let first = self.entries.first().copied()?;
-        if first.0 > now {
+    const fn entries(&mut self, due: Due) -> &mut BTreeSet<(TimeMs, Due)> {
+        if due.is_bulk() { &mut self.bulk } else { &mut self.moments }
+    }
+
+    /// Removes and returns the earliest entry that is due by `now`, or the earliest moment if one
+    /// is due and those come first.
+    fn take(&mut self, now: TimeMs, moments_first: bool) -> Option<Due> {
+        let moment = self.moments.first().filter(|(time, _)| moments_first && *time <= now);
+        let (time, due) = moment.copied().or_else(|| self.first())?;
+        if time > now {
             return None;
         }
-        self.entries.remove(&first);
-        Some(first.1)
+        self.remove(time, due);
+        Some(due)
     }
 }
 
@@ -69,24 +113,36 @@ impl Exchange {
         self.schedule.next()
     }
 
-    /// Executes everything that is due by the record's time.
+    /// Executes what is due by the record's time; where ends are sliced, a slice of it. What is
+    /// left stays due.
     pub(super) fn advance_clock(
         &mut self,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        while let Some(due) = self.schedule.take(at.time) {
+        let mut work = self.work();
+        let moments_first = self.ends_in_slices();
+        while !work.is_done() {
+            let Some(due) = self.schedule.take(at.time, moments_first) else { break };
             match due {
                 Due::Expiry(order) => {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
-                    let expired = self.orders.get(slot)?;
-                    self.cancel_resting(slot, &expired, CancelReason::Expired, effects)?;
+                    self.cancel_unless_already_due(slot, CancelReason::Expired, at, effects)?;
+                    work.spend(1);
                 }
-                Due::Deadline(market) => self.apply_trigger(market, Trigger::Close, at, effects)?,
-                Due::WindowEnd(market) => {
-                    self.apply_trigger(market, Trigger::Settle, at, effects)?;
+                Due::Deadline(market) => {
+                    work.spend(1);
+                    self.apply_trigger(market, Trigger::Close, &mut work, at, effects)?;
                 }
-                Due::Heartbeat(user) => self.expire_heartbeat(user, at, effects)?,
+                Due::WindowEnd(market) => self.settle(market, &mut work, at, effects)?,
+                Due::Heartbeat(user) => {
+                    work.spend(1);
+                    self.expire_heartbeat(user, &mut work, at, effects)?;
+                }
+                Due::Ending(market) => self.end_further(market, &mut work, at, effects)?,
+                Due::Abandoned(user) => {
+                    self.cancel_abandoned(user, &mut work, at, effects)?;
+                }
             }
         }
         Ok(())

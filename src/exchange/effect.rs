@@ -361,7 +361,17 @@ pub enum Effect {
         /// What is left; zero if the yes-prices sum to 1.00.
         surplus: Money,
     },
-    /// A final market paid out a user's contracts.
+    /// A market pays out in slices: what this record pays follows. It becomes SETTLED or VOIDED
+    /// when all is paid.
+    MarketPays {
+        /// Market.
+        market: MarketNo,
+        /// What a yes contract is paid.
+        price: SettlementPrice,
+        /// Whether it will be VOIDED.
+        voided: bool,
+    },
+    /// A market paid out a user's contracts.
     PositionSettled {
         /// User.
         user: UserNo,

@@ -40,7 +40,10 @@ impl Event {
 
 impl Market {
     /// What a yes contract pays, as announced or paid; `None` before that.
-    pub const fn announced(&self) -> Option<SettlementPrice> {
+    pub fn announced(&self) -> Option<SettlementPrice> {
+        if let Some(price) = self.ending.and_then(|ending| ending.void_at) {
+            return Some(price);
+        }
         match self.status {
             MarketStatus::Draft
             | MarketStatus::Active
@@ -91,16 +94,13 @@ impl Exchange {
     }
 
     /// The money kept for an event's converted sets: 1.00 for each, less what its final markets
-    /// paid; nothing once all are final.
+    /// paid and those that are paying will have paid; nothing once all are final.
     pub(super) fn kept_for_sets(&self, event: &Event) -> Result<Money, Broken> {
         let (mut paid, mut last) = (0_u32, true);
         for market in &event.markets {
             let state = self.market_state(*market)?;
-            if state.is_final() {
-                paid = paid.saturating_add(ticks(state.settled_at));
-            } else {
-                last = false;
-            }
+            paid = paid.saturating_add(ticks(state.settled_at.or(state.paying())));
+            last = last && state.is_final();
         }
         let left = whole().checked_sub(paid).and_then(|left| u8::try_from(left).ok());
         match left.and_then(SettlementPrice::new) {

@@ -93,7 +93,8 @@ impl Exchange {
 
     /// Conservation. All accounts, 1.00 for each no contract held by a user, the money kept for
     /// converted sets, and the operator's fees sum to deposits less withdrawals. In every market
-    /// yes contracts equal no contracts, including those of converted sets.
+    /// yes contracts equal no contracts, including those of converted sets. In a market that is
+    /// paying, where some are paid and others not, each contract counts as what it will be paid.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = self.ledger.fees();
         if total < MoneySum::ZERO {
@@ -106,7 +107,7 @@ impl Exchange {
             }
             total = total.plus(account.available)?.plus(account.reserved)?;
         }
-        for (market, _) in self.markets_numbered() {
+        for (market, state) in self.markets_numbered() {
             let (mut yes, mut no) = (Lots::ZERO, Lots::ZERO);
             for (user, position) in self.ledger.positions_sorted(market)? {
                 let cost = costs.entry(user).or_insert(MoneySum::ZERO);
@@ -124,6 +125,10 @@ impl Exchange {
                         return Err(Broken::MoneyNotConserved);
                     }
                 }
+            }
+            if let Some(price) = state.paying() {
+                total = total.plus(price.times(yes)?)?.plus(price.complement().times(no)?)?;
+                continue;
             }
             if yes != no.plus(self.sets_in(market)?)? {
                 return Err(Broken::ContractsNotConserved);
@@ -186,8 +191,8 @@ impl Exchange {
         if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
-    /// A book is never crossed, its levels equal their orders, and only an ACTIVE or SUSPENDED
-    /// market has orders.
+    /// A book is never crossed, its levels equal their orders, and only a market that is ACTIVE or
+    /// SUSPENDED, or whose end is not finished and does not pay yet, has orders.
     fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market(market).ok_or(Broken::Dangling)?;
         let book = &state.book;
@@ -197,7 +202,8 @@ impl Exchange {
         }
         for side in [Direction::Up, Direction::Down] {
             for (tick, level) in book.levels(side) {
-                if !state.status.keeps_orders() {
+                let ends = state.ending.is_some() && state.paying().is_none();
+                if !state.status.keeps_orders() && !ends {
                     return Err(Broken::OrdersInClosedMarket);
                 }
                 let (mut quantity, mut orders) = (Lots::ZERO, 0_u32);

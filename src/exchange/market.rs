@@ -4,7 +4,8 @@
 use super::book::Book;
 use super::catalogue::{MarketDraft, MarketRevision, Outcome};
 use super::due::Due;
-use super::effect::{CancelReason, Effect};
+use super::effect::Effect;
+use super::ending::{Ending, Work};
 use super::fees::Fees;
 use super::ids::{EventNo, MarketNo};
 use super::invariant::Broken;
@@ -30,6 +31,8 @@ pub struct Market {
     pub winner: Option<Outcome>,
     /// What a yes contract paid; only set once SETTLED or VOIDED.
     pub settled_at: Option<SettlementPrice>,
+    /// An end that is not finished; only set while CLOSED, RESOLVED or DISPUTED.
+    pub ending: Option<Ending>,
     /// The event that groups it.
     pub event: Option<EventNo>,
     /// The resting orders.
@@ -47,6 +50,7 @@ impl Market {
             window_end: None,
             winner: None,
             settled_at: None,
+            ending: None,
             event: draft.event,
             book: Book::default(),
         }
@@ -65,6 +69,7 @@ impl Market {
             MarketStatus::Active | MarketStatus::Suspended if self.overdue(now) => {
                 MarketStatus::Closed
             }
+            _ if self.is_being_voided() => MarketStatus::Voided,
             MarketStatus::Resolved if window_over => MarketStatus::Settled,
             status => status,
         }
@@ -81,8 +86,9 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.admit(market, trigger, at)?;
-        self.close_if_overdue(market, at, effects)?;
-        Ok(self.apply_trigger(market, trigger, at, effects)?)
+        let mut work = self.work();
+        self.close_if_overdue(market, &mut work, at, effects)?;
+        Ok(self.apply_trigger(market, trigger, &mut work, at, effects)?)
     }
 
     /// Reopens a market: with the deadline it has, or with a new one.
@@ -104,11 +110,15 @@ impl Exchange {
             return Err(Stop::Refused(Reject::DeadlineNotInFuture));
         }
         self.admit(market, trigger, at)?;
-        self.close_if_overdue(market, at, effects)?;
+        if state.ending.is_some() || self.overdue_with_many_orders(market, at)? {
+            return Err(Stop::Refused(Reject::InvalidTransition));
+        }
+        let mut work = self.work();
+        self.close_if_overdue(market, &mut work, at, effects)?;
         if let Some(deadline) = deadline {
             self.set_deadline(market, deadline)?;
         }
-        Ok(self.apply_trigger(market, trigger, at, effects)?)
+        Ok(self.apply_trigger(market, trigger, &mut work, at, effects)?)
     }
 
     /// Announces the outcome; trading ends first.
@@ -121,19 +131,20 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.admit(market, Trigger::Resolve, at)?;
         self.admit_price(market, winner.price_of_yes())?;
-        self.close_if_overdue(market, at, effects)?;
+        let mut work = self.work();
+        self.close_if_overdue(market, &mut work, at, effects)?;
         if self.market_state(market)?.status.keeps_orders() {
-            self.apply_trigger(market, Trigger::Close, at, effects)?;
+            self.apply_trigger(market, Trigger::Close, &mut work, at, effects)?;
         }
         let state = self.market_mut(market)?;
         state.winner = Some(winner);
         let window_seconds = state.dispute_window_seconds;
-        self.apply_trigger(market, Trigger::Resolve, at, effects)?;
-        if window_seconds == 0 {
-            return Ok(self.apply_trigger(market, Trigger::Settle, at, effects)?);
-        }
+        self.apply_trigger(market, Trigger::Resolve, &mut work, at, effects)?;
         let end = at.time.after_seconds(window_seconds);
         self.market_mut(market)?.window_end = Some(end);
+        if window_seconds == 0 {
+            return Ok(self.settle(market, &mut work, at, effects)?);
+        }
         self.schedule.add(end, Due::WindowEnd(market));
         Ok(())
     }
@@ -148,12 +159,9 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.admit(market, Trigger::Void, at)?;
         self.admit_price(market, price)?;
-        self.close_if_overdue(market, at, effects)?;
-        self.unschedule(market)?;
-        let from = self.market_state(market)?.status;
-        self.set_status(market, from, MarketStatus::Voided, Some(price), effects)?;
-        self.clear_book(market, CancelReason::MarketVoided, at, effects)?;
-        Ok(self.pay_out(market, price, effects)?)
+        let mut work = self.work();
+        self.close_if_overdue(market, &mut work, at, effects)?;
+        Ok(self.void(market, price, &mut work, at, effects)?)
     }
 
     /// Changes a market's texts, flags or deadline.
@@ -202,47 +210,48 @@ impl Exchange {
         }
     }
 
+    /// Whether its deadline has passed, its close is not journaled, and the close would leave
+    /// orders.
+    fn overdue_with_many_orders(&self, market: MarketNo, at: Stamp) -> Result<bool, Broken> {
+        let state = self.market_state(market)?;
+        Ok(state.overdue(at.time) && !self.work().allows(state.book.orders_count()))
+    }
+
     fn close_if_overdue(
         &mut self,
         market: MarketNo,
+        work: &mut Work,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         if self.market_state(market)?.overdue(at.time) {
-            self.apply_trigger(market, Trigger::Close, at, effects)?;
+            self.apply_trigger(market, Trigger::Close, work, at, effects)?;
         }
         Ok(())
     }
 
-    /// Makes one transition with its consequences: cancels orders, pays out. The caller has
-    /// admitted it.
+    /// Makes one transition other than the last one of a market, and cancels its orders if it may
+    /// keep none. The caller has admitted it.
     pub(super) fn apply_trigger(
         &mut self,
         market: MarketNo,
         trigger: Trigger,
+        work: &mut Work,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let from = self.market_state(market)?.status;
         let to = from.after(trigger).ok_or(Broken::Dangling)?;
         self.unschedule(market)?;
-        let settled_at = match (to, self.market_state(market)?.winner) {
-            (MarketStatus::Settled, Some(winner)) => Some(winner.price_of_yes()),
-            (MarketStatus::Settled, None) => return Err(Broken::Dangling),
-            _ => None,
-        };
-        self.set_status(market, from, to, settled_at, effects)?;
-        if !to.keeps_orders() {
-            self.clear_book(market, CancelReason::MarketClosed, at, effects)?;
+        self.set_status(market, from, to, None, effects)?;
+        if from.keeps_orders() && !to.keeps_orders() {
+            self.begin_ending(market, false, work, at, effects)?;
         }
-        match settled_at {
-            Some(price) => self.pay_out(market, price, effects),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Removes what the current status has on the schedule.
-    fn unschedule(&mut self, market: MarketNo) -> Result<(), Broken> {
+    pub(super) fn unschedule(&mut self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market_mut(market)?;
         let (keeps_orders, deadline) = (state.status.keeps_orders(), state.deadline);
         let window_end = state.window_end.take();
@@ -255,7 +264,7 @@ impl Exchange {
         Ok(())
     }
 
-    fn set_status(
+    pub(super) fn set_status(
         &mut self,
         market: MarketNo,
         from: MarketStatus,
@@ -282,44 +291,6 @@ impl Exchange {
             self.schedule.add(deadline, Due::Deadline(market));
         }
         Ok(())
-    }
-
-    /// Cancels every resting order of a market, oldest first: for `reason`, unless an earlier
-    /// reason is due.
-    fn clear_book(
-        &mut self,
-        market: MarketNo,
-        reason: CancelReason,
-        at: Stamp,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        let mut slots = self.market_state(market)?.book.slots(&self.orders);
-        self.orders.sort_oldest_first(&mut slots);
-        for slot in slots {
-            self.cancel_unless_already_due(slot, reason, at, effects)?;
-        }
-        self.market_mut(market)?.book = Book::default();
-        Ok(())
-    }
-
-    fn pay_out(
-        &mut self,
-        market: MarketNo,
-        price: SettlementPrice,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        for paid in self.ledger.settle(market, price)? {
-            effects.push(Effect::PositionSettled {
-                user: paid.user,
-                market,
-                yes: paid.yes,
-                no: paid.no,
-                payout: paid.payout,
-                realised: paid.realised,
-            });
-            self.emit_account(paid.user, effects)?;
-        }
-        self.settle_sets(market, effects)
     }
 
     /// A market that must exist.

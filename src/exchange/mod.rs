@@ -26,6 +26,7 @@ pub mod book;
 pub mod ledger;
 pub mod market;
 pub mod due;
+pub mod ending;
 pub mod admission;
 pub mod matching;
 pub mod prefetch;
@@ -45,6 +46,7 @@ use catalogue::Catalogue;
 use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
+use ending::Slice;
 use idempotency::IdempotencyTable;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
@@ -72,6 +74,7 @@ pub struct Exchange {
     schedule: Schedule,
     idempotency: IdempotencyTable,
     restrictions: Restrictions,
+    slice: Slice,
 }
 
 /// The sequence number and time of the record being applied.

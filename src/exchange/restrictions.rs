@@ -4,9 +4,11 @@
 use super::command::TradingMode;
 use super::due::Due;
 use super::effect::{CancelReason, Effect};
+use super::ending::Work;
 use super::ids::UserNo;
 use super::invariant::Broken;
 use super::ledger::Purse;
+use super::market::Market;
 use super::orders::Order;
 use super::reject::Reject;
 use super::units::{Money, MoneySum, TimeMs};
@@ -17,7 +19,7 @@ use super::{Exchange, Stamp, Stop};
 pub struct Heartbeat {
     /// First moment at which it has run out; `None` while it is not armed.
     pub until: Option<TimeMs>,
-    /// Whether it has run out and the user's orders were cancelled.
+    /// Whether a record has said so: since then the user's orders are being cancelled.
     pub expired: bool,
 }
 
@@ -109,23 +111,24 @@ impl Exchange {
     }
 
     /// Why a resting order would already be cancelled at `now`, had a clock record come in time:
-    /// the earliest of its expiry, its market's deadline and the end of its owner's heartbeat; of
-    /// those at the same time the first in the schedule's order. `None` if nothing is due. Valid
-    /// until the market's deadline is moved.
+    /// the earliest of its expiry, its market's deadline, the end of its owner's heartbeat and that
+    /// of trading in its market; of those at the same time the first in this order. `None` if
+    /// nothing is due. Valid until the market's deadline is moved.
     pub(super) fn due_cancel_reason(
         &self,
         order: &Order,
         now: TimeMs,
     ) -> Result<Option<CancelReason>, Broken> {
-        let deadline = self.market_state(order.market)?.deadline;
+        let Market { deadline, ending, .. } = *self.market_state(order.market)?;
         let heartbeat = self.restrictions.of(order.user).heartbeat.until;
         let dues = [
             order.expires_at.map(|at| (at, CancelReason::Expired)),
             Some((deadline, CancelReason::MarketClosed)),
             heartbeat.map(|at| (at, CancelReason::HeartbeatExpired)),
+            ending.map(|ending| (ending.since, ending.reason())),
         ];
         let due = dues.into_iter().flatten().filter(|(at, _)| *at <= now);
-        // `min_by_key` returns the first of equals: `dues` is in the schedule's order.
+        // `min_by_key` returns the first of equals: `dues` is in this order.
         Ok(due.min_by_key(|(at, _)| *at).map(|(_, reason)| reason))
     }
 
@@ -140,10 +143,13 @@ impl Exchange {
         self.known_user(user)?;
         let before = self.restrictions.of(user).heartbeat;
         if before.over(at.time) && !before.expired {
-            self.expire_heartbeat(user, at, effects)?;
+            self.expire_heartbeat(user, &mut Work::unbounded(), at, effects)?;
+        } else if before.expired {
+            self.cancel_abandoned(user, &mut Work::unbounded(), at, effects)?;
         }
         if let Some(until) = before.until {
             self.schedule.remove(until, Due::Heartbeat(user));
+            self.schedule.remove(until, Due::Abandoned(user));
         }
         let until = (timeout_seconds > 0).then(|| at.time.after_seconds(timeout_seconds));
         self.restrictions.of_mut(user)?.heartbeat = Heartbeat { until, expired: false };
@@ -158,15 +164,13 @@ impl Exchange {
     pub(super) fn expire_heartbeat(
         &mut self,
         user: UserNo,
+        work: &mut Work,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         self.restrictions.of_mut(user)?.heartbeat.expired = true;
         effects.push(Effect::HeartbeatExpired { user });
-        for slot in self.orders.of_user_oldest_first(user, None)? {
-            self.cancel_unless_already_due(slot, CancelReason::HeartbeatExpired, at, effects)?;
-        }
-        Ok(())
+        self.cancel_abandoned(user, work, at, effects)
     }
 
     pub(super) fn set_venue_mode(&mut self, mode: TradingMode, effects: &mut Vec<Effect>) {

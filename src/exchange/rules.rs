@@ -31,6 +31,11 @@ pub const VENUE_NAMES_MANY: u64 = 4_000_000;
 /// number of users who give as many as they can. One a second, day and night.
 pub const USER_NAMES_OF_MANY_MAX: u32 = 100_000;
 
+/// Orders cancelled and positions paid by one record at most where ends are sliced: about what
+/// others may wait for (`benches/neighbours.py`). What one user asks for of the user's own is not
+/// counted.
+pub const SLICE: u32 = 256;
+
 /// What a venue is opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
@@ -73,6 +78,12 @@ impl Rules {
     pub fn known(&self) -> bool {
         (RULES_VERSION_OLDEST..=RULES_VERSION).contains(&self.version)
             && self.within_ceilings().is_ok()
+    }
+
+    /// Whether an end with much to do, and whatever else comes due, is done in slices (since
+    /// version 2). Before, one record did all of it.
+    pub const fn ends_in_slices(&self) -> bool {
+        self.version >= 2
     }
 
     /// Whether the limits with bounds are within them.

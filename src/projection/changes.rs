@@ -77,6 +77,12 @@ impl Changes {
             Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => {
                 self.scores = sequence;
             }
+            // A market that has ended shows no book, whatever is still to be cancelled.
+            Effect::MarketMoved { market, from, to, .. }
+                if from.keeps_orders() && !to.keeps_orders() =>
+            {
+                self.book(*market, sequence);
+            }
             Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = sequence,
             _ => {}
         }

@@ -25,6 +25,7 @@ pub mod image;
 #[cfg(test)]
 mod fixture;
 
+use crate::exchange::command::Direction;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
@@ -33,7 +34,7 @@ use accounts::Accounts;
 use activity::Activity;
 use catalogue::{Catalogue, MarketRow};
 use changes::Changes;
-use depth::Depth;
+use depth::{Depth, Level};
 use fault::{Fault, Faults};
 use history::History;
 use orders::Orders;
@@ -166,8 +167,16 @@ impl ReadModel {
     /// The displayed value of a market's yes contract.
     pub fn quote(&self, row: &MarketRow) -> Quote {
         use crate::exchange::command::Direction::{Down, Up};
-        let (bid, ask) = (self.depth.best(row.no, Up), self.depth.best(row.no, Down));
-        Quote::of(row, bid, ask, self.depth.last_trade(row.no))
+        let best = |side| self.book(row.no, side).next().map(|level| level.price);
+        Quote::of(row, best(Up), best(Down), self.depth.last_trade(row.no))
+    }
+
+    /// The occupied levels of a side of a market's book, best first. A market that has ended has no
+    /// book, even while the orders that stood there are still being cancelled.
+    pub fn book(&self, market: MarketNo, side: Direction) -> impl Iterator<Item = Level> {
+        let row = self.catalogue.market(market);
+        let ended = row.is_none_or(|row| !row.status.keeps_orders());
+        self.depth.levels(market, side).take(if ended { 0 } else { usize::MAX })
     }
 
     fn quote_of(&self, market: MarketNo) -> Quote {

@@ -17,7 +17,7 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect, Holding};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::units::{Lots, Money, MoneySum, TimeMs};
+use crate::exchange::units::{Lots, Money, MoneySum, SettlementPrice, TimeMs};
 
 use ended::Ended;
 pub use ended::PositionList;
@@ -129,7 +129,7 @@ pub struct Positions {
     ended: Streams<Ended>,
     /// Rows that the current record settles.
     settled: Vec<Key>,
-    /// The results of ended markets.
+    /// The results of markets that have ended, or begun to pay.
     ends: FxHashMap<MarketNo, End>,
     /// Open interest of each market: yes contracts held. At the end of each record there are as
     /// many no contracts, including those that the venue holds for converted sets.
@@ -414,6 +414,12 @@ impl Projection for Positions {
                     ..
                 } => {
                     self.ends.insert(*market, End::Settled(*winner));
+                }
+                Effect::MarketPays { market, price, voided } => {
+                    let yes_wins = *price == SettlementPrice::ONE;
+                    let winner = if yes_wins { Outcome::Yes } else { Outcome::No };
+                    let end = if *voided { End::Voided } else { End::Settled(winner) };
+                    self.ends.insert(*market, end);
                 }
                 Effect::PositionSettled { user, market, yes, no, .. }
                     if !(yes.is_zero() && no.is_zero()) =>

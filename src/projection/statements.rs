@@ -317,6 +317,7 @@ impl Statements {
             }
             Effect::Converted { event, .. } => *why = both(Cause::Converted(*event)),
             Effect::MarketMoved { to, .. } => *voided = *to == MarketStatus::Voided,
+            Effect::MarketPays { voided: by_void, .. } => *voided = *by_void,
             Effect::PositionSettled { market, .. } => {
                 *why = both(if *voided { Cause::Voided(*market) } else { Cause::Settled(*market) });
             }

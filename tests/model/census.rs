@@ -13,7 +13,7 @@ use openoutcry::journal::fields::KINDS;
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have covered, besides every kind of command and every refusal.
-const EXPECTED: [&str; 46] = [
+const EXPECTED: [&str; 49] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -34,6 +34,7 @@ const EXPECTED: [&str; 46] = [
     "cancelled MarketClosed by CancelOrders",
     "cancelled MarketClosed by CloseMarket",
     "cancelled MarketClosed by ResolveMarket",
+    "cancelled MarketVoided by AdvanceClock",
     "cancelled MarketVoided by VoidMarket",
     "cancelled SelfTrade by AmendOrder",
     "cancelled SelfTrade by PlaceOrder",
@@ -55,6 +56,8 @@ const EXPECTED: [&str; 46] = [
     "moved SUSPENDED to ACTIVE",
     "moved SUSPENDED to CLOSED",
     "paid",
+    "paid a part of the settled",
+    "paid a part of the voided",
     "repeated CancelOrder",
     "repeated PlaceOrder",
     "repeated PlaceOrder under a key",
@@ -131,6 +134,10 @@ impl Census {
                     self.see(format!("moved {} to {}", from.name(), to.name()));
                 }
                 Effect::PositionSettled { .. } => self.see("paid".to_owned()),
+                Effect::MarketPays { voided, .. } => {
+                    let part = if *voided { "voided" } else { "settled" };
+                    self.see(format!("paid a part of the {part}"));
+                }
                 Effect::Converted { markets, quantity, .. } => {
                     self.count_converted(markets, *quantity, effects);
                 }

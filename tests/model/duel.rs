@@ -1,9 +1,12 @@
 //! One venue in both implementations: every command goes to the exchange and to its twin, and
 //! everything that both can be asked for is compared.
 
+use std::num::NonZeroU32;
+
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, KeyedCommand, Record};
 use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::rules::SLICE;
 use openoutcry::exchange::script;
 use openoutcry::exchange::trial::Tried;
 use openoutcry::exchange::units::{Sequence, TimeMs};
@@ -42,9 +45,25 @@ impl Duel {
         }
     }
 
+    /// A venue with users, money and markets, where a record ends at most this many orders and
+    /// positions.
+    pub fn in_slices_of(slice: u32) -> Duel {
+        let mut duel = Duel::unopened();
+        let orders = NonZeroU32::new(slice).expect("a slice of something");
+        duel.exchange = duel.exchange.in_slices_of(orders);
+        duel.twin.slice = usize::try_from(slice).ok();
+        duel.open()
+    }
+
     /// A venue with users, money and markets.
     pub fn opened() -> Duel {
         let mut duel = Duel::unopened();
+        duel.twin.slice = usize::try_from(SLICE).ok();
+        duel.open()
+    }
+
+    fn open(self) -> Duel {
+        let mut duel = self;
         for command in commands::opening() {
             duel.ask(0, command).expect("the opening is the same");
         }

@@ -370,7 +370,7 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
             "The operator closed the market, which cancels every order in it.".to_owned()
         }
         (CancelReason::MarketClosed, Command::AdvanceClock) => {
-            "The market's deadline came, which cancels every order in it.".to_owned()
+            "Trading in the market had ended, which cancels every order in it.".to_owned()
         }
         (CancelReason::MarketClosed, Command::ResolveMarket { .. }) => {
             "The operator announced the outcome, and every order that was left in the market was \

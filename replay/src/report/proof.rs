@@ -21,6 +21,8 @@ pub struct Proof {
     /// The no contracts that the venue holds for converted sets.
     venue: Lots,
     event: Option<EventNo>,
+    /// What a yes contract is paid, once the market pays.
+    pays: Option<SettlementPrice>,
     paid_in: i128,
     paid_out: i128,
     settled: MoneySum,
@@ -93,7 +95,11 @@ impl Proof {
                     }
                 }
                 Effect::MarketCreated { draft, .. } if here => self.event = draft.event,
-                Effect::MarketMoved { settled_at: Some(price), .. } if here => {
+                Effect::MarketMoved { settled_at: Some(price), .. }
+                | Effect::MarketPays { price, .. }
+                    if here =>
+                {
+                    self.pays = Some(*price);
                     let paid = price.complement().times(self.venue)?;
                     self.paid_out = self.paid_out.saturating_add(paid.get().into());
                     self.venue = Lots::ZERO;
@@ -174,8 +180,13 @@ impl Proof {
     fn compare(&mut self, record: &Record) -> Result<(), Overflow> {
         self.compared = self.compared.saturating_add(1);
         let (yes, no) = (self.outstanding.0, self.outstanding.1.plus(self.venue)?);
-        let pairs = MoneySum::ZERO.plus(SettlementPrice::ONE.times(yes)?)?;
-        let equal = yes == no && pairs.get() == self.left();
+        // Where some are paid and others not, each contract counts as what it will be paid.
+        let worth = match self.pays {
+            Some(price) => price.times(yes)?.plus(price.complement().times(no)?)?,
+            None => SettlementPrice::ONE.times(yes)?,
+        };
+        let paired = self.pays.is_some() || yes == no;
+        let equal = paired && i128::from(worth.get()) == self.left();
         if !equal && self.broken.is_none() {
             self.broken = Some(record.sequence);
         }
@@ -193,6 +204,7 @@ pub const fn market_of(effect: &Effect) -> Option<MarketNo> {
         | Effect::OrderCancelled { market, .. }
         | Effect::PositionChanged { market, .. }
         | Effect::PositionSettled { market, .. }
+        | Effect::MarketPays { market, .. }
         | Effect::MarketCreated { market, .. } => Some(*market),
         Effect::OrderAccepted { terms, .. } => Some(terms.market),
         Effect::TradeMade(trade) => Some(trade.market),

@@ -11,6 +11,7 @@ mod sound;
 use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
+use super::ending::{Ending, Slice};
 use super::idempotency::IdempotencyTable;
 use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
@@ -42,6 +43,8 @@ impl Exchange {
             schedule: _,
             idempotency,
             restrictions,
+            // Only tests have another than the program's.
+            slice: _,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
@@ -54,8 +57,9 @@ impl Exchange {
         keys.write(sink);
         ledger.write(sink);
         write_count(markets.len(), sink);
+        let slices = self.ends_in_slices();
         for market in markets {
-            market.write(orders, sink)?;
+            market.write(orders, slices, sink)?;
         }
         restrictions.write(sink);
         idempotency.write(sink);
@@ -102,6 +106,7 @@ impl Exchange {
             schedule: Schedule::default(),
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
+            slice: Slice::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {
@@ -130,7 +135,9 @@ impl Exchange {
             let known = self.catalogue.join(market, event);
             known.ok_or(BadImage::Contradiction("a market of no event"))?;
         }
+        let slices = self.ends_in_slices();
         Ok(Market {
+            ending: if slices { read_ending(source)? } else { None },
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
@@ -150,6 +157,9 @@ impl Exchange {
             if state.status.keeps_orders() {
                 schedule.add(state.deadline, Due::Deadline(market));
             }
+            if let Some(Ending { since, .. }) = state.ending {
+                schedule.add(since, Due::Ending(market));
+            }
             if let Some(end) = state.window_end {
                 schedule.add(end, Due::WindowEnd(market));
             }
@@ -161,15 +171,28 @@ impl Exchange {
         }
         for (user, user_restrictions) in (0..).map(UserNo).zip(&restrictions.users) {
             let heartbeat = user_restrictions.heartbeat;
-            if let Some(until) = heartbeat.until.filter(|_| !heartbeat.expired) {
-                schedule.add(until, Due::Heartbeat(user));
+            let due = if heartbeat.expired { Due::Abandoned(user) } else { Due::Heartbeat(user) };
+            let nothing_left = heartbeat.expired && orders.count_of(user) == 0;
+            if let Some(until) = heartbeat.until.filter(|_| !nothing_left) {
+                schedule.add(until, due);
             }
         }
     }
 }
 
+fn read_ending(source: &mut impl ImageSource) -> Result<Option<Ending>, BadImage> {
+    bool::read(source)?.then(|| Ending::read(source)).transpose()
+}
+
 impl Market {
-    fn write(&self, orders: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
+    /// Writes the market; its end only where ends are sliced, so that older images stay as they
+    /// are.
+    fn write(
+        &self,
+        orders: &OrderPool,
+        slices: bool,
+        sink: &mut impl ImageSink,
+    ) -> Result<(), Broken> {
         let Market {
             status,
             deadline,
@@ -178,10 +201,15 @@ impl Market {
             window_end,
             winner,
             settled_at,
+            ending,
             event,
             book,
         } = self;
         event.write(sink);
+        if slices {
+            ending.is_some().write(sink);
+            ending.iter().for_each(|ending| ending.write(sink));
+        }
         status.write(sink);
         deadline.write(sink);
         dispute_window_seconds.write(sink);

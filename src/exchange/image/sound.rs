@@ -5,6 +5,7 @@ use super::coding::BadImage;
 use crate::exchange::Exchange;
 use crate::exchange::command::TradingMode;
 use crate::exchange::effect::Holding;
+use crate::exchange::ending::Ending;
 use crate::exchange::ids::{SEQUENCE_END, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::market::Market;
@@ -31,6 +32,7 @@ impl Exchange {
         for (market, state) in self.markets_numbered() {
             check_status(state)?;
             let positions = self.ledger.positions_sorted(market)?;
+            self.check_ending(state, positions.first().map(|(user, _)| *user))?;
             let has_positions = match state.status {
                 MarketStatus::Draft | MarketStatus::Settled | MarketStatus::Voided => false,
                 MarketStatus::Active
@@ -85,13 +87,37 @@ impl Exchange {
         require(!nothing, "a trader copied for nothing")
     }
 
-    /// Checks that a heartbeat that ran out was armed, and that its user has no open order.
+    /// Checks that an unfinished end can be one, and that nobody is left whose turn it was.
+    fn check_ending(&self, market: &Market, first: Option<UserNo>) -> Result<(), BadImage> {
+        let Some(Ending { since, by_void, void_at, paid_below }) = market.ending else {
+            return Ok(());
+        };
+        let ends = match market.status {
+            MarketStatus::Closed | MarketStatus::Resolved | MarketStatus::Disputed => true,
+            MarketStatus::Draft
+            | MarketStatus::Active
+            | MarketStatus::Suspended
+            | MarketStatus::Settled
+            | MarketStatus::Voided => false,
+        };
+        require(ends && since <= self.time, "an end of a market that does not end")?;
+        require(!by_void || void_at.is_some(), "a void without a price")?;
+        let Some(next) = paid_below else { return Ok(()) };
+        let decided =
+            matches!(market.status_at(self.time), MarketStatus::Settled | MarketStatus::Voided);
+        require(decided && market.book.is_empty(), "a payment before its time")?;
+        require(first.is_some_and(|first| first >= next), "a payment that was left out")
+    }
+
+    /// Checks that a heartbeat that ran out was armed, and that its user has no open order, unless
+    /// those are cancelled in slices.
     fn check_restrictions(&self) -> Result<(), BadImage> {
         let users = &self.restrictions.users;
         require(users.len() == self.ledger.users_count(), "switches of nobody")?;
         for (user, restrictions) in (0..).map(UserNo).zip(users) {
             let heartbeat = restrictions.heartbeat;
-            let ran_out = heartbeat.over(self.time) && self.orders.count_of(user) == 0;
+            let done = self.ends_in_slices() || self.orders.count_of(user) == 0;
+            let ran_out = heartbeat.over(self.time) && done;
             require(!heartbeat.expired || ran_out, "a heartbeat that ran out too early")?;
         }
         Ok(())
@@ -114,7 +140,7 @@ impl Exchange {
 /// Checks that window, settlement price and winner fit the status: a window only while RESOLVED, a
 /// price only when final, a winner from RESOLVED on.
 fn check_status(market: &Market) -> Result<(), BadImage> {
-    let resolved = market.status == MarketStatus::Resolved;
+    let resolved = market.status == MarketStatus::Resolved && !market.is_being_voided();
     require(market.window_end.is_some() == resolved, "a dispute window without an outcome")?;
     require(
         market.settled_at.is_some() == market.is_final(),

@@ -9,6 +9,7 @@ use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Holding};
+use crate::exchange::ending::Ending;
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
@@ -196,6 +197,7 @@ imaged!(MarketDraft {
     dispute_window_seconds,
     fees,
 });
+imaged!(Ending { since, by_void, void_at, paid_below });
 imaged!(Wording { outcome, side });
 imaged!(Backing { contracts, cash, fees });
 imaged!(Fees { maker, taker });

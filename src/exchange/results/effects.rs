@@ -329,6 +329,7 @@ impl Canonical for Effect {
             }
             E::FeesTaken { user, amount } => put!(out; 31_u8, user, amount),
             E::SetsSettled { event, sets, surplus } => put!(out; 30_u8, event, sets, surplus),
+            E::MarketPays { market, price, voided } => put!(out; 32_u8, market, price, voided),
         }
     }
 }

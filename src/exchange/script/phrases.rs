@@ -68,6 +68,9 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             format!("{who} holds {holdings}{}", realised_part(*realised))
         }
         Effect::Converted { .. } | Effect::SetsSettled { .. } => of_sets(effect, names),
+        Effect::MarketPays { market, price, .. } => {
+            format!("{} pays {price} for yes", names.of_market(*market))
+        }
         Effect::PositionSettled { user, market, yes, no, payout, realised } => {
             let who = holder(*user, *market, names);
             let realised = realised_part(*realised);

@@ -42,6 +42,11 @@ impl Book {
         }
     }
 
+    /// Resting orders of both sides.
+    pub fn len(&self) -> usize {
+        self.ups.len() + self.downs.len()
+    }
+
     /// Inserts an order by price-time priority.
     pub fn add(&mut self, direction: Direction, place: QueuePosition) {
         let side = self.side_mut(direction);

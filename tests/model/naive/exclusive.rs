@@ -32,6 +32,9 @@ impl Naive {
     /// Ticks of yes that are announced or paid out; `None` while neither.
     fn yes_ticks_known(&self, market: MarketNo) -> Option<i128> {
         let found = &self.markets[market.index()];
+        if let Some(price) = found.unfinished.and_then(|unfinished| unfinished.void) {
+            return Some(i128::from(price.get()));
+        }
         match found.status {
             MarketStatus::Settled | MarketStatus::Voided => {
                 found.settled_at.map(|price| i128::from(price.get()))
@@ -46,6 +49,12 @@ impl Naive {
     fn is_final(&self, market: MarketNo) -> bool {
         let status = self.markets[market.index()].status;
         matches!(status, MarketStatus::Settled | MarketStatus::Voided)
+    }
+
+    /// Whether it has paid the venue, which it pays before all others.
+    fn has_paid_venue(&self, market: MarketNo) -> bool {
+        let unfinished = self.markets[market.index()].unfinished;
+        self.is_final(market) || unfinished.is_some_and(|unfinished| unfinished.pays.is_some())
     }
 
     pub(super) fn leaves_room(&self, market: MarketNo, ticks: u8) -> Result<(), Reject> {
@@ -87,7 +96,7 @@ impl Naive {
     pub fn venue_sets(&self, market: MarketNo) -> i128 {
         let event = self.markets[market.index()].event;
         let sets = event.map_or(0, |event| self.events[event.index()].sets);
-        if self.is_final(market) { 0 } else { sets }
+        if self.has_paid_venue(market) { 0 } else { sets }
     }
 
     /// The least that the venue's no contracts of an event will pay out: at most one market can
@@ -101,7 +110,7 @@ impl Naive {
         if open > 0 {
             least -= PAIR - taken;
         }
-        for market in markets.iter().filter(|market| !self.is_final(**market)) {
+        for market in markets.iter().filter(|market| !self.has_paid_venue(**market)) {
             least += self.yes_ticks_known(*market).map_or(0, |yes| PAIR - yes);
         }
         least * self.events[event.index()].sets
@@ -111,7 +120,7 @@ impl Naive {
         let markets = self.markets_of(event);
         let paid_out = i128::try_from(markets.len()).expect("few markets") - 1;
         let mut purse = -self.events[event.index()].sets * paid_out * PAIR;
-        for market in markets.into_iter().filter(|market| self.is_final(*market)) {
+        for market in markets.into_iter().filter(|market| self.has_paid_venue(*market)) {
             let yes = self.yes_ticks_known(market).expect("a final price");
             purse += self.events[event.index()].sets * (PAIR - yes);
         }

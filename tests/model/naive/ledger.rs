@@ -3,7 +3,7 @@
 //! Every amount is an `i128` of the smallest unit, so that nothing here can round or overflow by
 //! accident: one tick times one lot is one unit of money, and a pair is worth 100 units per lot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::Direction;
@@ -154,6 +154,10 @@ pub struct Ledger {
     /// Changed accounts as they were before the record.
     pub accounts_before: BTreeMap<u32, Account>,
     pub positions_before: BTreeMap<(u32, u32), Position>,
+    /// Who has ever held something in a market.
+    pub held: BTreeSet<(u32, u32)>,
+    /// Whose turn at a market's pay-out has been.
+    pub paid: BTreeSet<(u32, u32)>,
 }
 
 impl Ledger {
@@ -360,11 +364,32 @@ impl Ledger {
         cash
     }
 
+    /// Ends a record: notes who has held something.
+    pub fn end(&mut self) {
+        let nothing = Position::default();
+        for key in self.positions_before.keys() {
+            if self.positions[key] != nothing {
+                self.held.insert(*key);
+            }
+        }
+    }
+
+    /// Whether the user has ever held something in a market and its turn to be paid is to come.
+    pub fn holds(&self, user: u32, market: u32) -> bool {
+        self.held.contains(&(user, market)) && !self.paid.contains(&(user, market))
+    }
+
+    /// How many such users there are.
+    pub fn holders(&self, market: u32) -> usize {
+        self.held.iter().filter(|(user, held)| *held == market && self.holds(*user, market)).count()
+    }
+
     /// Pays out a user's contracts at a yes-price of `yes_ticks`; `None` if there are none.
     pub fn settle(&mut self, user: u32, market: u32, yes_ticks: i128) -> Option<Paid> {
         let position = self.position(user, market);
         let (yes, no) = (position.yes.held(), position.no.held());
         assert!(position.yes.locked == 0 && position.no.locked == 0, "orders still rest");
+        self.paid.insert((user, market));
         if yes + no == 0 {
             return None;
         }

@@ -26,7 +26,20 @@ pub struct Market {
     pub settled_at: Option<SettlementPrice>,
     /// End of the dispute window; only while RESOLVED.
     pub settles_at: Option<TimeMs>,
+    /// Its end has more to do than one record may.
+    pub unfinished: Option<Unfinished>,
     pub book: Book,
+}
+
+/// What is known of an end that is not finished.
+#[derive(Debug, Clone, Copy)]
+pub struct Unfinished {
+    /// When trading ended, and why the orders that are left are cancelled.
+    pub ended: (TimeMs, CancelReason),
+    /// The price of a void.
+    pub void: Option<SettlementPrice>,
+    /// Once it pays: what a yes contract gets, and whose turn it is.
+    pub pays: Option<(SettlementPrice, u32)>,
 }
 
 impl Market {
@@ -35,6 +48,8 @@ impl Market {
     pub fn status_at(&self, now: TimeMs) -> MarketStatus {
         if self.status.keeps_orders() && now >= self.deadline {
             MarketStatus::Closed
+        } else if self.unfinished.is_some_and(|unfinished| unfinished.void.is_some()) {
+            MarketStatus::Voided
         } else if self.settles_at.is_some_and(|at| now >= at) {
             MarketStatus::Settled
         } else {
@@ -50,6 +65,15 @@ pub enum Due {
     Deadline(u32),
     Window(u32),
     Heartbeat(u32),
+    Unfinished(u32),
+    Silent(u32),
+}
+
+impl Due {
+    /// Whether it waits for everything that is not, where ends are sliced.
+    const fn waits(self) -> bool {
+        matches!(self, Due::Expiry(_) | Due::Unfinished(_) | Due::Silent(_))
+    }
 }
 
 impl Naive {
@@ -77,7 +101,8 @@ impl Naive {
             Command::ReopenMarket { market, deadline } => self.reopen(*market, *deadline),
             Command::CloseMarket { market } => {
                 self.leads(*market, Trigger::Close)?;
-                self.close(*market);
+                let mut left = self.allowance();
+                self.close(*market, &mut left);
                 Ok(())
             }
             Command::ResolveMarket { market, winner } => self.resolve(*market, *winner),
@@ -129,6 +154,7 @@ impl Naive {
             winner: None,
             settled_at: None,
             settles_at: None,
+            unfinished: None,
             book: Book::default(),
         });
         self.emit(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
@@ -170,7 +196,12 @@ impl Naive {
         if let Some(deadline) = deadline {
             self.in_future(deadline)?;
         }
-        self.close_if_overdue(market);
+        let overdue = found.status.keeps_orders() && self.now >= found.deadline;
+        let mut left = self.allowance();
+        if found.unfinished.is_some() || (overdue && found.book.len() > left) {
+            return Err(Reject::InvalidTransition);
+        }
+        self.close_if_overdue(market, &mut left);
         if let Some(deadline) = deadline {
             self.market_mut(market).deadline = deadline;
         }
@@ -178,34 +209,48 @@ impl Naive {
         Ok(())
     }
 
-    fn cancel_book(&mut self, market: MarketNo, reason: CancelReason) {
+    /// How many orders and positions a record may end.
+    fn allowance(&self) -> usize {
+        self.slice.unwrap_or(usize::MAX)
+    }
+
+    /// Cancels what the record may: all orders, oldest first, or those with the best prices, bids
+    /// before asks. Whether none is left.
+    fn cancel_book(&mut self, market: MarketNo, reason: CancelReason, left: &mut usize) -> bool {
         let book = &self.markets[market.index()].book;
         let mut resting: Vec<u64> =
-            book.ups.iter().chain(&book.downs).map(|place| place.order).collect();
+            book.ups.iter().chain(&book.downs).map(|place| place.order).take(*left).collect();
         resting.sort_unstable();
+        *left -= resting.len();
         for number in resting {
             self.cancel_in_time(number, reason);
         }
+        self.markets[market.index()].book.len() == 0
     }
 
-    fn close(&mut self, market: MarketNo) {
+    fn close(&mut self, market: MarketNo, left: &mut usize) {
         self.move_to(market, MarketStatus::Closed);
-        self.cancel_book(market, CancelReason::MarketClosed);
+        if !self.cancel_book(market, CancelReason::MarketClosed, left) {
+            let ended = (self.now, CancelReason::MarketClosed);
+            let unfinished = Unfinished { ended, void: None, pays: None };
+            self.market_mut(market).unfinished = Some(unfinished);
+        }
     }
 
     /// Closes a market whose deadline has passed, so that the transition starts from CLOSED.
-    fn close_if_overdue(&mut self, market: MarketNo) {
+    fn close_if_overdue(&mut self, market: MarketNo, left: &mut usize) {
         let found = &self.markets[market.index()];
         if found.status.keeps_orders() && self.now >= found.deadline {
-            self.close(market);
+            self.close(market, left);
         }
     }
 
     fn resolve(&mut self, market: MarketNo, winner: Outcome) -> Result<(), Reject> {
         let to = self.leads(market, Trigger::Resolve)?;
         self.leaves_room(market, if winner == Outcome::Yes { 100 } else { 0 })?;
+        let mut left = self.allowance();
         if self.markets[market.index()].status.keeps_orders() {
-            self.close(market);
+            self.close(market, &mut left);
         }
         let now = self.now;
         let found = self.market_mut(market);
@@ -214,51 +259,142 @@ impl Naive {
         found.settles_at = Some(now.after_seconds(window));
         self.move_to(market, to);
         if window == 0 {
-            self.settle(market);
+            self.settle(market, &mut left);
         }
         Ok(())
     }
 
-    fn settle(&mut self, market: MarketNo) {
+    fn settle(&mut self, market: MarketNo, left: &mut usize) {
+        let holders = self.ledger.holders(market.0);
+        let ended = (self.now, CancelReason::MarketClosed);
         let found = self.market_mut(market);
-        found.settles_at = None;
+        if found.unfinished.is_some() {
+            return;
+        }
         let price = match found.winner {
             Some(Outcome::Yes) => SettlementPrice::ONE,
             Some(Outcome::No) => SettlementPrice::ZERO,
             None => unreachable!("a resolved market has a winner"),
         };
+        if holders > *left {
+            found.unfinished = Some(Unfinished { ended, void: None, pays: None });
+            return self.finish(market, left);
+        }
+        found.settles_at = None;
         found.settled_at = Some(price);
         self.move_to(market, MarketStatus::Settled);
-        self.pay_out(market, price);
+        *left = left.saturating_sub(1);
+        self.pay_out(market, price, left);
+        self.last_of_event(market);
     }
 
     fn void(&mut self, market: MarketNo, price: SettlementPrice) -> Result<(), Reject> {
         let to = self.leads(market, Trigger::Void)?;
         self.leaves_room(market, price.get())?;
-        self.close_if_overdue(market);
+        let mut left = self.allowance();
+        self.close_if_overdue(market, &mut left);
+        let holders = self.ledger.holders(market.0);
+        let now = self.now;
         let found = self.market_mut(market);
         found.settles_at = None;
+        if found.unfinished.is_some() || found.book.len() + holders > left {
+            let trades = found.status.keeps_orders();
+            let ended = (now, CancelReason::MarketVoided);
+            let begun = Unfinished { ended, void: None, pays: None };
+            found.unfinished.get_or_insert(begun).void = Some(price);
+            if trades {
+                self.move_to(market, MarketStatus::Closed);
+            }
+            self.finish(market, &mut left);
+            return Ok(());
+        }
         found.settled_at = Some(price);
         self.move_to(market, to);
-        self.cancel_book(market, CancelReason::MarketVoided);
-        self.pay_out(market, price);
+        self.cancel_book(market, CancelReason::MarketVoided, &mut left);
+        self.pay_out(market, price, &mut left);
+        self.last_of_event(market);
         Ok(())
     }
 
-    fn pay_out(&mut self, market: MarketNo, price: SettlementPrice) {
-        for user in 0..self.users_count {
-            if let Some(paid) = self.ledger.settle(user, market.0, i128::from(price.get())) {
-                self.emit(Effect::PositionSettled {
-                    user: UserNo(user),
-                    market,
-                    yes: lots(paid.yes),
-                    no: lots(paid.no),
-                    payout: money(paid.payout),
-                    realised: MoneySum::new(paid.realised),
-                });
+    /// Goes on with an unfinished end.
+    fn finish(&mut self, market: MarketNo, left: &mut usize) {
+        let found = self.markets[market.index()].clone();
+        let Some(unfinished) = found.unfinished else { return };
+        if !self.cancel_book(market, unfinished.ended.1, left) {
+            return;
+        }
+        let settles = found.status_at(self.now) == MarketStatus::Settled;
+        let announced = found.winner.filter(|_| settles).map(Outcome::price_of_yes);
+        let Some(price) = unfinished.void.or(announced) else {
+            self.market_mut(market).unfinished = None;
+            return;
+        };
+        let before = self.effects.len();
+        let voided = unfinished.void.is_some();
+        self.emit(Effect::MarketPays { market, price, voided });
+        let next = self.pay_some(market, price, unfinished.pays.map_or(0, |(_, next)| next), left);
+        if self.effects.len() == before + 1 {
+            self.effects.pop();
+        }
+        let found = self.market_mut(market);
+        if let Some(next) = next {
+            let pays = Some((price, next));
+            found.unfinished = Some(Unfinished { pays, ..unfinished });
+            return;
+        }
+        found.unfinished = None;
+        found.settles_at = None;
+        found.settled_at = Some(price);
+        self.move_to(market, if voided { MarketStatus::Voided } else { MarketStatus::Settled });
+        self.last_of_event(market);
+    }
+
+    /// Pays who is next, as far as the record may; returns who is next then.
+    fn pay_some(
+        &mut self,
+        market: MarketNo,
+        price: SettlementPrice,
+        first: u32,
+        left: &mut usize,
+    ) -> Option<u32> {
+        if self.ledger.holders(market.0) <= *left {
+            self.pay_out(market, price, left);
+            return None;
+        }
+        let mut passed = 0;
+        for user in first.. {
+            if *left == 0 {
+                return Some(user);
+            }
+            if self.ledger.holds(user, market.0) {
+                *left -= 1;
+                self.pay(user, market, price);
+            } else {
+                passed += 1;
+                *left -= usize::from(passed % 16 == 0);
             }
         }
-        self.last_of_event(market);
+        None
+    }
+
+    fn pay_out(&mut self, market: MarketNo, price: SettlementPrice, left: &mut usize) {
+        *left = left.saturating_sub(self.ledger.holders(market.0));
+        for user in 0..self.users_count {
+            self.pay(user, market, price);
+        }
+    }
+
+    fn pay(&mut self, user: u32, market: MarketNo, price: SettlementPrice) {
+        if let Some(paid) = self.ledger.settle(user, market.0, i128::from(price.get())) {
+            self.emit(Effect::PositionSettled {
+                user: UserNo(user),
+                market,
+                yes: lots(paid.yes),
+                no: lots(paid.no),
+                payout: money(paid.payout),
+                realised: MoneySum::new(paid.realised),
+            });
+        }
     }
 
     /// Everything that the clock will trigger as things are now, soonest first.
@@ -268,7 +404,12 @@ impl Naive {
             if market.status.keeps_orders() {
                 dues.push((market.deadline, Due::Deadline(number)));
             }
-            if let Some(at) = market.settles_at {
+            if let Some(unfinished) = market.unfinished {
+                dues.push((unfinished.ended.0, Due::Unfinished(number)));
+            }
+            // Once an end is unfinished and the window over, the end goes on to the pay-out.
+            let goes_on = market.unfinished.is_some() && market.settles_at <= Some(self.now);
+            if let Some(at) = market.settles_at.filter(|_| !goes_on) {
                 dues.push((at, Due::Window(number)));
             }
             for place in market.book.ups.iter().chain(&market.book.downs) {
@@ -281,22 +422,43 @@ impl Naive {
             let standing = self.standing(UserNo(user));
             if let Some(at) = standing.silent_from.filter(|_| !standing.ran_out) {
                 dues.push((at, Due::Heartbeat(user)));
+            } else if let Some(at) = standing.silent_from.filter(|_| standing.orders_left) {
+                dues.push((at, Due::Silent(user)));
             }
         }
         dues.sort_unstable();
         dues
     }
 
+    /// What the clock does next, if it is time.
+    fn next_due(&self) -> Option<Due> {
+        let mut dues = self.dues();
+        dues.retain(|(at, _)| *at <= self.now);
+        let first = dues.iter().find(|(_, due)| self.slice.is_some() && !due.waits());
+        first.or_else(|| dues.first()).map(|(_, due)| *due)
+    }
+
     fn advance(&mut self) {
-        while let Some((at, due)) = self.dues().first().copied() {
-            if at > self.now {
-                break;
-            }
+        let mut left = self.allowance();
+        while left > 0
+            && let Some(due) = self.next_due()
+        {
             match due {
-                Due::Expiry(order) => self.cancel_rest(order, CancelReason::Expired),
-                Due::Deadline(market) => self.close(MarketNo(market)),
-                Due::Window(market) => self.settle(MarketNo(market)),
-                Due::Heartbeat(user) => self.fall_silent(UserNo(user)),
+                Due::Expiry(order) => {
+                    left -= 1;
+                    self.cancel_in_time(order, CancelReason::Expired);
+                }
+                Due::Deadline(market) => {
+                    left -= 1;
+                    self.close(MarketNo(market), &mut left);
+                }
+                Due::Window(market) => self.settle(MarketNo(market), &mut left),
+                Due::Heartbeat(user) => {
+                    left -= 1;
+                    self.fall_silent(UserNo(user), &mut left);
+                }
+                Due::Unfinished(market) => self.finish(MarketNo(market), &mut left),
+                Due::Silent(user) => self.cancel_silent(UserNo(user), &mut left),
             }
         }
     }

@@ -80,6 +80,8 @@ pub struct Naive {
     memory: repeats::Memory,
     pub venue_mode: TradingMode,
     standings: BTreeMap<u32, standing::Standing>,
+    /// Orders cancelled and positions paid by one record at most.
+    pub slice: Option<usize>,
 }
 
 impl Naive {
@@ -94,6 +96,7 @@ impl Naive {
         self.ledger.begin();
         self.effects.clear();
         let effects = self.answer(record);
+        self.ledger.end();
         self.forget_names();
         effects
     }

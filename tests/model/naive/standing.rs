@@ -16,6 +16,8 @@ pub struct Standing {
     pub limit: Option<Money>,
     pub silent_from: Option<TimeMs>,
     pub ran_out: bool,
+    /// The last record that cancelled orders for that left some.
+    pub orders_left: bool,
 }
 
 impl Naive {
@@ -78,8 +80,11 @@ impl Naive {
 
     pub(super) fn beat(&mut self, user: UserNo, seconds: u32) -> Result<(), Reject> {
         self.known_user(user)?;
+        let mut left = usize::MAX;
         if self.silent(user) && !self.standing(user).ran_out {
-            self.fall_silent(user);
+            self.fall_silent(user, &mut left);
+        } else if self.standing(user).ran_out {
+            self.cancel_silent(user, &mut left);
         }
         let until = TimeMs::new(self.now.get() + i64::from(seconds) * 1000).unwrap();
         let standing = self.standing_mut(user);
@@ -90,12 +95,19 @@ impl Naive {
         Ok(())
     }
 
-    pub(super) fn fall_silent(&mut self, user: UserNo) {
+    pub(super) fn fall_silent(&mut self, user: UserNo, left: &mut usize) {
         self.standing_mut(user).ran_out = true;
         self.emit(Effect::HeartbeatExpired { user });
-        for number in self.open_orders(user) {
+        self.cancel_silent(user, left);
+    }
+
+    /// Cancels the oldest orders of a silent user, as many as the record may.
+    pub(super) fn cancel_silent(&mut self, user: UserNo, left: &mut usize) {
+        for number in self.open_orders(user).into_iter().take(*left) {
+            *left -= 1;
             self.cancel_in_time(number, CancelReason::HeartbeatExpired);
         }
+        self.standing_mut(user).orders_left = !self.open_orders(user).is_empty();
     }
 
     pub(super) fn set_mode(

@@ -352,13 +352,17 @@ impl Naive {
     /// The same at another moment, if no record comes before it.
     pub fn due_reason_at(&self, number: u64, now: TimeMs) -> Option<CancelReason> {
         let terms = &self.order(number).terms;
-        let deadline = self.markets[terms.market.index()].deadline;
+        let market = &self.markets[terms.market.index()];
+        let deadline = market.deadline;
         let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
         if let Some(at) = expiry(terms) {
             dues.push((at, Due::Expiry(number), CancelReason::Expired));
         }
         if let Some(at) = self.standing(terms.user).silent_from {
             dues.push((at, Due::Heartbeat(terms.user.0), CancelReason::HeartbeatExpired));
+        }
+        if let Some((at, reason)) = market.unfinished.map(|unfinished| unfinished.ended) {
+            dues.push((at, Due::Unfinished(terms.market.0), reason));
         }
         dues.retain(|(at, ..)| *at <= now);
         dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
