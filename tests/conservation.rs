@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -20,7 +21,7 @@ use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{EventNo, MarketNo, MarketSet, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::rules::{Rules, SLICE};
 use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 
 const USERS_COUNT: u32 = 3;
@@ -120,8 +121,10 @@ struct Totals {
     /// Trading fees and what converted sets left over, less the fees withdrawn.
     kept: i128,
     sets: i128,
-    /// Pay-out of yes in the final markets, in ticks.
-    paid: BTreeMap<MarketNo, i128>,
+    /// Pay-out of yes in the markets that pay or have paid, in ticks.
+    prices: BTreeMap<MarketNo, i128>,
+    /// Those that have paid.
+    paid: BTreeSet<MarketNo>,
     seen: BTreeSet<&'static str>,
 }
 
@@ -165,9 +168,15 @@ impl Totals {
                 self.see("sets that left something", *surplus > Money::ZERO);
                 self.see("sets that left nothing", *surplus == Money::ZERO);
             }
+            Effect::MarketPays { market, price, voided } => {
+                self.prices.insert(*market, i128::from(price.get()));
+                self.see("a part of a settlement", !voided);
+                self.see("a part of a void", *voided);
+            }
             Effect::MarketMoved { market, from, to, settled_at, .. } => {
                 if let Some(price) = settled_at {
-                    self.paid.insert(*market, i128::from(price.get()));
+                    self.prices.insert(*market, i128::from(price.get()));
+                    self.paid.insert(*market);
                 }
                 self.see("a dispute", *to == MarketStatus::Disputed);
                 let again = *from == MarketStatus::Disputed;
@@ -199,14 +208,18 @@ impl Totals {
         let mut total = self.accounts.values().sum::<i128>() + self.kept;
         for market in (0..markets_count).map(MarketNo) {
             let (yes, no) = self.held_in(market);
-            let sets = if self.paid.contains_key(&market) { 0 } else { self.sets };
+            if let Some(price) = self.prices.get(&market) {
+                total += yes * price + no * (WHOLE - price);
+                continue;
+            }
+            let sets = self.sets;
             if yes != no + sets {
                 return Err(format!("{market:?}: {yes} yes, {no} no and {sets} sets"));
             }
             total += no * WHOLE;
         }
         if self.paid.len() < markets_count as usize {
-            total += self.sets * (WHOLE - self.paid.values().sum::<i128>());
+            total += self.sets * (WHOLE - self.prices.values().sum::<i128>());
         }
         let deposits = self.deposits;
         if total == deposits { Ok(()) } else { Err(format!("{total} of {deposits} units")) }
@@ -223,9 +236,10 @@ struct Venue {
 }
 
 impl Venue {
-    fn open(terms: &[Terms]) -> Venue {
+    /// A venue where a record ends at most `slice` orders and positions.
+    fn open(terms: &[Terms], slice: NonZeroU32) -> Venue {
         let mut venue = Venue {
-            exchange: Exchange::new(),
+            exchange: Exchange::new().in_slices_of(slice),
             now: TimeMs::new(1_700_000_000_000).unwrap(),
             totals: Totals::default(),
             markets_count: u32::try_from(terms.len()).unwrap(),
@@ -270,6 +284,13 @@ impl Venue {
     fn later(&mut self, ms: i64) {
         self.now = TimeMs::new(self.now.get() + ms).unwrap();
         self.ask(Command::AdvanceClock);
+    }
+
+    /// Lets the clock do whatever is due.
+    fn finish(&mut self) {
+        while self.exchange.next_due().is_some_and(|due| due <= self.now) {
+            self.ask(Command::AdvanceClock);
+        }
     }
 
     fn markets(&self) -> impl Iterator<Item = MarketNo> + use<> {
@@ -351,6 +372,7 @@ impl Venue {
             }
         }
         self.later(WINDOWS_OVER_MS);
+        self.finish();
     }
 
     /// The final balances of the users, and of the venue, after the markets have ended this way.
@@ -359,6 +381,7 @@ impl Venue {
             assert!(self.ask(end.command(market)), "{market:?} does not end at {end:?}");
         }
         self.later(WINDOWS_OVER_MS);
+        self.finish();
         assert_eq!(self.totals.paid.len(), self.markets_count as usize);
         (self.totals.accounts, self.totals.kept)
     }
@@ -369,6 +392,12 @@ fn terms() -> impl Strategy<Value = Vec<Terms>> {
     let one = (rate(), rate(), 0_u32..3);
     let one = one.prop_map(|(maker, taker, window_seconds)| Terms { maker, taker, window_seconds });
     prop::collection::vec(one, 2..=4)
+}
+
+/// Often so few that an end takes several records.
+fn slice() -> impl Strategy<Value = NonZeroU32> {
+    let slices = prop_oneof![1 => 1..4_u32, 1 => Just(SLICE)];
+    slices.prop_map(|slice| NonZeroU32::new(slice).unwrap())
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -416,10 +445,10 @@ fn config(cases: u32) -> ProptestConfig {
 #[test]
 fn money_is_conserved_through_any_life_of_an_event() {
     let seen = RefCell::new(BTreeSet::new());
-    let life =
-        (terms(), prop::collection::vec(trading(), 1..60), prop::collection::vec(ending(), 0..24));
-    let lived = TestRunner::new(config(256)).run(&life, |(terms, days, last_days)| {
-        let mut venue = Venue::open(&terms);
+    let days = prop::collection::vec(trading(), 1..60);
+    let life = (terms(), slice(), days, prop::collection::vec(ending(), 0..24));
+    let lived = TestRunner::new(config(256)).run(&life, |(terms, slice, days, last_days)| {
+        let mut venue = Venue::open(&terms, slice);
         for a_move in days.into_iter().chain(last_days) {
             venue.make(a_move);
             prop_assert_eq!(venue.exchange.check(), Ok(()));
@@ -440,6 +469,8 @@ fn money_is_conserved_through_any_life_of_an_event() {
         "a conversion of several",
         "sets that left something",
         "sets that left nothing",
+        "a part of a settlement",
+        "a part of a void",
         "a dispute",
         "a dispute that changed nothing",
         "a voided market",
@@ -472,11 +503,12 @@ fn endings(markets_count: usize, cuts: &[[u8; 4]]) -> Vec<Vec<End>> {
 #[test]
 fn a_conversion_changes_no_users_final_worth_however_the_event_ends() {
     let converted = RefCell::new(0_u32);
-    let life = (terms(), prop::collection::vec(trading(), 20..80), 0..USERS_COUNT, 1_u64..=10);
+    let days = prop::collection::vec(trading(), 20..80);
+    let life = (terms(), slice(), days, 0..USERS_COUNT, 1_u64..=10);
     let cuts = prop::array::uniform3(any::<[u8; 4]>());
     let lived = TestRunner::new(config(48)).run(&(life, cuts), |(life, cuts)| {
-        let (terms, days, user, tenths) = life;
-        let mut venue = Venue::open(&terms);
+        let (terms, slice, days, user, tenths) = life;
+        let mut venue = Venue::open(&terms, slice);
         for a_move in days {
             venue.make(a_move);
         }

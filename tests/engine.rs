@@ -11,14 +11,14 @@ use openoutcry::engine::past::{Moment, PastError, Rebuilt};
 use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
-use openoutcry::exchange::catalogue::MarketDraft;
-use openoutcry::exchange::command::Command;
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, Wording};
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::ids::{MarketNo, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Money, Sequence, TimeMs};
+use openoutcry::exchange::rules::{Rules, SLICE};
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
@@ -469,4 +469,86 @@ async fn after_a_start_due_clock_work_precedes_new_commands() {
     let clock_record_between = answer.sequence().get() - published.sequence().get();
     assert_eq!(clock_record_between, 2);
     running.stop().unwrap();
+}
+
+fn publish() -> Command {
+    Command::PublishMarket { market: MarketNo(0) }
+}
+
+/// A venue in which Ann has this many orders in one market.
+async fn crowded(engine: &Engine, orders: usize) {
+    opened(engine).await;
+    engine.submit(deposit(1_000_000)).await.unwrap();
+    engine.submit(draft(TimeMs::MAX)).await.unwrap();
+    engine.submit(publish()).await.unwrap();
+    let wording = Wording { outcome: Outcome::Yes, side: Side::Buy };
+    let price = |number: usize| Tick::new(u8::try_from(number % 9 + 1).unwrap()).unwrap();
+    let placed = (0..orders).map(|number| {
+        let order = PlaceOrder::plain(UserNo(0), MarketNo(0), wording, price(number), Lots::new(1));
+        engine.submit_detached(Command::PlaceOrder(order)).unwrap()
+    });
+    for answer in placed.collect::<Vec<_>>() {
+        answer.await.unwrap().unwrap();
+    }
+    assert_eq!(open(engine), orders);
+}
+
+fn open(engine: &Engine) -> usize {
+    engine.read().orders.open_count_of(UserNo(0))
+}
+
+/// The records of a journal with how many orders each of them cancelled.
+fn cancelled(store: &TestStore) -> Vec<(Command, usize)> {
+    let (journal, _) = StoredJournal::over(store.clone()).unwrap();
+    let mut records = Vec::new();
+    let is_one = |effect: &&Effect| matches!(effect, Effect::OrderCancelled { .. });
+    let note = |record: &Record, effects: &[Effect]| {
+        records.push((record.command.clone(), effects.iter().filter(is_one).count()));
+    };
+    replay(journal.read(Sequence::new(1)), &mut Replayer::new(), note).unwrap();
+    records
+}
+
+#[tokio::test]
+async fn others_are_served_between_the_slices_of_an_end() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    let slice = SLICE as usize;
+    crowded(&engine, 20 * slice).await;
+    engine.submit(Command::CloseMarket { market: MarketNo(0) }).await.unwrap();
+    assert_eq!(status(&engine), MarketStatus::Closed);
+    while open(&engine) > 0 {
+        engine.submit(deposit(1)).await.unwrap();
+    }
+    running.stop().unwrap();
+    let records = cancelled(&store);
+    let is_clock = |(command, _): &(Command, usize)| matches!(command, Command::AdvanceClock);
+    let first = records.iter().position(is_clock).unwrap();
+    let last = records.iter().rposition(is_clock).unwrap();
+    let deposits = records[first..last].iter().filter(|record| !is_clock(record)).count();
+    assert!(deposits > 0, "nobody came between");
+    assert!(records.iter().all(|(_, cancelled)| *cancelled <= slice));
+    assert_eq!(records.iter().map(|(_, cancelled)| cancelled).sum::<usize>(), 20 * slice);
+}
+
+/// Without any command, and across a stop in the middle.
+#[tokio::test]
+async fn an_end_goes_on_by_itself_and_after_a_restart() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    let orders = 20 * SLICE as usize;
+    crowded(&engine, orders).await;
+    engine.submit(Command::CloseMarket { market: MarketNo(0) }).await.unwrap();
+    running.stop().unwrap();
+    let before: usize = cancelled(&store).iter().map(|(_, cancelled)| cancelled).sum();
+    assert!(before < orders, "nothing was left to a restart");
+    let running = store.start();
+    while open(&running.engine()) > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let stopped = running.stop().unwrap();
+    let again = store.start().stop().unwrap();
+    assert_eq!((again.digest, again.results), (stopped.digest, stopped.results));
 }

@@ -9,6 +9,8 @@ mod commands;
 #[path = "model/naive/mod.rs"]
 mod naive;
 
+use std::num::NonZeroU32;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -20,6 +22,7 @@ use openoutcry::exchange::ids::MarketNo;
 use openoutcry::exchange::image::coding::BadImage;
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::rules::SLICE;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 
 use commands::{Step, strategies};
@@ -34,7 +37,13 @@ struct Venue {
 
 impl Venue {
     fn opened() -> Venue {
-        let (exchange, twin) = (Exchange::new(), Naive::new());
+        Venue::in_slices_of(SLICE)
+    }
+
+    /// A venue where a record ends at most this many orders and positions.
+    fn in_slices_of(slice: u32) -> Venue {
+        let exchange = Exchange::new().in_slices_of(NonZeroU32::new(slice).unwrap());
+        let twin = Naive { slice: usize::try_from(slice).ok(), ..Naive::new() };
         let mut venue = Venue { exchange, twin, now: commands::START };
         for command in commands::opening() {
             venue.ask(command);
@@ -42,8 +51,8 @@ impl Venue {
         venue
     }
 
-    fn after(steps: &[Step]) -> Venue {
-        let mut venue = Venue::opened();
+    fn after(slice: u32, steps: &[Step]) -> Venue {
+        let mut venue = Venue::in_slices_of(slice);
         for step in steps {
             venue.take(step);
         }
@@ -115,12 +124,14 @@ proptest! {
 
     #[test]
     fn a_restored_exchange_continues_like_the_original(
+        slice in 1..6_u32,
         before in prop::collection::vec(strategies::step(), 0..120),
         later in prop::collection::vec(strategies::step(), 1..80),
     ) {
-        let mut venue = Venue::after(&before);
+        let mut venue = Venue::after(slice, &before);
         let image = venue.exchange.image().unwrap();
-        let mut restored = Exchange::from_image(&image).unwrap();
+        let restored = Exchange::from_image(&image).unwrap();
+        let mut restored = restored.in_slices_of(NonZeroU32::new(slice).unwrap());
         prop_assert_eq!(&restored.image().unwrap(), &image);
         prop_assert_eq!(restored.digest(), venue.exchange.digest());
         for step in &later {
@@ -137,7 +148,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         steps in prop::collection::vec(strategies::step(), 0..60),
     ) {
-        let mut image = Venue::after(&steps).exchange.image().unwrap();
+        let mut image = Venue::after(2, &steps).exchange.image().unwrap();
         // The last record's number and time are covered by the container's checksum; random ones
         // would make the longest index that a venue could have.
         for (place, byte) in changes {

@@ -5,6 +5,7 @@
 //! Besides the lines of `openoutcry::exchange::script` a block may hold
 //! - `given ann 100.00, bob 50.00, market rain window 1h`: an open venue, users with money, public
 //!   markets; none of it may be refused, and no answers are printed;
+//! - `slices of 2`: a record ends two orders or positions at most, not as many as in a venue;
 //! - `book rain` and `book rain no`: the book as seen by traders of yes and of no.
 
 #![allow(clippy::unwrap_used)] // a test may stop at once
@@ -50,6 +51,11 @@ impl Conversation {
     fn apply_line(&mut self, text: &str) -> Result<String, String> {
         if let Some(given) = text.strip_prefix("given ") {
             return self.given(given).map(|()| String::new());
+        }
+        if let Some(orders) = text.strip_prefix("slices of ") {
+            let orders = orders.parse().map_err(|error| format!("{text}: {error}"))?;
+            self.exchange = std::mem::take(&mut self.exchange).in_slices_of(orders);
+            return Ok(String::new());
         }
         if let Some(market) = text.strip_prefix("book ") {
             return self.book(market);
@@ -145,7 +151,7 @@ fn answered(script: &str) -> Result<(String, Vec<Effect>), String> {
         let mut silent = true;
         for line in asked.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             answers.push_str(&conversation.apply_line(line)?);
-            silent &= line.starts_with("given ");
+            silent &= line.starts_with("given ") || line.starts_with("slices of ");
         }
         blocks.push(if silent {
             asked.to_owned()

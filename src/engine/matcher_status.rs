@@ -142,4 +142,26 @@ mod tests {
         came(5, None);
         assert!(!wants(4));
     }
+
+    #[test]
+    fn what_a_clock_command_left_rests_as_long_as_it_took_and_goes_on_by_itself() {
+        let (status, now) = (MatcherStatus::default(), TimeMs::new(5).unwrap());
+        let usual = Duration::from_secs(3600);
+        let clock = Sequence::new(3);
+        assert_eq!(status.ask_again_in(clock, usual), ASK_AGAIN);
+        status.post_left(true);
+        let results = Results { through: clock, hash: ResultsHash([0; 32]) };
+        status.post_came(Some(now), results);
+        // The matcher is not done with it.
+        assert!(!status.wants_clock(now, clock));
+        assert_eq!(status.ask_again_in(clock, usual), ASK_AGAIN);
+        status.post_slice(usual / 2);
+        assert!(!status.wants_clock(now, clock));
+        assert!(status.ask_again_in(clock, usual) <= usual / 2);
+        status.post_slice(Duration::ZERO);
+        assert!(status.wants_clock(now, clock));
+        status.post_left(false);
+        assert!(status.wants_clock(now, clock));
+        assert_eq!(status.ask_again_in(clock, usual), usual);
+    }
 }

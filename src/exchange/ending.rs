@@ -11,6 +11,7 @@
 use std::num::NonZeroU32;
 
 use super::book::Book;
+use super::catalogue::Outcome;
 use super::due::Due;
 use super::effect::{CancelReason, Effect};
 use super::ids::{MarketNo, UserNo};
@@ -86,7 +87,7 @@ impl Market {
     /// The price that it pays for a yes contract, if it has begun to pay and is not final yet.
     pub fn paying(&self) -> Option<SettlementPrice> {
         let Ending { void_at, paid_below, .. } = self.ending?;
-        let winner = self.winner.map(|winner| winner.price_of_yes());
+        let winner = self.winner.map(Outcome::price_of_yes);
         paid_below.and_then(|_| void_at.or(winner))
     }
 
@@ -236,7 +237,7 @@ impl Exchange {
         let from = state.status;
         let void_at = state.ending.and_then(|ending| ending.void_at);
         let over = state.status_at(at.time) == MarketStatus::Settled;
-        let announced = state.winner.filter(|_| over).map(|winner| winner.price_of_yes());
+        let announced = state.winner.filter(|_| over).map(Outcome::price_of_yes);
         let Some(price) = void_at.or(announced) else { return Ok(true) };
         let to = if void_at.is_some() { MarketStatus::Voided } else { MarketStatus::Settled };
         let next = state.ending.and_then(|ending| ending.paid_below).unwrap_or(UserNo(0));
@@ -329,6 +330,14 @@ impl Exchange {
             state.book = Book::default();
         }
         Ok(gone)
+    }
+
+    /// Takes a user off the schedule whose last order is gone.
+    pub(super) fn nothing_abandoned(&mut self, user: UserNo) {
+        let heartbeat = self.restrictions.of(user).heartbeat;
+        if let Some(until) = heartbeat.until.filter(|_| heartbeat.expired) {
+            self.schedule.remove(until, Due::Abandoned(user));
+        }
     }
 
     /// Cancels orders of a user whose heartbeat has run out, oldest first, as many as the record

@@ -6,6 +6,7 @@
 //! markets win. When the last of the event's markets is final, the rest goes to the operator.
 
 use super::Exchange;
+use super::catalogue::Outcome;
 use super::effect::Effect;
 use super::ids::{EventNo, MarketNo};
 use super::invariant::Broken;
@@ -49,10 +50,9 @@ impl Market {
             | MarketStatus::Active
             | MarketStatus::Suspended
             | MarketStatus::Closed => None,
-            MarketStatus::Resolved | MarketStatus::Disputed => match self.winner {
-                Some(winner) => Some(winner.price_of_yes()),
-                None => None,
-            },
+            MarketStatus::Resolved | MarketStatus::Disputed => {
+                self.winner.map(Outcome::price_of_yes)
+            }
             MarketStatus::Settled | MarketStatus::Voided => self.settled_at,
         }
     }

@@ -367,6 +367,9 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         self.unlink(slot, order)?;
+        if self.orders.count_of(order.user) == 0 {
+            self.nothing_abandoned(order.user);
+        }
         self.ledger.release(order.user, order.market, order.terms(), order.backing)?;
         self.emit_cancelled(order, reason, true, effects)
     }

@@ -107,6 +107,15 @@ impl Duel {
         Ok(effects)
     }
 
+    /// Goes on with an exchange that is restored from the image of this one.
+    pub fn restore(&mut self) -> Result<(), String> {
+        let image = self.exchange.image().map_err(|broken| format!("{broken:?}"))?;
+        let restored = Exchange::from_image(&image).map_err(|bad| format!("{bad:?}"))?;
+        let slice = self.twin.slice.and_then(|slice| u32::try_from(slice).ok());
+        self.exchange = restored.in_slices_of(slice.and_then(NonZeroU32::new).ok_or("no slice")?);
+        Ok(())
+    }
+
     /// The time of the last record.
     pub const fn now(&self) -> TimeMs {
         self.now

@@ -37,6 +37,8 @@ const SEED: u64 = 7;
 const EPISODE_COMMANDS: u64 = 5_000;
 /// Orders and positions that a record ends at most, in one venue of the seeded run and the next.
 const SLICES: [u32; 3] = [1, 4, SLICE];
+/// A short sequence goes on with a restored exchange after each of this many commands.
+const RESTORED_EVERY: usize = 6;
 /// The whole state is compared after each of this many commands.
 const CHECK_EVERY: u64 = 32;
 
@@ -67,8 +69,11 @@ proptest! {
 
 fn answered_alike(slice: u32, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut duel = Duel::in_slices_of(slice);
-    for step in steps {
-        let same = duel.take(step).and_then(|_| duel.check());
+    for (number, step) in steps.iter().enumerate() {
+        let mut same = duel.take(step).and_then(|_| duel.check());
+        if number % RESTORED_EVERY == 0 {
+            same = same.and_then(|()| duel.restore());
+        }
         prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), duel.script());
     }
     Ok(())

@@ -214,8 +214,14 @@ pub const fn market_of(effect: &Effect) -> Option<MarketNo> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::pass::Listener;
+    use crate::tally::Tally;
     use openoutcry::exchange::Exchange;
+    use openoutcry::exchange::command::Command;
     use openoutcry::exchange::script;
 
     /// Two markets trade; one is settled and one voided, with deposits and withdrawals in between.
@@ -274,6 +280,34 @@ resolve sun no
             assert_eq!((sums.yes, sums.no), (Lots::ZERO, Lots::ZERO));
             assert!(sums_of(CONVERTED, market, true).broken.is_some());
         }
+    }
+
+    /// In the middle of a pay-out, and at its end.
+    #[test]
+    fn what_is_paid_one_by_one_is_accounted_for_after_every_payment() {
+        let mut exchange = Exchange::new().in_slices_of(NonZeroU32::MIN);
+        let (mut proofs, mut tally) = ([0, 1, 2].map(|_| Proof::default()), Tally::default());
+        let mut records: VecDeque<Record> = script::parse(CONVERTED).unwrap().into();
+        let mut parts = 0;
+        while let Some(record) = records.pop_front() {
+            let mut effects = Vec::new();
+            exchange.apply(&record, &mut effects).unwrap();
+            for (proof, market) in proofs.iter_mut().zip(0..) {
+                proof.follow(Some(MarketNo(market)), &record, &effects).unwrap();
+                assert_eq!(proof.sums().broken, None, "{market}: {record:?}");
+            }
+            tally.after(&exchange, &record, &effects).unwrap();
+            let money = tally.proof().unwrap();
+            assert!(money.paired && money.accounted == money.net_deposits, "{record:?}: {money:?}");
+            let part = |effect: &&Effect| matches!(effect, Effect::MarketPays { .. });
+            parts += effects.iter().filter(part).count();
+            if records.is_empty() && exchange.next_due().is_some_and(|due| due <= record.time) {
+                let (sequence, command) = (record.sequence.next(), Command::AdvanceClock);
+                records.push_back(Record { sequence, once: None, command, ..record });
+            }
+        }
+        assert!(parts > 3, "{parts}");
+        assert!(proofs.iter().all(|proof| proof.sums().left == MoneySum::ZERO));
     }
 
     fn sums_of(script: &str, market: u32, tamper: bool) -> Sums {

@@ -208,7 +208,9 @@ impl Market {
         event.write(sink);
         if slices {
             ending.is_some().write(sink);
-            ending.iter().for_each(|ending| ending.write(sink));
+            if let Some(ending) = ending {
+                ending.write(sink);
+            }
         }
         status.write(sink);
         deadline.write(sink);

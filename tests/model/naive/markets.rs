@@ -420,9 +420,10 @@ impl Naive {
         }
         for user in 0..self.users_count {
             let standing = self.standing(UserNo(user));
+            let orders_left = !self.open_orders(UserNo(user)).is_empty();
             if let Some(at) = standing.silent_from.filter(|_| !standing.ran_out) {
                 dues.push((at, Due::Heartbeat(user)));
-            } else if let Some(at) = standing.silent_from.filter(|_| standing.orders_left) {
+            } else if let Some(at) = standing.silent_from.filter(|_| orders_left) {
                 dues.push((at, Due::Silent(user)));
             }
         }

@@ -16,8 +16,6 @@ pub struct Standing {
     pub limit: Option<Money>,
     pub silent_from: Option<TimeMs>,
     pub ran_out: bool,
-    /// The last record that cancelled orders for that left some.
-    pub orders_left: bool,
 }
 
 impl Naive {
@@ -107,7 +105,6 @@ impl Naive {
             *left -= 1;
             self.cancel_in_time(number, CancelReason::HeartbeatExpired);
         }
-        self.standing_mut(user).orders_left = !self.open_orders(user).is_empty();
     }
 
     pub(super) fn set_mode(
