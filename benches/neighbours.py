@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """What one user's expensive requests cost other users, and the server's memory.
 
-    benches/neighbours.py BINARY [PART...]     PART: pages, kills, names; default: all
+    benches/neighbours.py BINARY [PART...]     PART: pages, kills, ends, names; default: all
 
 pages   reads of the last 1,000 fills, or orders, of one market whose rows lie on as many pages of
         history, by four readers; timed beside them: another user's balance
 kills   fill-or-kill orders that are killed, of a user with 10,000 open orders in another market;
         timed beside them: another user's orders
+ends    a market with a million orders of one lot is closed, then one with as many that expire at
+        once; timed beside it, and before it: another user's order, its 99th percentile and the
+        slowest
 names   memory after a million killed orders, each with a client order id
 
 The data directory is made beside the binary. To compare two binaries, run both in turn.
 """
 
 import http.client
+import json
 import os
 import sys
 import tempfile
@@ -24,6 +28,8 @@ from large import PICTURE, SHORT, Client, draft
 
 MARKETS, ROUNDS = 100, 1100
 FLOODS, PAUSE = 12, 0.04
+# Seconds in which a million orders can be placed.
+EXPIRES_AFTER = 150
 
 
 class Venue:
@@ -127,6 +133,64 @@ def kills(venue):
         print(f"kills: an order beside {rate:.0f} killed/s, {crowd} open elsewhere: {took}")
 
 
+def timed(measured, ended):
+    """The times of `measured` in milliseconds, one every few, until it has ended."""
+    took = []
+    while not ended():
+        began = time.monotonic()
+        measured()
+        took.append((time.monotonic() - began) * 1e3)
+        time.sleep(0.005)
+    took.sort()
+    return f"p99 {took[len(took) * 99 // 100]:.1f} ms, slowest {took[-1]:.1f} of {len(took)}"
+
+
+def ends(venue, users=100, each=10_000):
+    crowd = [venue.trader(f"dust {number}", "1.00") for number in range(users)]
+    other, cid = venue.market(1), venue.trader("cid")
+    taker = order(other, "no", "0.01", "1", timeInForce="IOC")
+    reader = venue.connect()
+
+    def gone():
+        answers = []
+        for key in (crowd[0], crowd[-1]):
+            reader.request("GET", "/api/v1/trading/balance", headers={"X-API-Key": key})
+            answers.append(json.loads(reader.getresponse().read()))
+        return all(float(answer["reserved"]) == 0 for answer in answers)
+
+    def place():
+        venue.client.ask([("/trading/orders", taker, cid)])
+
+    for what in ("closed", "expired"):
+        market, more, began = venue.market(2), {}, time.monotonic()
+        if what == "expired":
+            over = time.time() + EXPIRES_AFTER
+            text = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(over))
+            more = {"expiresAt": text}
+        for key in crowd:
+            for begin in range(0, each, 100):
+                prices = [f"0.0{1 + number % 9}" for number in range(begin, begin + 100)]
+                venue.batch(key, [order(market, "yes", p, "0.000001", **more) for p in prices])
+        quiet_until = time.monotonic() + 5
+        quiet = timed(place, lambda: time.monotonic() > quiet_until)
+        if what == "closed":
+            began = time.monotonic()
+            closing = threading.Thread(
+                target=venue.server.operate, args=(f"/markets/{market}/close", {})
+            )
+            closing.start()
+        else:
+            time.sleep(max(0, over - time.time()))
+            began = time.monotonic()
+        beside = timed(place, gone)
+        lasted = time.monotonic() - began
+        print(
+            f"ends: {users * each} orders {what} in {lasted:.1f} s: "
+            f"an order before: {quiet}; during: {beside}",
+            flush=True,
+        )
+
+
 def names(venue, count=1_000_000):
     market, ann = venue.market(), venue.trader("ann")
 
@@ -151,7 +215,7 @@ def names(venue, count=1_000_000):
     print(f"names: {before} MiB before, {resident()} MiB after {count} killed orders", flush=True)
 
 
-PARTS = {"pages": pages, "kills": kills, "names": names}
+PARTS = {"pages": pages, "kills": kills, "ends": ends, "names": names}
 
 
 def main(binary, *parts):

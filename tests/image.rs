@@ -43,7 +43,8 @@ impl Venue {
     /// A venue where a record ends at most this many orders and positions.
     fn in_slices_of(slice: u32) -> Venue {
         let exchange = Exchange::new().in_slices_of(NonZeroU32::new(slice).unwrap());
-        let twin = Naive { slice: usize::try_from(slice).ok(), ..Naive::new() };
+        let mut twin = Naive::new();
+        twin.slice = usize::try_from(slice).ok();
         let mut venue = Venue { exchange, twin, now: commands::START };
         for command in commands::opening() {
             venue.ask(command);
