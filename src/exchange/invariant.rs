@@ -1,6 +1,8 @@
 //! The invariants (semantics 5), as checks over the whole state, and the error of a broken one.
 //! Snapshots, image readers, audits and tests run them; `apply` does not: they take time in
-//! proportion to the whole state.
+//! proportion to the whole state. `invariant/running.rs` checks what records touch.
+
+pub mod running;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +10,7 @@ use super::Exchange;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::ids::{MarketNo, UserNo};
+use super::ledger::{Account, Position};
 use super::orders::Order;
 use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
@@ -101,9 +104,7 @@ impl Exchange {
         }
         let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
         for (_, account) in self.ledger.accounts() {
-            if account.available.is_negative() || account.reserved.is_negative() {
-                return Err(Broken::Negative);
-            }
+            check_account(*account)?;
             total = total.plus(account.available)?.plus(account.reserved)?;
         }
         for (market, _) in self.markets_numbered() {
@@ -113,21 +114,9 @@ impl Exchange {
                 *cost = cost.plus(position.yes.cost)?.plus(position.no.cost)?;
                 yes = yes.plus(position.yes.held)?;
                 no = no.plus(position.no.held)?;
-                if !position.yes.free()?.min(position.no.free()?).is_zero() {
-                    return Err(Broken::ContractsNotConserved);
-                }
-                for holding in [position.yes, position.no] {
-                    if holding.cost.is_negative() {
-                        return Err(Broken::Negative);
-                    }
-                    if holding.held.is_zero() && holding.cost != Money::ZERO {
-                        return Err(Broken::MoneyNotConserved);
-                    }
-                }
+                check_position(&position)?;
             }
-            if yes != no.plus(self.sets_in(market)?)? {
-                return Err(Broken::ContractsNotConserved);
-            }
+            self.check_contracts(market, (yes, no))?;
             total = total.plus(SettlementPrice::ONE.times(no)?)?;
         }
         for event in self.catalogue.events() {
@@ -141,16 +130,19 @@ impl Exchange {
         if total == self.ledger.net_deposits() { Ok(()) } else { Err(Broken::MoneyNotConserved) }
     }
 
+    /// Whether a market's users hold as many yes as no contracts, with those of converted sets.
+    fn check_contracts(&self, market: MarketNo, (yes, no): (Lots, Lots)) -> Result<(), Broken> {
+        let same = yes == no.plus(self.sets_in(market)?)?;
+        if same { Ok(()) } else { Err(Broken::ContractsNotConserved) }
+    }
+
     /// Reserved cash and locked contracts equal what the resting orders need.
     fn check_backing(&self) -> Result<(), Broken> {
         let mut cash: BTreeMap<UserNo, Money> = BTreeMap::new();
         let mut contracts: BTreeMap<(MarketNo, UserNo, Outcome), Lots> = BTreeMap::new();
         for order in self.orders.all() {
-            if order.quantity.minus(order.filled)? != order.backing.remaining()? {
-                return Err(Broken::QuantityNotConserved);
-            }
             let direction = order.direction();
-            self.check_fees(&order)?;
+            self.check_order(&order)?;
             let needed = cash.entry(order.user).or_default();
             *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());
@@ -177,8 +169,11 @@ impl Exchange {
         if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
     }
 
-    /// An order's fee reserve is at most what its cash-backed part can need.
-    fn check_fees(&self, order: &Order) -> Result<(), Broken> {
+    /// An order's parts add up, and its fee reserve is at most what its cash-backed part can need.
+    fn check_order(&self, order: &Order) -> Result<(), Broken> {
+        if order.quantity.minus(order.filled)? != order.backing.remaining()? {
+            return Err(Broken::QuantityNotConserved);
+        }
         let fees = self.market(order.market).ok_or(Broken::Dangling)?.fees;
         let most = fees.reserve(order.direction(), order.price, order.backing.cash)?;
         let set_aside = order.backing.fees;
@@ -186,20 +181,25 @@ impl Exchange {
         if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
-    /// A book is never crossed, its levels equal their orders, and only an ACTIVE or SUSPENDED
-    /// market has orders.
-    fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
+    /// A book is never crossed, and only an ACTIVE or SUSPENDED market has orders.
+    fn check_sides(&self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market(market).ok_or(Broken::Dangling)?;
-        let book = &state.book;
-        let (bid, ask) = (book.best(Direction::Up), book.best(Direction::Down));
+        let (bid, ask) = (state.book.best(Direction::Up), state.book.best(Direction::Down));
         if bid.zip(ask).is_some_and(|(bid, ask)| bid >= ask) {
             return Err(Broken::CrossedBook);
         }
+        if bid.or(ask).is_some() && !state.status.keeps_orders() {
+            return Err(Broken::OrdersInClosedMarket);
+        }
+        Ok(())
+    }
+
+    /// A book's levels equal their orders.
+    fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
+        self.check_sides(market)?;
+        let book = &self.market(market).ok_or(Broken::Dangling)?.book;
         for side in [Direction::Up, Direction::Down] {
             for (tick, level) in book.levels(side) {
-                if !state.status.keeps_orders() {
-                    return Err(Broken::OrdersInClosedMarket);
-                }
                 let (mut quantity, mut orders) = (Lots::ZERO, 0_u32);
                 for slot in book.queue(&self.orders, side, tick) {
                     let order = self.orders.get(slot)?;
@@ -218,4 +218,28 @@ impl Exchange {
         }
         Ok(())
     }
+}
+
+/// Nothing in an account is negative.
+const fn check_account(account: Account) -> Result<(), Broken> {
+    if account.available.is_negative() || account.reserved.is_negative() {
+        return Err(Broken::Negative);
+    }
+    Ok(())
+}
+
+/// No free pair is left unmerged, and only contracts have a cost.
+fn check_position(position: &Position) -> Result<(), Broken> {
+    if !position.yes.free()?.min(position.no.free()?).is_zero() {
+        return Err(Broken::ContractsNotConserved);
+    }
+    for holding in [position.yes, position.no] {
+        if holding.cost.is_negative() {
+            return Err(Broken::Negative);
+        }
+        if holding.held.is_zero() && holding.cost != Money::ZERO {
+            return Err(Broken::MoneyNotConserved);
+        }
+    }
+    Ok(())
 }
