@@ -23,6 +23,7 @@ mod salvage;
 mod source;
 mod tally;
 mod verify;
+mod watch;
 
 use std::env;
 use std::path::PathBuf;

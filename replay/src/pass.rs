@@ -37,6 +37,11 @@ pub trait Listener {
     fn block_done(&mut self, _exchange: &Exchange, _block: &Block) -> Result<(), Fault> {
         Ok(())
     }
+
+    /// After the last block.
+    fn ended(&mut self, _exchange: &Exchange) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// An invalid state that a listener found.
@@ -45,6 +50,13 @@ pub struct Fault {
     pub record: Sequence,
     /// What is wrong.
     pub broken: Broken,
+}
+
+impl Fault {
+    /// The state after the last record applied is invalid.
+    pub const fn now(exchange: &Exchange, broken: Broken) -> Fault {
+        Fault { record: exchange.sequence(), broken }
+    }
 }
 
 /// The end of a pass.
@@ -210,7 +222,7 @@ impl Walk {
         listener: &mut impl Listener,
     ) -> Result<(), Stop> {
         let mut effects = Vec::new();
-        let mut offset = 0_u64;
+        let (mut offset, mut last) = (0_u64, (Sequence::ZERO, 0_u64));
         for block in blocks {
             let block = block.map_err(Stop::Journal)?;
             let (first, bytes) = (block.first(), size(block.bytes().len()));
@@ -223,7 +235,7 @@ impl Walk {
             }
             match applied {
                 Ok(()) => {}
-                Err(replay::Stop::Listener(End::Reached)) => return Ok(()),
+                Err(replay::Stop::Listener(End::Reached)) => break,
                 Err(replay::Stop::Listener(End::Failed(failure))) => return Err(failure.into()),
                 Err(replay::Stop::Fault(fault)) => return Err(Stop::Fault(fault, first, offset)),
             }
@@ -231,9 +243,11 @@ impl Walk {
             let done = listener.block_done(exchange, &block);
             done.map_err(|fault| Stop::State(fault, first, offset))?;
             progress.passed(bytes, size(block.records().len()));
+            last = (first, offset);
             offset = offset.saturating_add(bytes);
         }
-        Ok(())
+        let ended = listener.ended(self.replayer.exchange());
+        ended.map_err(|fault| Stop::State(fault, last.0, last.1))
     }
 }
 

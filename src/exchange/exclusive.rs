@@ -143,23 +143,21 @@ impl Exchange {
     /// Checks that the announced yes-prices of each mutually exclusive event sum to at most 1.00,
     /// and that no other event has converted sets.
     pub(super) fn check_events(&self) -> Result<(), Broken> {
-        for event in self.catalogue.events() {
-            if !event.mutually_exclusive {
-                if !event.sets.is_zero() {
-                    return Err(Broken::EventOverpaid);
-                }
-                continue;
-            }
-            let mut announced = 0_u32;
+        self.catalogue.events().iter().try_for_each(|event| self.check_event(event))
+    }
+
+    /// As [`Exchange::check_events`], for one event.
+    pub(super) fn check_event(&self, event: &Event) -> Result<(), Broken> {
+        let mut announced = 0_u32;
+        if event.mutually_exclusive {
             for market in &event.markets {
                 announced =
                     announced.saturating_add(ticks(self.market_state(*market)?.announced()));
             }
-            if announced > whole() {
-                return Err(Broken::EventOverpaid);
-            }
+        } else if !event.sets.is_zero() {
+            return Err(Broken::EventOverpaid);
         }
-        Ok(())
+        if announced > whole() { Err(Broken::EventOverpaid) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The invariants (semantics 5), as checks over the whole state, and the error of a broken one.
 //! Snapshots, image readers, audits and tests run them; `apply` does not: they take time in
-//! proportion to the whole state.
+//! proportion to the whole state. `invariant/running.rs` checks what records touch.
+
+pub mod running;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +10,7 @@ use super::Exchange;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::ids::{MarketNo, UserNo};
+use super::ledger::{Account, Position};
 use super::orders::Order;
 use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
@@ -102,38 +105,20 @@ impl Exchange {
         }
         let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
         for (_, account) in self.ledger.accounts() {
-            if account.available.is_negative() || account.reserved.is_negative() {
-                return Err(Broken::Negative);
-            }
+            check_account(*account)?;
             total = total.plus(account.available)?.plus(account.reserved)?;
         }
-        for (market, state) in self.markets_numbered() {
+        for (market, _) in self.markets_numbered() {
             let (mut yes, mut no) = (Lots::ZERO, Lots::ZERO);
             for (user, position) in self.ledger.positions_sorted(market)? {
                 let cost = costs.entry(user).or_insert(MoneySum::ZERO);
                 *cost = cost.plus(position.yes.cost)?.plus(position.no.cost)?;
                 yes = yes.plus(position.yes.held)?;
                 no = no.plus(position.no.held)?;
-                if !position.yes.free()?.min(position.no.free()?).is_zero() {
-                    return Err(Broken::ContractsNotConserved);
-                }
-                for holding in [position.yes, position.no] {
-                    if holding.cost.is_negative() {
-                        return Err(Broken::Negative);
-                    }
-                    if holding.held.is_zero() && holding.cost != Money::ZERO {
-                        return Err(Broken::MoneyNotConserved);
-                    }
-                }
+                check_position(&position)?;
             }
-            if let Some(price) = state.paying() {
-                total = total.plus(price.times(yes)?)?.plus(price.complement().times(no)?)?;
-                continue;
-            }
-            if yes != no.plus(self.sets_in(market)?)? {
-                return Err(Broken::ContractsNotConserved);
-            }
-            total = total.plus(SettlementPrice::ONE.times(no)?)?;
+            self.check_contracts(market, (yes, no))?;
+            total = total.and(self.worth_of_contracts(market, (yes, no))?)?;
         }
         for event in self.catalogue.events() {
             total = total.plus(self.kept_for_sets(event)?)?;
@@ -146,16 +131,37 @@ impl Exchange {
         if total == self.ledger.net_deposits() { Ok(()) } else { Err(Broken::MoneyNotConserved) }
     }
 
+    /// Whether a market's users hold as many yes as no contracts, with those of converted sets. Not
+    /// while the market is paying.
+    fn check_contracts(&self, market: MarketNo, (yes, no): (Lots, Lots)) -> Result<(), Broken> {
+        let paying = self.market(market).ok_or(Broken::Dangling)?.paying().is_some();
+        let same = paying || yes == no.plus(self.sets_in(market)?)?;
+        if same { Ok(()) } else { Err(Broken::ContractsNotConserved) }
+    }
+
+    /// What the venue owes for a market's contracts, besides that for converted sets: 1.00 for each
+    /// no contract; while the market is paying, for each what it will be paid.
+    fn worth_of_contracts(
+        &self,
+        market: MarketNo,
+        (yes, no): (Lots, Lots),
+    ) -> Result<MoneySum, Broken> {
+        match self.market(market).ok_or(Broken::Dangling)?.paying() {
+            Some(price) => {
+                let (yes, no) = (price.times(yes)?, price.complement().times(no)?);
+                Ok(MoneySum::ZERO.plus(yes)?.plus(no)?)
+            }
+            None => Ok(MoneySum::ZERO.plus(SettlementPrice::ONE.times(no)?)?),
+        }
+    }
+
     /// Reserved cash and locked contracts equal what the resting orders need.
     fn check_backing(&self) -> Result<(), Broken> {
         let mut cash: BTreeMap<UserNo, Money> = BTreeMap::new();
         let mut contracts: BTreeMap<(MarketNo, UserNo, Outcome), Lots> = BTreeMap::new();
         for order in self.orders.all() {
-            if order.quantity.minus(order.filled)? != order.backing.remaining()? {
-                return Err(Broken::QuantityNotConserved);
-            }
             let direction = order.direction();
-            self.check_fees(&order)?;
+            self.check_order(&order)?;
             let needed = cash.entry(order.user).or_default();
             *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());
@@ -182,8 +188,11 @@ impl Exchange {
         if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
     }
 
-    /// An order's fee reserve is at most what its cash-backed part can need.
-    fn check_fees(&self, order: &Order) -> Result<(), Broken> {
+    /// An order's parts add up, and its fee reserve is at most what its cash-backed part can need.
+    fn check_order(&self, order: &Order) -> Result<(), Broken> {
+        if order.quantity.minus(order.filled)? != order.backing.remaining()? {
+            return Err(Broken::QuantityNotConserved);
+        }
         let fees = self.market(order.market).ok_or(Broken::Dangling)?.fees;
         let most = fees.reserve(order.direction(), order.price, order.backing.cash)?;
         let set_aside = order.backing.fees;
@@ -191,21 +200,27 @@ impl Exchange {
         if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
-    /// A book is never crossed, its levels equal their orders, and only a market that is ACTIVE or
-    /// SUSPENDED, or whose end is not finished and does not pay yet, has orders.
-    fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
+    /// A book is never crossed, and only a market that is ACTIVE or SUSPENDED, or whose end is not
+    /// finished and does not pay yet, has orders.
+    fn check_sides(&self, market: MarketNo) -> Result<(), Broken> {
         let state = self.market(market).ok_or(Broken::Dangling)?;
-        let book = &state.book;
-        let (bid, ask) = (book.best(Direction::Up), book.best(Direction::Down));
+        let (bid, ask) = (state.book.best(Direction::Up), state.book.best(Direction::Down));
         if bid.zip(ask).is_some_and(|(bid, ask)| bid >= ask) {
             return Err(Broken::CrossedBook);
         }
+        let ends = state.ending.is_some() && state.paying().is_none();
+        if bid.or(ask).is_some() && !state.status.keeps_orders() && !ends {
+            return Err(Broken::OrdersInClosedMarket);
+        }
+        Ok(())
+    }
+
+    /// A book's levels equal their orders.
+    fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
+        self.check_sides(market)?;
+        let book = &self.market(market).ok_or(Broken::Dangling)?.book;
         for side in [Direction::Up, Direction::Down] {
             for (tick, level) in book.levels(side) {
-                let ends = state.ending.is_some() && state.paying().is_none();
-                if !state.status.keeps_orders() && !ends {
-                    return Err(Broken::OrdersInClosedMarket);
-                }
                 let (mut quantity, mut orders) = (Lots::ZERO, 0_u32);
                 for slot in book.queue(&self.orders, side, tick) {
                     let order = self.orders.get(slot)?;
@@ -224,4 +239,28 @@ impl Exchange {
         }
         Ok(())
     }
+}
+
+/// Nothing in an account is negative.
+const fn check_account(account: Account) -> Result<(), Broken> {
+    if account.available.is_negative() || account.reserved.is_negative() {
+        return Err(Broken::Negative);
+    }
+    Ok(())
+}
+
+/// No free pair is left unmerged, and only contracts have a cost.
+fn check_position(position: &Position) -> Result<(), Broken> {
+    if !position.yes.free()?.min(position.no.free()?).is_zero() {
+        return Err(Broken::ContractsNotConserved);
+    }
+    for holding in [position.yes, position.no] {
+        if holding.cost.is_negative() {
+            return Err(Broken::Negative);
+        }
+        if holding.held.is_zero() && holding.cost != Money::ZERO {
+            return Err(Broken::MoneyNotConserved);
+        }
+    }
+    Ok(())
 }

@@ -141,12 +141,19 @@ impl Purse {
 
     /// Frees the backing of an order, or of the part that will not be filled.
     pub fn release(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
+        self.unlock(order, backing)?;
+        self.merge()
+    }
+
+    /// Frees the backing of an order that is to be backed anew. Its contracts must not merge in
+    /// between, or the order could lose them.
+    pub fn unlock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
         let cash = order.cash(backing)?;
         self.account.reserved = self.account.reserved.take(cash)?;
         self.account.available = self.account.available.plus(cash)?;
         let closes = self.position.holding_mut(order.direction.closes());
         closes.locked = closes.locked.minus(backing.contracts)?;
-        self.merge()
+        Ok(())
     }
 
     /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
@@ -186,7 +193,7 @@ impl Purse {
     }
 
     /// Turns free yes and free no contracts into 1.00 a pair.
-    fn merge(&mut self) -> Result<(), Broken> {
+    pub fn merge(&mut self) -> Result<(), Broken> {
         let pairs = self.position.yes.free()?.min(self.position.no.free()?);
         if pairs.is_zero() {
             return Ok(());

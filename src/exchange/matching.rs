@@ -103,7 +103,8 @@ impl Exchange {
     }
 
     /// Changes a resting order. At the same price with no larger a quantity it keeps its time
-    /// priority; anything else goes to the back of the queue and may trade (semantics 8).
+    /// priority; anything else goes to the back of the queue and may trade (semantics 8). One that
+    /// changes nothing has no effect.
     pub(super) fn amend_order(
         &mut self,
         (user, no): (UserNo, OrderNo),
@@ -112,19 +113,26 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let amendment = self.admit_amend((user, no), price, quantity, at)?;
-        Ok(self.execute_amend(&amendment, at, effects)?)
+        match self.admit_amend((user, no), price, quantity, at)? {
+            Some(amendment) => Ok(self.execute_amend(&amendment, at, effects)?),
+            None => Ok(()),
+        }
     }
 
-    /// The amended order. Every check of an amend is here.
+    /// The amended order; `None` if nothing changes. Every check of an amend is here.
     pub(super) fn admit_amend(
         &self,
         (user, no): (UserNo, OrderNo),
         price: Option<Tick>,
         quantity: Option<Lots>,
         at: Stamp,
-    ) -> Result<Amendment, Stop> {
+    ) -> Result<Option<Amendment>, Stop> {
         self.known_user(user)?;
+        let keeps_contracts = self.rules_in_force()?.amends_keep_contracts();
+        // Before every other check: what an open order is already is never refused.
+        if keeps_contracts && self.is_open_as((user, no), price, quantity, at)? {
+            return Ok(None);
+        }
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
         let before = self.orders.get(slot)?;
@@ -148,14 +156,36 @@ impl Exchange {
         let kept_place = order.price == before.price && remaining <= remaining_before;
 
         let mut purse = self.ledger.purse(user, order.market)?;
-        purse.release(before.terms(), before.backing)?;
+        if keeps_contracts {
+            purse.unlock(before.terms(), before.backing)?;
+        } else {
+            purse.release(before.terms(), before.backing)?;
+        }
         order.backing = purse.backing_for((order.direction(), order.price), remaining, fees)?;
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
         if !kept_place {
             self.admit_crossing(&order, at)?;
         }
-        Ok(Amendment { before, order, purse, kept_place })
+        Ok(Some(Amendment { before, order, purse, kept_place }))
+    }
+
+    /// Whether this order of the user's is open, with this price and this total quantity where they
+    /// are given.
+    fn is_open_as(
+        &self,
+        (user, no): (UserNo, OrderNo),
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+        at: Stamp,
+    ) -> Result<bool, Broken> {
+        let Some(slot) = self.orders.find(no) else { return Ok(false) };
+        let order = self.orders.get(slot)?;
+        let same = order.user == user
+            && price.is_none_or(|price| order.wording.yes_price(price) == order.price)
+            && quantity.is_none_or(|quantity| quantity == order.quantity);
+        let keeps_orders = self.market_state(order.market)?.status_at(at.time).keeps_orders();
+        Ok(same && keeps_orders && self.due_cancel_reason(&order, at.time)?.is_none())
     }
 
     /// Executes an admitted amend.
@@ -183,6 +213,8 @@ impl Exchange {
             kept_place,
         });
         purse.lock(order.terms(), order.backing)?;
+        // What the order no longer needs.
+        purse.merge()?;
         self.ledger.put(user, order.market, purse)?;
         if kept_place {
             let less = remaining_before.minus(remaining)?;

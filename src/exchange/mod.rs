@@ -177,9 +177,9 @@ impl Exchange {
     }
 
     /// Applies the next record and appends what happened to `effects`: at least one effect, unless
-    /// a clock found nothing due or a mass cancel nothing to cancel. A refused command changes
-    /// nothing and has the one effect [`Effect::Refused`]; a repeated one changes nothing and has
-    /// the one effect [`Effect::Repeated`].
+    /// a clock found nothing due, a mass cancel nothing to cancel or an amend nothing to change. A
+    /// refused command changes nothing and has the one effect [`Effect::Refused`]; a repeated one
+    /// changes nothing and has the one effect [`Effect::Repeated`].
     ///
     /// # Errors
     /// [`Broken`] if the record is not the next one, if it opens a venue under rules that this

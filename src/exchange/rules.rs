@@ -86,6 +86,13 @@ impl Rules {
         self.version >= 2
     }
 
+    /// Whether an amended order keeps the contracts that back it and that it can still use, and an
+    /// amend that changes nothing does nothing. Under version 1 an amend freed all of them first,
+    /// so that they met the owner's opposite contracts and merged.
+    pub const fn amends_keep_contracts(&self) -> bool {
+        self.version >= 2
+    }
+
     /// Whether the limits with bounds are within them.
     ///
     /// # Errors

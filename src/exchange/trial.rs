@@ -101,8 +101,10 @@ impl Exchange {
                 Excerpt::of(self).place(&terms, &order, &purse, at, met_max)?
             }
             Tried::Amend { user, order, price, quantity } => {
-                let amendment = self.admit_amend((user, order), price, quantity, at)?;
-                Excerpt::of(self).amend(&amendment, at, met_max)?
+                match self.admit_amend((user, order), price, quantity, at)? {
+                    Some(amendment) => Excerpt::of(self).amend(&amendment, at, met_max)?,
+                    None => return Ok(Some(Vec::new())),
+                }
             }
             Tried::Asked => return Ok(Some(Vec::new())),
         };

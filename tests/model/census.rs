@@ -13,10 +13,12 @@ use openoutcry::journal::fields::KINDS;
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have covered, besides every kind of command and every refusal.
-const EXPECTED: [&str; 49] = [
+const EXPECTED: [&str; 51] = [
+    "amended beside opposites",
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
+    "amended nothing",
     "amended true",
     "cancelled Expired by AdvanceClock",
     "cancelled Expired by CancelOrder",
@@ -178,6 +180,15 @@ impl Census {
     }
 
     fn count_amended(&mut self, effects: &[Effect]) {
+        match effects {
+            [] => self.see("amended nothing".to_owned()),
+            [Effect::OrderAmended { .. }, Effect::PositionChanged { yes, no, .. }, ..]
+                if !yes.held.is_zero() && !no.held.is_zero() =>
+            {
+                self.see("amended beside opposites".to_owned());
+            }
+            _ => {}
+        }
         let Some(Effect::OrderAmended { order, kept_place: false, .. }) = effects.first() else {
             return;
         };

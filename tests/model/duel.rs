@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, KeyedCommand, Record};
 use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::invariant::running::Running;
 use openoutcry::exchange::rules::SLICE;
 use openoutcry::exchange::script;
 use openoutcry::exchange::trial::Tried;
@@ -28,6 +29,7 @@ pub struct Duel {
     pub model: ReadModel,
     pub twin: Naive,
     tally: Tally,
+    running: Running,
     pub records: Vec<Record>,
     now: TimeMs,
 }
@@ -40,6 +42,7 @@ impl Duel {
             model: ReadModel::new(),
             twin: Naive::new(),
             tally: Tally::default(),
+            running: Running::default(),
             records: Vec::new(),
             now: commands::START,
         }
@@ -98,6 +101,8 @@ impl Duel {
         same_answer(&effects, &self.twin, &expected)
             .map_err(|difference| format!("{record:?}\n{difference}"))?;
         self.tally.count(&record, &effects)?;
+        self.running.follow(&self.exchange, &effects);
+        self.running.check(&self.exchange).map_err(|broken| format!("{record:?}\n{broken}"))?;
         let Record { sequence, time, .. } = record;
         self.model.fold(&Applied { sequence, time, effects: &effects });
         // Older markets are final; `check` compares all of them.

@@ -129,6 +129,48 @@ fn an_amend_keeps_time_priority_unless_it_asks_for_more() {
     }
 }
 
+/// Ann's four yes back her offer while she holds three no beside them.
+#[test]
+fn an_amend_leaves_an_order_the_contracts_that_back_it() {
+    let venue = Venue::open();
+    let bob = venue.trader("bob");
+    for (name, reduce_only) in [("ann", false), ("eve", true)] {
+        let ann = venue.trader_with(name, "10.00");
+        let market = venue.market();
+        place(&bob, &market, "SELL", "0.50", "4");
+        place(&ann, &market, "BUY", "0.50", "4");
+        let mut terms = order(&market, "SELL", "yes", "0.80", "4");
+        terms["reduceOnly"] = json!(reduce_only);
+        let offer = path(&ann.order(&terms).text("orderId"));
+        place(&bob, &market, "BUY", "0.60", "3");
+        place(&ann, &market, "SELL", "0.60", "3");
+        let before = ann.get(&offer).json;
+        let balance = || ann.balance().0;
+        let amend =
+            |query: &str, change: Value| ann.client.patch(&format!("{offer}{query}"), &change);
+        let unchanged = [json!({"quantity": "4"}), json!({"price": "0.8", "quantity": "4.0"})];
+        for change in &unchanged {
+            let dry = amend("?dryRun=true", change.clone());
+            assert_eq!(
+                (dry.status, &dry.json["updatedAt"]),
+                (200, &before["updatedAt"]),
+                "{change}"
+            );
+            assert_eq!(amend("", change.clone()).ok(&shapes::order()), before, "{change}");
+        }
+        venue.operator.post(&format!("/admin/markets/{market}/suspend"), &json!({}));
+        assert_eq!(amend("", unchanged[0].clone()).ok(&shapes::order()), before);
+        amend("", json!({"quantity": "3"})).refused(422, "MARKET_NOT_ACTIVE");
+        venue.operator.post(&format!("/admin/markets/{market}/reopen"), &json!({}));
+        assert_eq!((ann.get(&offer).json, balance().as_str()), (before, "6.80"));
+        amend("", json!({"price": "0.79"})).ok(&shapes::order());
+        assert_eq!(balance(), "6.80");
+        // The contract that is no longer needed pays 1.00 with one of the three.
+        amend("", json!({"quantity": "3"})).ok(&shapes::order());
+        assert_eq!(ann.balance(), ("7.80".to_owned(), "0.00".to_owned()));
+    }
+}
+
 #[test]
 fn an_amend_may_trade_and_may_be_refused() {
     let venue = Venue::open();

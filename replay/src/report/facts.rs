@@ -18,6 +18,7 @@ use crate::answer::Failure;
 use crate::pass::{Fault, Listener};
 use crate::reference::Reference;
 use crate::register::Register;
+use crate::watch::Watch;
 
 /// Number of life events shown from each end.
 const TURNS_SHOWN: usize = 50;
@@ -166,6 +167,8 @@ pub struct Facts {
     pub traded: Option<(Place, Place)>,
     /// The record that closed the market last.
     pub closed: Option<Place>,
+    /// Checks of the states.
+    watch: Watch,
 }
 
 impl Facts {
@@ -182,6 +185,7 @@ impl Facts {
             proof: Proof::default(),
             traded: None,
             closed: None,
+            watch: Watch::with(Exchange::check),
         }
     }
 
@@ -287,6 +291,7 @@ impl Listener for Facts {
         record: &Record,
         effects: &[Effect],
     ) -> Result<(), Failure> {
+        self.watch.follow(exchange, effects);
         self.created(record, effects);
         let Some(market) = self.subject.as_ref().map(|subject| subject.no) else {
             for effect in effects {
@@ -321,8 +326,11 @@ impl Listener for Facts {
         Ok(self.proof.follow(Some(market), record, effects)?)
     }
 
-    fn block_done(&mut self, exchange: &Exchange, block: &Block) -> Result<(), Fault> {
-        let fault = |broken| Fault { record: block.last(), broken };
-        exchange.check().map_err(fault)
+    fn block_done(&mut self, exchange: &Exchange, _block: &Block) -> Result<(), Fault> {
+        self.watch.block_done(exchange).map_err(|broken| Fault::now(exchange, broken))
+    }
+
+    fn ended(&mut self, exchange: &Exchange) -> Result<(), Fault> {
+        self.watch.end(exchange).map_err(|broken| Fault::now(exchange, broken))
     }
 }

@@ -78,7 +78,10 @@ const CHECKSUM: std::ops::Range<usize> = 28..32;
 
 /// Blocks of these records. `recorded` gives the results that a block stores, from its index and
 /// the correct ones.
-fn blocks_of(cut: &[Vec<Record>], recorded: impl Fn(usize, Results) -> Results) -> Vec<Block> {
+pub(super) fn blocks_of(
+    cut: &[Vec<Record>],
+    recorded: impl Fn(usize, Results) -> Results,
+) -> Vec<Block> {
     let (mut journal, mut replayer, mut blocks) =
         (MemoryJournal::new(), Replayer::new(), Vec::new());
     let mut right = Results::NONE;

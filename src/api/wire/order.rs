@@ -304,6 +304,9 @@ pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overf
     let Applied { sequence, time, effects } = *applied;
     let result = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
     let mut row = *before;
+    if effects.is_empty() {
+        return Ok(row);
+    }
     row.updated_at = time;
     row.filled = row.filled.plus(result.filled)?;
     row.filled_cost = row.filled_cost.plus(result.cost)?;

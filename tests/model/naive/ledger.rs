@@ -230,6 +230,36 @@ impl Ledger {
         Ok(Backing { contracts, cash_lots, fees })
     }
 
+    /// Backs a resting order anew. The contracts in its backing stay as far as they are still
+    /// needed; the rest of them is free once all is backed, and only then meets its opposites. On
+    /// failure the copy that this is done on is thrown away.
+    pub fn back_anew(
+        &mut self,
+        (before, backing): (&Bet, Backing),
+        bet: &Bet,
+        quantity: i128,
+    ) -> Result<Backing, Unbacked> {
+        let kept = backing.contracts.min(quantity);
+        self.give_back_cash(before, backing);
+        let mut anew = self.back(bet, quantity - kept)?;
+        anew.contracts += kept;
+        let spare = backing.contracts - kept;
+        if spare > 0 {
+            let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
+            closes.locked -= spare;
+            closes.free += spare;
+            self.merge(bet.user, bet.market);
+        }
+        Ok(anew)
+    }
+
+    fn give_back_cash(&mut self, bet: &Bet, backing: Backing) {
+        let cash = backing.cash_lots * bet.own_limit + backing.fees;
+        let account = self.account_mut(bet.user);
+        account.reserved -= cash;
+        account.available += cash;
+    }
+
     /// Releases all collateral of an order.
     pub fn release(&mut self, bet: &Bet, backing: Backing) {
         if backing.contracts > 0 {
@@ -237,10 +267,7 @@ impl Ledger {
             closes.locked -= backing.contracts;
             closes.free += backing.contracts;
         }
-        let cash = backing.cash_lots * bet.own_limit + backing.fees;
-        let account = self.account_mut(bet.user);
-        account.reserved -= cash;
-        account.available += cash;
+        self.give_back_cash(bet, backing);
         self.merge(bet.user, bet.market);
     }
 

@@ -377,6 +377,10 @@ impl Naive {
         quantity: Option<Lots>,
     ) -> Result<(), Reject> {
         self.known_user(user)?;
+        let second = self.rules.as_ref().is_some_and(|rules| rules.version >= 2);
+        if second && self.stands_as(user, order, price, quantity) {
+            return Ok(());
+        }
         self.may_trade(user)?;
         let number = self.own_open(user, order)?;
         let before = self.order(number).clone();
@@ -391,12 +395,16 @@ impl Naive {
             return Err(Reject::QuantityFilled);
         }
         let remaining = original - before.filled;
-        // Released, merged, then backed anew, on a copy: a refusal must change nothing.
+        // On a copy: a refusal must change nothing.
         let mut tried = self.ledger.copy_of(terms.user.0, terms.market.0);
-        tried.release(&self.bet_of(number), before.backing);
-        let backing = tried
-            .back(&bet(&terms, price, self.rates(terms.market)), remaining)
-            .map_err(unbacked)?;
+        let (old, new) = (self.bet_of(number), bet(&terms, price, self.rates(terms.market)));
+        let backing = if second {
+            tried.back_anew((&old, before.backing), &new, remaining)
+        } else {
+            tried.release(&old, before.backing);
+            tried.back(&new, remaining)
+        };
+        let backing = backing.map_err(unbacked)?;
         self.within_limit(user, &tried, backing.cash_lots > 0)?;
         let kept_place = price == before.price && remaining <= before.remaining();
         if !kept_place && terms.condition.post_only() && !self.live_met_by(&terms, price).is_empty()
@@ -425,6 +433,21 @@ impl Naive {
             self.enter(number);
         }
         Ok(())
+    }
+
+    /// Whether an amend to these would change nothing of an open order.
+    fn stands_as(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+    ) -> bool {
+        let Ok(number) = self.own_open(user, order) else { return false };
+        let Order { terms, price: yes_price, original, .. } = self.order(number);
+        self.due_reason(number).is_none()
+            && price.is_none_or(|price| terms.wording.yes_price(price).get() == *yes_price)
+            && quantity.is_none_or(|lots| super::number(lots) == *original)
     }
 
     fn takes_orders(&self, market: MarketNo) -> Result<(), Reject> {
