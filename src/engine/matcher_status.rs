@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn what_a_clock_command_left_rests_as_long_as_it_took_and_goes_on_by_itself() {
         let (status, now) = (MatcherStatus::default(), TimeMs::new(5).unwrap());
-        let usual = Duration::from_secs(3600);
+        let usual = Duration::from_hours(1);
         let clock = Sequence::new(3);
         assert_eq!(status.ask_again_in(clock, usual), ASK_AGAIN);
         status.post_left(true);

@@ -117,7 +117,7 @@ fn a_batch_trial_predicts_what_the_batch_does() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..600 {
         let (before, user, batch) = batch.new_tree(&mut runner).expect("a batch").current();
-        let mut duel = Duel::opened();
+        let mut duel = Duel::in_slices_of(3);
         for step in &before {
             duel.take(step).expect("the same answer");
         }
