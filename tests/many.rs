@@ -53,8 +53,11 @@ fn trades(effects: &[Effect]) -> usize {
 }
 
 fn cancelled(effects: &[Effect], why: CancelReason) -> usize {
-    let by = |effect: &&Effect| matches!(effect, Effect::OrderCancelled { reason, .. } if *reason == why);
-    effects.iter().filter(by).count()
+    let reasons = effects.iter().filter_map(|effect| match effect {
+        Effect::OrderCancelled { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    reasons.filter(|reason| *reason == why).count()
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn hold(source: &mut Source, invariants: Invariants) -> Result<Reached, Failure>
     let mut trace = |from, each_record| {
         let mut tracer = Tracer { invariants, from, each_record, fault: None };
         match pass(source, None, false, &mut tracer) {
-            Err(Failure::Damaged(traced)) if is_state(&traced) => Some(traced),
+            Err(Failure::Damaged(again)) if is_state(&again) => Some(again),
             _ => None,
         }
     };

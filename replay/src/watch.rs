@@ -72,10 +72,6 @@ mod tests {
     use super::*;
     use openoutcry::exchange::script;
 
-    const fn nothing_wrong(_: &Exchange) -> Result<(), Broken> {
-        Ok(())
-    }
-
     /// Applies a script, one record a block, and follows the effects that `told` keeps.
     fn watched(whole: Invariants, text: &str, told: fn(&Effect) -> bool) -> Result<(), Broken> {
         let (mut exchange, mut watch) = (Exchange::new(), Watch::with(whole));
@@ -92,9 +88,9 @@ mod tests {
     #[test]
     fn what_a_block_touched_is_checked_after_it() {
         let text = "venue USD\nuser ann\ndeposit ann 5.00";
-        assert_eq!(watched(nothing_wrong, text, |_| true), Ok(()));
+        assert_eq!(watched(|_| Ok(()), text, |_| true), Ok(()));
         let silent = |effect: &Effect| !matches!(effect, Effect::AccountChanged { .. });
-        assert_eq!(watched(nothing_wrong, text, silent), Err(Broken::MoneyNotConserved));
+        assert_eq!(watched(|_| Ok(()), text, silent), Err(Broken::MoneyNotConserved));
     }
 
     /// What no block touched, and what its effects do not tell, is found all the same, later.
