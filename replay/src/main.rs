@@ -31,6 +31,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use openoutcry::os;
+
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
@@ -265,13 +267,14 @@ struct Which {
 }
 
 fn main() -> ExitCode {
+    os::prepare();
     let Arguments { json, question } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Help is printed as text even with `--json`.
         Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
             return answer::misuse(&error.to_string());
         }
-        Err(error) => error.exit(),
+        Err(error) => return answer::usage(&error),
     };
     answer_question(question, json)
 }
@@ -332,5 +335,5 @@ fn usage(error: &str, json: bool) -> ExitCode {
     if json {
         return answer::misuse(error);
     }
-    Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
+    answer::usage(&Arguments::command().error(ErrorKind::ArgumentConflict, error))
 }
