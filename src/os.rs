@@ -146,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn a_prepared_process_keeps_files_and_memory_to_itself_and_outlives_a_limit() {
+        prepare();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let dumped = rustix::process::dumpable_behavior().unwrap();
+        assert_eq!(dumped, rustix::process::DumpableBehavior::NotDumpable);
+        signal_hook::low_level::raise(signal_hook::consts::SIGXFSZ).unwrap();
+    }
+
+    #[test]
     fn a_thread_that_is_refused_is_named() {
         check_threads(3).unwrap();
         let refused = start_threads(3, || Builder::new().stack_size(1 << 60));

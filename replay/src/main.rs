@@ -82,6 +82,9 @@ Examples:
   openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
   openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
 
+/// Threads that a question may take: sled's, and one that reads ahead.
+const THREADS: usize = 10;
+
 /// Proves, rebuilds and explains an openoutcry journal without the server.
 #[derive(Parser)]
 #[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
@@ -276,6 +279,9 @@ fn main() -> ExitCode {
         }
         Err(error) => return answer::usage(&error),
     };
+    if let Err(refused) = os::check_threads(THREADS) {
+        return answer::print(Err(answer::Failure::failed(refused)), json, false);
+    }
     answer_question(question, json)
 }
 
