@@ -258,8 +258,9 @@ mod tests {
             reader.read_to_end(&mut text).unwrap();
             text
         });
-        assert!(lines.put_and_wait(line(count), LONG_WAIT));
-        assert!(lines.put_and_wait(Vec::new(), LONG_WAIT));
+        for bytes in [Vec::new(), line(count), Vec::new()] {
+            assert!(lines.put_and_wait(bytes, LONG_WAIT));
+        }
         assert_eq!(*RECOVERED.lock().unwrap(), u64::try_from(lost).unwrap());
         drop(lines);
         let text = reading.join().unwrap();
