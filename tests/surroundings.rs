@@ -229,6 +229,16 @@ fn a_damaged_journal_is_exit_code_3_whoever_reads_the_log() {
 }
 
 #[test]
+fn a_refused_start_ends_with_its_exit_code_whoever_reads_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    for (how, stderr, _reader) in takers() {
+        let mut command = serve(dir.path());
+        command.env("OPENOUTCRY_OPERATOR_KEY", "short").stdout(Stdio::null()).stderr(stderr);
+        assert_eq!(exit_code(&mut command.spawn().unwrap()), Some(2), "{how}");
+    }
+}
+
+#[test]
 fn a_stdout_that_nobody_takes_changes_nothing() {
     for (how, stdout, _reader) in takers() {
         let dir = tempfile::tempdir().unwrap();

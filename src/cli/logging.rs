@@ -27,16 +27,13 @@ pub enum LogFormat {
 /// Path fragments that identify sled's source files in a panic location.
 const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 
-/// Starts logging, panics included. From then on the process prints through queues, so that no
-/// reader of its output can hold it up.
+/// Starts logging to the queue of [`output`], panics included.
 ///
 /// # Errors
 /// The filter is invalid, or logging cannot start.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
     let text = std::env::var(FILTER).unwrap_or_default();
     let filter = filter(&text)?;
-    let failed = |error: String| Failure::Failed(format!("logging cannot start: {error}"));
-    output::start().map_err(|error| failed(error.to_string()))?;
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| LogLine)
@@ -46,7 +43,7 @@ pub fn start(format: LogFormat) -> Result<(), Failure> {
         LogFormat::Text => subscriber.with_ansi(output::log_is_on_a_terminal()).try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| failed(error.to_string()))?;
+    started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
     panic::set_hook(Box::new(log_panic));
     Ok(())
 }

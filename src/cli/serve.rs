@@ -164,6 +164,11 @@ impl RateArgs {
 /// # Errors
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    let workers = api::server::workers_count();
+    os::check_threads(THREADS_BESIDES_WORKERS.saturating_add(workers.saturating_mul(2)))
+        .map_err(failed)?;
+    output::start().map_err(failed)?;
     let operator_key = operator_key::from_environment()?;
     if args.demo {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -171,9 +176,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let Some(archive) = &args.archive {
         outside(&args.data, archive)?;
     }
-    let workers = api::server::workers_count();
-    os::check_threads(THREADS_BESIDES_WORKERS.saturating_add(workers.saturating_mul(2)))
-        .map_err(|refused| Failure::Failed(refused.to_string()))?;
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
