@@ -60,7 +60,7 @@ error has `ok` false, `code` and `error`. Answers and faults of the journal go t
 errors go to stderr unless --json is given; an error that ends a stream of rows always goes to
 stderr. Long work shows a progress bar if stderr is a terminal. Memory grows with users, markets and
 open orders, not with the length of an exported file. Output files are written whole or not at all,
-and existing files are never overwritten.
+for their owner alone, and existing files are never overwritten.
 
 Exit codes: 0 success; 1 the journal could not be read, or does not contain what was asked for;
 2 wrong usage; 3 the journal is damaged or contradicts itself (the answer says where), or two
