@@ -95,7 +95,9 @@ fn start_threads(wanted: usize, thread: impl Fn() -> Builder) -> io::Result<()> 
     drop(shut);
     let given = started.len();
     // They do nothing that could fail.
-    started.into_iter().for_each(|thread| drop(thread.join()));
+    for thread in started {
+        drop(thread.join());
+    }
     all.map_err(|error| {
         let why = format!(
             "THREADS_REFUSED: the system gives {given} more threads, {wanted} are needed \

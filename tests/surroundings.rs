@@ -35,8 +35,8 @@ fn serve(dir: &Path) -> Command {
 struct Server {
     process: Child,
     address: String,
-    /// Kept open, because the server may print more.
-    _stdout: Option<BufReader<ChildStdout>>,
+    #[allow(dead_code, reason = "kept open, because the server may print more")]
+    stdout: Option<BufReader<ChildStdout>>,
 }
 
 impl Drop for Server {
@@ -52,7 +52,7 @@ impl Server {
     fn listening(mut command: Command) -> Server {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
-        let mut server = Server { process, address: String::new(), _stdout: None };
+        let mut server = Server { process, address: String::new(), stdout: None };
         let (sender, listens) = channel();
         thread::spawn(move || {
             let mut line = String::new();
@@ -64,16 +64,16 @@ impl Server {
                 line.clear();
             }
         });
-        let (address, stdout) = listens.recv_timeout(PATIENCE).expect("it does not listen");
+        let (address, stdout) = listens.recv_timeout(PATIENCE).unwrap();
         server.address = address;
-        server._stdout = Some(stdout);
+        server.stdout = Some(stdout);
         server
     }
 
     /// Starts it and waits until its log says that it listens.
     fn listening_by(log: &Path, mut command: Command) -> Server {
         let process = command.stderr(File::create(log).unwrap()).spawn().unwrap();
-        let mut server = Server { process, address: String::new(), _stdout: None };
+        let mut server = Server { process, address: String::new(), stdout: None };
         until("it listens", || {
             assert_eq!(server.process.try_wait().unwrap(), None, "it ended");
             let text = fs::read_to_string(log).unwrap();

@@ -144,14 +144,13 @@ pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> Exit
         Err(Failure::Failed(error)) => (complain(&error, json, streams), FAILED),
     };
     match printed.and_then(|()| io::stdout().flush()).map_err(Failure::from) {
-        Ok(()) | Err(Failure::ReaderLeft) => ExitCode::from(code),
         Err(Failure::Failed(error)) if code == SOUND => {
             // If stderr does not take it either, there is still the exit code.
             drop(complain(&error, false, true));
             ExitCode::from(FAILED)
         }
         // What is known of the journal counts, said or not.
-        Err(_) => ExitCode::from(code),
+        _ => ExitCode::from(code),
     }
 }
 

@@ -85,10 +85,7 @@ fn write_lines(mut file: File, queue: &Receiver<Entry>, counts: &Counts, recover
     for Entry { bytes, told } in queue {
         let written = write_line(&mut file, &bytes, &mut torn);
         counts.waiting_bytes.fetch_sub(bytes.len(), Ordering::Relaxed);
-        let lost = match written {
-            true => counts.lost.load(Ordering::Relaxed),
-            false => counts.lost.fetch_add(1, Ordering::Relaxed),
-        };
+        let lost = counts.lost.fetch_add(u64::from(!written), Ordering::Relaxed);
         if let Some(told) = told {
             // Nobody may be waiting any more.
             told.send(written).unwrap_or_default();
@@ -247,7 +244,9 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let lines = Lines::start("log", writer, |lost| *RECOVERED.lock().unwrap() += lost).unwrap();
         let count = 3_000;
-        (0..count).for_each(|number| lines.put(line(number), None));
+        for number in 0..count {
+            lines.put(line(number), None);
+        }
         let lost = usize::try_from(lines.counts.lost.load(Ordering::Relaxed)).unwrap();
         // What fits the bound, and the pipe's own buffer, waits.
         assert!((1..count - 1_000).contains(&lost), "{lost}");
@@ -289,7 +288,9 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let lines = Lines::start("log", writer, |_| ()).unwrap();
-        (0..500).for_each(|number| lines.put(line(number), None));
+        for number in 0..500 {
+            lines.put(line(number), None);
+        }
         // The thread ends after the last line, and closes the pipe.
         drop(lines);
         let mut text = Vec::new();
