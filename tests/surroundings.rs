@@ -79,7 +79,7 @@ impl Server {
             let text = fs::read_to_string(log).unwrap();
             let line = text.lines().find(|line| line.contains("listening address="));
             let address = line.and_then(|line| line.split("address=").last());
-            server.address = address.unwrap_or_default().to_owned();
+            address.unwrap_or_default().clone_into(&mut server.address);
             address.is_some()
         });
         server
