@@ -12,7 +12,8 @@
 //! 6. `projection` folds the effects into the read model, which `api` reads from; then `engine`
 //!    answers the caller.
 //!
-//! `flow` is beside that way: it reads recorded order flow, which `cli` plays to a server.
+//! `flow` is beside that way: it reads recorded order flow, which `cli` plays to a server. So is
+//! `os`: what a process asks of the system when it begins.
 //!
 //! The modules below are listed by imports instead: each imports only modules above it, never one
 //! below, and not all of those (`tests/house/rooms.rs` has the list).
@@ -20,6 +21,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
+pub mod os;
 pub mod exchange;
 #[cfg(feature = "server")]
 pub mod flow;

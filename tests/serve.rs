@@ -475,7 +475,7 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("untouched");
     let folder = folder.to_str().unwrap();
-    let cases: [(&[&str], Option<&str>, &str); 6] = [
+    let cases: [(&[&str], Option<&str>, &str); 7] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
         (&["serve", "--listen", "nowhere", "--data", folder], None, "must be an IP address"),
         (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
@@ -485,6 +485,11 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
             &["serve", "--listen", "192.0.2.1:1", "--data", folder],
             Some("choose-a-long-secret-of-your-own-here"),
             "a key of the demo or of an example",
+        ),
+        (
+            &["serve", "--listen", "192.0.2.1:1", "--data", folder],
+            Some("00000000000000000000000000000000"),
+            "OPENOUTCRY_OPERATOR_KEY has too little variety",
         ),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
@@ -640,6 +645,30 @@ fn completions_name_the_commands_and_their_flags() {
 }
 
 #[test]
+fn a_command_whose_answer_nobody_takes_has_an_exit_code_of_its_own() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for (arguments, no_room, unheard) in [
+        (&["--help"][..], 1, 0),
+        (&["--version"], 1, 0),
+        (&["serve", "--help"], 1, 0),
+        (&["completions", "zsh"], 1, 0),
+        (&["nonsense"], 2, 2),
+        (&["admin", "--url", "nowhere", "users", "list"], 2, 2),
+        (&["play", "--url", "http://127.0.0.1:1", "/nonexistent"], 2, 2),
+    ] {
+        let code = |stdout: Stdio, stderr: Stdio| {
+            let mut command = Command::new(BINARY);
+            command.args(arguments).stdout(stdout).stderr(stderr);
+            command.env("OPENOUTCRY_OPERATOR_KEY", KEY).status().unwrap().code()
+        };
+        assert_eq!(code(full().into(), Stdio::null()), Some(no_room), "{arguments:?}");
+        assert_eq!(code(full().into(), full().into()), Some(no_room), "{arguments:?}");
+        let [out, err] = [(); 2].map(|()| std::io::pipe().unwrap().1.into());
+        assert_eq!(code(out, err), Some(unheard), "{arguments:?}");
+    }
+}
+
+#[test]
 fn limits_set_by_flags_are_reported_by_the_server() {
     let data = tempfile::tempdir().unwrap();
     let mut command = serve(data.path());
@@ -779,7 +808,7 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let (before, _) = replayed(data.path());
 
     let limited = format!(
-        "trap '' XFSZ; ulimit -f 40000; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
+        "ulimit -f 40000; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
         data.path().display()
     );
     let mut command = Command::new("sh");

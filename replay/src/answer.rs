@@ -143,9 +143,26 @@ pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> Exit
         }
         Err(Failure::Failed(error)) => (complain(&error, json, streams), FAILED),
     };
-    match printed.map_err(Failure::from) {
-        Ok(()) | Err(Failure::ReaderLeft) => ExitCode::from(code),
-        Err(_) => ExitCode::from(FAILED),
+    match printed.and_then(|()| io::stdout().flush()).map_err(Failure::from) {
+        Err(Failure::Failed(error)) if code == SOUND => {
+            // If stderr does not take it either, there is still the exit code.
+            drop(complain(&error, false, true));
+            ExitCode::from(FAILED)
+        }
+        // What is known of the journal counts, said or not.
+        _ => ExitCode::from(code),
+    }
+}
+
+/// Prints what the parser of the command line has to say, help or an error; returns the exit code.
+pub fn usage(said: &clap::Error) -> ExitCode {
+    let printed = said.print().and_then(|()| io::stdout().flush()).map_err(Failure::from);
+    match printed {
+        Err(Failure::Failed(error)) if !said.use_stderr() => {
+            drop(complain(&error, false, true));
+            ExitCode::from(FAILED)
+        }
+        _ => u8::try_from(said.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
 }
 

@@ -32,6 +32,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use openoutcry::os;
+
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
@@ -59,7 +61,7 @@ error has `ok` false, `code` and `error`. Answers and faults of the journal go t
 errors go to stderr unless --json is given; an error that ends a stream of rows always goes to
 stderr. Long work shows a progress bar if stderr is a terminal. Memory grows with users, markets and
 open orders, not with the length of an exported file. Output files are written whole or not at all,
-and existing files are never overwritten.
+for their owner alone, and existing files are never overwritten.
 
 Exit codes: 0 success; 1 the journal could not be read, or does not contain what was asked for;
 2 wrong usage; 3 the journal is damaged or contradicts itself (the answer says where), or two
@@ -80,6 +82,9 @@ Examples:
   openoutcry-replay report journal.blocks.gz --market 0198f3a2-... -o report.html
   openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
   openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
+
+/// Threads that a question may take: sled's, and one that reads ahead.
+const THREADS: usize = 10;
 
 /// Proves, rebuilds and explains an openoutcry journal without the server.
 #[derive(Parser)]
@@ -266,14 +271,18 @@ struct Which {
 }
 
 fn main() -> ExitCode {
+    os::prepare();
     let Arguments { json, question } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Help is printed as text even with `--json`.
         Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
             return answer::misuse(&error.to_string());
         }
-        Err(error) => error.exit(),
+        Err(error) => return answer::usage(&error),
     };
+    if let Err(refused) = os::check_threads(THREADS) {
+        return answer::print(Err(answer::Failure::failed(refused)), json, false);
+    }
     answer_question(question, json)
 }
 
@@ -333,5 +342,5 @@ fn usage(error: &str, json: bool) -> ExitCode {
     if json {
         return answer::misuse(error);
     }
-    Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
+    answer::usage(&Arguments::command().error(ErrorKind::ArgumentConflict, error))
 }

@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command as Process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,6 +99,113 @@ fn damage_is_code_3_and_says_where() {
     let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
     assert_eq!(code, 3);
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
+}
+
+/// The tool under a shell's limits, such as `umask 000`.
+fn limited(limits: &str, arguments: &[&OsStr]) -> Process {
+    let mut process = Process::new("sh");
+    let run = format!("{limits}; exec \"$0\" \"$@\"");
+    process.args(["-c", &run, env!("CARGO_BIN_EXE_openoutcry-replay")]).args(arguments);
+    process
+}
+
+/// What is known of the journal counts more than whether it could be said.
+#[test]
+fn an_answer_that_nobody_takes_is_code_1_unless_the_journal_is_damaged() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
+    venue(&data);
+    assert_eq!(ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]).0, 0);
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let code = |arguments: &[&OsStr], said: bool| {
+        let mut process = limited(":", arguments);
+        process.stdout(full());
+        let output = if said {
+            process.output()
+        } else {
+            process.stderr(full()).spawn().unwrap().wait_with_output()
+        };
+        let output = output.unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!text.contains("panicked"), "{text}");
+        assert_eq!(
+            text.contains("CANNOT_WRITE"),
+            said && output.status.code() == Some(1),
+            "{text}"
+        );
+        output.status.code().unwrap()
+    };
+    for said in [true, false] {
+        for arguments in [
+            &["--help"][..],
+            &["--version"],
+            &["verify", "--help"],
+            &["verify", file.to_str().unwrap()],
+            &["--json", "rebuild", file.to_str().unwrap()],
+            &["dump", file.to_str().unwrap()],
+            &["fills", file.to_str().unwrap()],
+        ] {
+            let arguments: Vec<_> = arguments.iter().map(OsStr::new).collect();
+            assert_eq!(code(&arguments, said), 1, "{arguments:?}");
+        }
+        assert_eq!(code(&[OsStr::new("nonsense")], said), 2);
+    }
+    let mut bytes = fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    for said in [true, false] {
+        assert_eq!(code(&[OsStr::new("verify"), file.as_os_str()], said), 3);
+    }
+}
+
+fn assert_private(path: &Path) {
+    let mode = fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}: {mode:o}", path.display());
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            assert_private(&entry.unwrap().path());
+        }
+    }
+}
+
+#[test]
+fn what_the_tool_writes_is_its_owners_alone_whatever_the_mask() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).into_os_string();
+    venue(&dir.path().join("venue"));
+    let [venue, plain, packed, fills] = ["venue", "a.blocks", "a.blocks.gz", "a.csv"].map(path);
+    let [imported, salvaged] = ["imported", "salvaged"].map(path);
+    let word = OsStr::new;
+    for arguments in [
+        &[word("export"), &venue, &plain][..],
+        &[word("export"), &venue, &packed],
+        &[word("fills"), &plain, word("--format"), word("csv"), word("-o"), &fills],
+        &[word("import"), &plain, &imported],
+        &[word("salvage"), &venue, word("--out"), &salvaged],
+    ] {
+        let output = limited("umask 000", arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for made in [plain, packed, fills, imported, salvaged] {
+        assert_private(Path::new(&made));
+    }
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_full_disk() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
+    venue(&data);
+    assert_eq!(ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]).0, 0);
+    let again = dir.path().join("again.blocks");
+    let copy = [OsStr::new("export"), file.as_os_str(), again.as_os_str()];
+    let output = limited("ulimit -f 0", &copy).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("CANNOT_WRITE") && !again.exists(), "{said}");
 }
 
 /// The code of the refusal, and what is done to a directory before it.

@@ -29,6 +29,11 @@ use super::stream::Content;
 use super::write_timeout::WriteTimeout;
 use crate::engine::mailbox;
 
+/// Threads of a worker for work that takes long: two queries about the past, and compression.
+const BLOCKING_THREADS_MAX: usize = 4;
+/// How long such a thread stays without work: for the life of the process.
+const BLOCKING_THREAD_IDLE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
+
 /// A connection and its slot.
 pub type AcceptedConnection = (std::net::TcpStream, Granted);
 
@@ -97,6 +102,8 @@ impl Worker {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .on_thread_park(mailbox::give_way)
+            .max_blocking_threads(BLOCKING_THREADS_MAX)
+            .thread_keep_alive(BLOCKING_THREAD_IDLE_MAX)
             // Blocking threads of this runtime, such as those that read past states.
             .on_thread_start(move || {
                 if let Some(cores) = cores {
@@ -104,6 +111,9 @@ impl Worker {
                 }
             })
             .build()?;
+        // Where there is one, later work waits for it if the system gives no other. Where there is
+        // none, the runtime panics.
+        drop(runtime.spawn_blocking(|| ()));
         Builder::new().name(format!("worker-{number}")).spawn(move || {
             if let Some(cores) = cores {
                 cores.pin(number);

@@ -21,14 +21,15 @@ const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
 
 /// Opens the venue if it is new, and ensures an operator key: `wanted`, an existing one, or a new
 /// random one. A new key is announced before it is journaled: if the start is interrupted in
-/// between, the next start draws another key, and no unknown key is in force.
+/// between, or `announce` says that nobody saw it, the next start draws another key, and no unknown
+/// key is in force.
 ///
 /// # Errors
 /// The journal rejects the records, or the wanted key is in force without the operator's role.
 pub async fn bootstrap(
     engine: &Engine,
     wanted: Option<&str>,
-    announce: impl FnOnce(&ApiKey) -> Result<(), Failure>,
+    announce: impl FnOnce(&ApiKey) -> bool,
 ) -> Result<(), Failure> {
     if engine.read().watermark() == Sequence::ZERO {
         submit_or_fail(engine, Command::OpenVenue(Rules::current())).await?;
@@ -43,8 +44,14 @@ pub async fn bootstrap(
         None => {
             let key = ApiKey::draw()
                 .map_err(|error| Failure::Failed(format!("no operator key: {error}")))?;
-            announce(&key)?;
-            set_key(engine, key.hash()).await
+            if announce(&key) {
+                return set_key(engine, key.hash()).await;
+            }
+            tracing::warn!(
+                "the operator's key that was drawn could not be printed, and is not in force: \
+                 restart, with a key in OPENOUTCRY_OPERATOR_KEY or a stdout that takes a line"
+            );
+            Ok(())
         }
     }
 }

@@ -1,11 +1,9 @@
 //! `openoutcry completions`: what a shell needs to complete the command line.
 
-use std::io::{ErrorKind, Write};
-
 use clap::Args;
 use clap_complete::Shell;
 
-use super::Failure;
+use super::{Failure, output};
 
 const DETAILS: &str = "\
 Examples:
@@ -31,12 +29,6 @@ pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Fai
     // Write to memory first: the generator panics if its writer fails, as a closed pipe does.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(&script).and_then(|()| stdout.flush()) {
-        // The reader closed the pipe, e.g. `| head`.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("stdout: {error}")))
-        }
-        _ => Ok(()),
-    }
+    output::print(&String::from_utf8_lossy(&script))
+        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
 }

@@ -1,12 +1,14 @@
 //! Logging to stderr, one line per event, filtered by `OPENOUTCRY_LOG`.
 
-use std::io::{self, IsTerminal};
-use std::panic;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::{self, PanicHookInfo};
+use std::thread;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
+use super::output::{self, LogLine};
 
 /// The environment variable with the filter, in the syntax of `tracing`.
 const FILTER: &str = "OPENOUTCRY_LOG";
@@ -25,30 +27,43 @@ pub enum LogFormat {
 /// Path fragments that identify sled's source files in a panic location.
 const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 
-/// Starts logging. sled panics on some kinds of damage; its callers catch and report that, so the
-/// panic itself is logged at debug level only.
+/// Starts logging to the queue of [`output`], panics included.
 ///
 /// # Errors
 /// The filter is invalid, or logging cannot start.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
     let text = std::env::var(FILTER).unwrap_or_default();
     let filter = filter(&text)?;
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| LogLine)
+        // By default it reports what it cannot write on stderr, and panics if that fails too.
+        .log_internal_errors(false);
     let started = match format {
-        LogFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Text => subscriber.with_ansi(output::log_is_on_a_terminal()).try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
     };
     started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
-    let others = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        let file = panic.location().map_or("", |file| file.file());
-        if STORE_SOURCES.iter().any(|sources| file.contains(sources)) {
-            tracing::debug!(%panic, "the store panicked");
-        } else {
-            others(panic);
-        }
-    }));
+    panic::set_hook(Box::new(log_panic));
     Ok(())
+}
+
+/// Logs a panic. sled panics on some kinds of damage; its callers catch and report that, so that is
+/// logged at debug level only.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let file = panic.location().map_or("", |file| file.file());
+    if STORE_SOURCES.iter().any(|sources| file.contains(sources)) {
+        tracing::debug!(%panic, "the store panicked");
+        return;
+    }
+    let (trace, current) = (Backtrace::capture(), thread::current());
+    let asked = trace.status() == BacktraceStatus::Captured;
+    let trace = asked.then_some(tracing::field::display(trace));
+    tracing::error!(thread = current.name(), %panic, trace, "a thread panicked");
+    if current.name() == Some("main") {
+        // The process ends now.
+        output::finish();
+    }
 }
 
 /// The filter of a text. It comes after the default, so that a filter for one module does not

@@ -4,9 +4,12 @@
 
 pub mod admin;
 pub mod client;
+pub mod output;
 pub mod logging;
+pub mod signals;
 pub mod serve;
 pub mod archive_folder;
+pub mod operator_key;
 pub mod bootstrap;
 pub mod play;
 pub mod demo;
@@ -15,6 +18,8 @@ pub mod completions;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::os;
 
 const ABOUT: &str = "A self-hosted prediction-market exchange
 
@@ -63,13 +68,18 @@ pub enum Failure {
 
 /// Parses the command line and runs the command. Usage errors exit with code 2.
 pub fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    os::prepare();
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(said) => return output::usage(&said),
+    };
+    let outcome = match command {
         Verb::Serve(args) => serve::run(&args),
         Verb::Play(args) => return play::run(&args),
         Verb::Admin(args) => admin::run(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };
-    match outcome {
+    let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             let (code, message) = match failure {
@@ -77,8 +87,10 @@ pub fn run() -> ExitCode {
                 Failure::Usage(message) => (2, message),
                 Failure::Journal(message) => (3, message),
             };
-            eprintln!("openoutcry: {message}");
+            output::note(&format!("openoutcry: {message}"));
             ExitCode::from(code)
         }
-    }
+    };
+    output::finish();
+    code
 }

@@ -1,17 +1,17 @@
 //! `openoutcry serve`: opens the data folder, replays the journal, and runs the exchange until
 //! SIGTERM or SIGINT.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -19,10 +19,13 @@ use super::Failure;
 use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
 use super::demo::seed::{self, Seeded, Seeding};
-use super::demo::{self, SeedError, banner, people};
+use super::demo::{self, SeedError, banner};
 use super::logging::{self, LogFormat};
+use super::operator_key;
+use super::output::{self, say};
+use super::signals::Signals;
 use crate::api;
-use crate::api::keys::{self, ApiKey};
+use crate::api::keys::ApiKey;
 use crate::api::rates::{Limit, Rates};
 use crate::api::venue::Venue;
 use crate::engine::Engine;
@@ -33,20 +36,17 @@ use crate::engine::start::{self, Running, Snapshots, Storage};
 use crate::journal::Journal;
 use crate::journal::sled::SledJournal;
 use crate::journal::snapshot::folder::SnapshotFolder;
+use crate::os;
 use crate::projection::ReadModel;
 
-/// Shortest operator key accepted from the environment: long enough to resist guessing even if it
-/// is not random.
-const OPERATOR_KEY_CHARS_MIN: usize = 32;
-/// The key that the documents once gave as an example: it can be in force somewhere.
-const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
-/// Longest operator key accepted.
-const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors not available to connections: those of the journal, the runtime and connections
 /// being rejected; besides [`DESCRIPTORS_PER_WORKER`].
 const DESCRIPTORS_RESERVED: u64 = 128;
 /// File descriptors that each worker thread holds besides its connections.
 const DESCRIPTORS_PER_WORKER: u64 = 4;
+/// Threads that a server has at its busiest, besides two for each worker: those of the table in
+/// ARCHITECTURE.md and of sled, and a few to spare.
+const THREADS_BESIDES_WORKERS: usize = 24;
 /// How long an address in use is tried again.
 const BIND_WAIT: Duration = Duration::from_secs(2);
 /// Pause between two tries.
@@ -54,9 +54,6 @@ const BIND_PAUSE: Duration = Duration::from_millis(50);
 /// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
 /// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
-/// The environment variable with the operator's key. There is no flag, because every local process
-/// can read a process's arguments.
-const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
@@ -71,13 +68,15 @@ later. A start continues the archive where it ends, and refuses one of another j
 with what can be read of a damaged folder.
 
 Environment:
-  OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
-                           replaces the old key. Without it the first start makes a random key and
-                           prints it once, as `operator key: ...`
+  OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters, best drawn at
+                           random; a new value replaces the old key. Without it the first start
+                           makes a random key and prints it once, as `operator key: ...`
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
 
-SIGTERM and SIGINT stop the server in order: it answers requests in progress, makes the journal
-durable, and exits with code 0.
+SIGTERM, SIGINT and SIGQUIT stop the server in order: it answers requests in progress, makes the
+journal durable, and exits with code 0. So does SIGHUP where the server has a terminal; elsewhere it
+is logged, and the server goes on. Lines of the log or of stdout that nobody takes are lost, and
+nothing else changes.
 
 Exit codes: 0 stopped in order; 1 failure, and the same start may succeed once its cause is gone;
 2 wrong usage; 3 the journal is refused, because it is damaged, contradicts itself or lacks a part:
@@ -165,13 +164,12 @@ impl RateArgs {
 /// # Errors
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let operator_key = operator_key()?;
-    let public = |key: &String| people::is_public(key) || key == PUBLISHED_EXAMPLE;
-    if operator_key.as_ref().is_some_and(public) {
-        let why = "is a key of the demo or of an example, which anybody knows; choose another, as \
-                   with `openssl rand -hex 32`, or unset it";
-        return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
-    }
+    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    let workers = api::server::workers_count();
+    os::check_threads(THREADS_BESIDES_WORKERS.saturating_add(workers.saturating_mul(2)))
+        .map_err(failed)?;
+    output::start().map_err(failed)?;
+    let operator_key = operator_key::from_environment()?;
     if args.demo {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
@@ -244,6 +242,9 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     }
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
+    for folder in [Some(&args.data), args.archive.as_ref()].into_iter().flatten() {
+        warn_of_exposed(folder);
+    }
     let reader = journal.reader();
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
@@ -256,6 +257,23 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
     Ok(running)
+}
+
+/// Warns of files made by other hands, or by a version that heeded the caller's mask.
+fn warn_of_exposed(folder: &Path) {
+    let name = folder.display();
+    match os::exposed(folder) {
+        Ok(exposed) => {
+            if let Some(first) = exposed.first() {
+                tracing::warn!(
+                    files = exposed.len(), first = %first.display(),
+                    "other users of this machine can read or change the venue: \
+                     chmod -R go-rwx {name}"
+                );
+            }
+        }
+        Err(error) => tracing::warn!(%error, "nobody can say who else can read {name}"),
+    }
 }
 
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
@@ -325,6 +343,9 @@ async fn serve(
             .local_addr()
             .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
         let meter = Arc::new(Meter::default());
+        meter.gauges.add("log_lines_lost", "Lines of the log that nobody took", || {
+            i64::try_from(output::log_lines_lost()).unwrap_or(i64::MAX)
+        });
         let venue = Venue::opening(Arc::clone(&meter));
         let (stop, stopped) = oneshot::channel::<()>();
         let mut serving = tokio::spawn(api::serve(listener, venue.clone(), limits, async move {
@@ -367,16 +388,16 @@ async fn start_serving(
     address: SocketAddr,
 ) -> Result<(), Failure> {
     refuse_mixture(args, &engine.read())?;
-    let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
+    let announce = |key: &ApiKey| output::say_surely(&format!("operator key: {}", key.reveal()));
     bootstrap(engine, operator_key, announce).await?;
     if args.demo {
         seed_demo(engine).await?;
     }
     venue.open(engine.clone());
-    say(&format!("listening on http://{address}"))?;
+    say(&format!("listening on http://{address}"));
     tracing::info!(%address, "listening");
     if args.demo {
-        say(&banner::banner(&engine.read(), address))?;
+        say(&banner::banner(&engine.read(), address));
     }
     Ok(())
 }
@@ -405,51 +426,6 @@ async fn seed_demo(engine: &Engine) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The signals that end the server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Signals, Failure> {
-        let listen =
-            |kind| signal(kind).map_err(|error| Failure::Failed(format!("no signals: {error}")));
-        let (terminate, interrupt) =
-            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-        Ok(Signals { terminate, interrupt })
-    }
-
-    async fn first(&mut self) {
-        let name = tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        };
-        tracing::info!(signal = name, "stopping");
-    }
-}
-
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, like 127.0.0.1:8080".to_owned())
-}
-
-/// The operator's key from the environment, if set; an error if it is not acceptable.
-fn operator_key() -> Result<Option<String>, Failure> {
-    let Some(key) = std::env::var_os(OPERATOR_KEY) else { return Ok(None) };
-    let fit = key.into_string().ok().filter(|key| {
-        (OPERATOR_KEY_CHARS_MIN..=OPERATOR_KEY_CHARS_MAX).contains(&key.len())
-            && key.bytes().all(|byte| byte.is_ascii_graphic())
-    });
-    fit.map(Some).ok_or_else(|| {
-        let bounds = format!("{OPERATOR_KEY_CHARS_MIN} to {OPERATOR_KEY_CHARS_MAX}");
-        Failure::Usage(format!("{OPERATOR_KEY} must be {bounds} visible ASCII characters"))
-    })
-}
-
-/// Prints a line and flushes, because scripts wait for it.
-fn say(line: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{line}")
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
 }

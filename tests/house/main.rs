@@ -282,6 +282,32 @@ fn nothing_panics_can_fail() {
     }
 }
 
+/// Whoever reads what a server prints may have left, stall, or have a full disk.
+#[test]
+fn one_file_prints_and_it_cannot_fail() {
+    hold(&product(), |source| rules::banned_words(source, &rooms::PRINTING));
+    let mut server = product();
+    server.retain(|source| source.path.starts_with("src/") && source.path != rooms::PRINTER);
+    hold(&server, |source| rules::banned_words(source, &rooms::STREAMS));
+}
+
+#[test]
+fn one_file_prints_and_it_cannot_fail_can_fail() {
+    let macros = |source: &Source| rules::banned_words(source, &rooms::PRINTING);
+    let good = "output::note(\"a\"); // eprintln!\n#[cfg(test)]\nmod t { fn f() { println!() } }";
+    for bad in ["println!(\"a\");", "print!(\"a\");", "eprintln!();", "std::eprint!(\"a\");"] {
+        guard("replay/src/a.rs", bad, good, macros);
+    }
+    let streams = |source: &Source| rules::banned_words(source, &rooms::STREAMS);
+    for bad in [
+        "writeln!(io::stderr(), \"a\");",
+        "let log = fmt().with_writer(std::io::stdout);",
+        "use std::io::stderr;",
+    ] {
+        guard("src/cli/a.rs", bad, "said.use_stderr(); // stdout", streams);
+    }
+}
+
 #[test]
 fn no_result_is_ignored() {
     hold(&product(), rules::ignored);

@@ -29,7 +29,9 @@ impl Room {
 }
 
 /// Every room, in reading order.
-pub const ROOMS: [Room; 10] = [
+pub const ROOMS: [Room; 11] = [
+    // System calls without unsafe code of ours.
+    Room { name: "os", ours: &[], others: &["rustix", "signal_hook"] },
     Room {
         name: "exchange",
         ours: &[],
@@ -98,14 +100,14 @@ pub const ROOMS: [Room; 10] = [
     },
     Room {
         name: "cli",
-        ours: &["exchange", "journal", "projection", "engine", "flow", "api"],
+        ours: &["os", "exchange", "journal", "projection", "engine", "flow", "api"],
         others: &["*"],
     },
     Room { name: "lib", ours: &[], others: &[] },
     Room { name: "main", ours: &["cli"], others: &["clap"] },
     Room {
         name: "replay",
-        ours: &["exchange", "journal", "projection"],
+        ours: &["os", "exchange", "journal", "projection"],
         // Command line, JSON, times and ids in readable form, progress bars, typed columns of
         // fills, charts.
         others: &["clap", "serde_json", "chrono", "uuid", "indicatif", "parquet", "plotters"],
@@ -198,6 +200,21 @@ pub const CALENDARS: [(&str, &str); 3] = [
     ("SystemTime", "engine/clock.rs is the only clock"),
     ("Utc::now", "engine/clock.rs is the only clock"),
     ("Local::now", "engine/clock.rs is the only clock"),
+];
+
+/// Macros that print. They panic if nobody takes what they print.
+pub const PRINTING: [(&str, &str); 4] = [
+    ("println!", "it panics if stdout takes nothing"),
+    ("print!", "it panics if stdout takes nothing"),
+    ("eprintln!", "it panics if stderr takes nothing"),
+    ("eprint!", "it panics if stderr takes nothing"),
+];
+/// The only file of the server that prints.
+pub const PRINTER: &str = "src/cli/output.rs";
+/// What the others would print to.
+pub const STREAMS: [(&str, &str); 2] = [
+    ("stdout", "a reader who stalls would hold up the server: cli/output.rs has a queue"),
+    ("stderr", "a reader who stalls would hold up the server: cli/output.rs has a queue"),
 ];
 
 /// Files of the exchange that may name a bound, and why.

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 
 use super::Failure;
 use super::client::{ApiKey, ClientError, Target};
+use crate::os;
 use session::{AdminError, Session};
 
 /// The environment variable with the operator's key.
@@ -123,6 +124,8 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
     };
     let target = Target::parse(&server.url).map_err(usage)?;
     let key = ApiKey::new(&operator_key(server.key_file.as_deref())?).map_err(usage)?;
+    // The one that looks up a host's name; the runtime would panic without it.
+    os::check_threads(1).map_err(|error| AdminError::Local(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| AdminError::Local(format!("no runtime: {error}")))?;
     runtime.block_on(async {

@@ -2,14 +2,13 @@
 //! connection, and prints answers. A retried write keeps its `Idempotency-Key`, so it runs at most
 //! once.
 
-use std::io::Write;
-
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use hyper::Method;
 use serde_json::Value;
 
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
+use crate::cli::output;
 
 /// Random bytes of an `Idempotency-Key`: enough to rule out collisions.
 const KEY_BYTES: usize = 16;
@@ -273,10 +272,8 @@ impl Session {
     /// # Errors
     /// Stdout does not take it.
     pub fn print(&self, text: &str) -> Result<(), AdminError> {
-        let mut stdout = std::io::stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        write!(stdout, "{text}{end}")
-            .and_then(|()| stdout.flush())
+        output::print(&format!("{text}{end}"))
             .map_err(|error| AdminError::Local(format!("stdout: {error}")))
     }
 }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::session::{AdminError, Session};
 use super::table;
+use crate::cli::output;
 use crate::exchange::command::TradingMode;
 
 const USER: [(&str, &str); 8] = [
@@ -116,7 +117,7 @@ impl PageArgs {
         let end = u64::from(self.offset).saturating_add(u64::try_from(shown).unwrap_or(u64::MAX));
         let total = json.get("total").and_then(serde_json::Value::as_u64).unwrap_or(end);
         if end < total && shown > 0 {
-            eprintln!("{end} of {total}; --offset {end} shows more");
+            output::note(&format!("{end} of {total}; --offset {end} shows more"));
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 async fn venue() -> crate::engine::Engine {
     let journal = crate::journal::memory::MemoryJournal::new();
     let engine = crate::engine::start::start(journal).unwrap().engine();
-    super::bootstrap::bootstrap(&engine, None, |_| Ok(())).await.unwrap();
+    super::bootstrap::bootstrap(&engine, None, |_| true).await.unwrap();
     engine
 }
 

@@ -11,9 +11,11 @@ pub mod script;
 pub mod stage;
 pub mod summary;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::Args;
@@ -21,8 +23,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
 use super::client::{ApiKey, ClientError, Target};
+use super::output;
 use crate::flow::lines::Source;
 use crate::flow::{Flow, FlowError, MarketIndex};
+use crate::os;
 use audit::Audited;
 use compare::{Differences, Subject};
 use expect::{ExpectationError, Expectations};
@@ -113,15 +117,17 @@ impl PlayError {
 pub fn run(args: &PlayArgs) -> ExitCode {
     match played(args) {
         Ok(summary) => {
-            if args.json {
-                println!("{}", summary.json());
-            } else {
-                print!("{summary}");
+            let text =
+                if args.json { format!("{}\n", summary.json()) } else { summary.to_string() };
+            let printed = output::print(&text);
+            if let Err(error) = &printed {
+                output::note(&format!("openoutcry play: stdout: {error}"));
             }
-            if summary.differences.total() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            let good = printed.is_ok() && summary.differences.total() == 0;
+            if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            eprintln!("openoutcry play: {error}");
+            output::note(&format!("openoutcry play: {error}"));
             if error.is_usage() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -139,6 +145,9 @@ fn played(args: &PlayArgs) -> Result<Summary, PlayError> {
             .map_err(|(path, cause)| PlayError::Expectation { path, cause })?;
     let target = Target::parse(&args.url).map_err(PlayError::Address)?;
     let operator = ApiKey::new(&args.operator_key).map_err(PlayError::Address)?;
+    // The runtime would panic without its threads.
+    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
+    os::check_threads(threads.saturating_add(1)).map_err(PlayError::Threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(PlayError::Threads)?;
     runtime.block_on(orchestrate(args, flow, expectations, target, &operator))
