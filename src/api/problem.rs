@@ -231,6 +231,11 @@ impl Kind {
         }
     }
 
+    /// Whether the request carried no key that is in force.
+    pub const fn lacks_good_key(self) -> bool {
+        matches!(self, Kind::MissingApiKey | Kind::InvalidApiKey)
+    }
+
     /// Whether the connection must be closed, because the rest of the client's bytes cannot be told
     /// apart from a new request.
     pub const fn closes(self) -> bool {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -21,7 +21,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
-use super::connection_slots::Granted;
+use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
 use super::future_pool::{FuturePool, RequestSlot};
@@ -37,6 +37,9 @@ pub struct Workers {
     workers: Vec<Worker>,
     next: usize,
 }
+
+/// A request, and the slot of its connection.
+type Asked = (Request<Incoming>, Arc<ConnectionSlot>);
 
 /// Handle to one worker thread.
 struct Worker {
@@ -125,16 +128,16 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let open = Arc::clone(&door);
-    let pool = FuturePool::new(move |slot: RequestSlot<Request<Incoming>, _>| {
+    let pool = FuturePool::new(move |slot: RequestSlot<Asked, _>| {
         let door = Arc::clone(&open);
         async move {
             loop {
-                let request = slot.next().await;
-                slot.answer(Ok::<_, Infallible>(door.answer(request).await));
+                let (request, connection) = slot.next().await;
+                slot.answer(Ok::<_, Infallible>(door.answer_on(request, Some(&connection)).await));
             }
         }
     });
-    let service = service_fn(move |request| pool.call(request));
+    let answer = move |asked: Asked| pool.call(asked);
     loop {
         tokio::select! {
             biased;
@@ -144,10 +147,10 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
                 Some((stream, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
-                        let (door, service) = (Arc::clone(&door), service.clone());
+                        let (door, answer) = (Arc::clone(&door), answer.clone());
                         let watcher = graceful.watcher();
                         let served =
-                            serve_connection(stream, door, service, limits, watcher, taken);
+                            serve_connection(stream, door, answer, limits, watcher, taken);
                         connections.spawn(served);
                     }
                 },
@@ -195,23 +198,21 @@ pub fn report(ended: Result<(), JoinError>) {
 }
 
 /// Serves one connection until it ends or is evicted.
-async fn serve_connection<S>(
+async fn serve_connection<A, F>(
     stream: TcpStream,
     door: Arc<Door>,
-    service: S,
+    answer: A,
     limits: Limits,
     watcher: Watcher,
     Granted { slot, evicted }: Granted,
 ) where
-    S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
+    A: Fn(Asked) -> F,
+    F: Future<Output = Result<Response<Content>, Infallible>>,
 {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        if !slot.is_authenticated() {
-            // The door authenticates the slot once it has checked the key.
-            request.extensions_mut().insert(Arc::clone(&slot));
-        }
+    let service = service_fn(move |request: Request<Incoming>| {
         // Not a closure: the request would be copied into it.
-        let answered = if slot.is_evicted() { None } else { Some(service.call(request)) };
+        let answered =
+            if slot.is_evicted() { None } else { Some(answer((request, Arc::clone(&slot)))) };
         async move {
             match answered {
                 Some(answered) => answered.await,
@@ -239,6 +240,6 @@ async fn serve_connection<S>(
             tracing::debug!(%error, "a connection ended early");
         },
         // The permit is dropped after the connection.
-        Ok(_closing) = evicted => tracing::debug!("a connection without a key gave up its slot"),
+        Ok(_closing) = evicted => door.traffic().give_way(),
     }
 }

@@ -170,6 +170,11 @@ fn traffic(door: &Door) -> Vec<Family> {
             "Connections refused because all slots were taken",
             Value::Count(traffic.turned_away()),
         ),
+        Family::single(
+            "connections_gave_way",
+            "Connections closed because all slots were taken and another needed theirs",
+            Value::Count(traffic.gave_way()),
+        ),
     ]
 }
 
