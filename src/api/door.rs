@@ -38,6 +38,7 @@ use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
+use crate::exchange::ids::UserNo;
 use crate::exchange::units::Sequence;
 
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
@@ -87,6 +88,11 @@ impl Door {
     /// Counts of requests and connections.
     pub const fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// The users with most records since the start, and how many, most first.
+    pub fn heaviest(&self) -> Vec<(UserNo, u64)> {
+        self.shared.keyring.heaviest()
     }
 
     /// The table of routes.

@@ -53,7 +53,7 @@ pub fn take_several(call: &Call, writes: usize, cancels: usize) -> Result<(), Pr
         // Waiting does not help, so this is not a 429.
         let (limit, name) = (left.limit, class.name());
         let detail = format!(
-            "has {asked} {name}, and this key never has more than {limit} at once: send parts"
+            "has {asked} {name}, and a user never has more than {limit} at once: send parts"
         );
         let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
         let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
