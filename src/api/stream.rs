@@ -4,12 +4,13 @@
 
 use std::fmt;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
+use tokio::task::yield_now;
 
 use super::packing::PackedList;
 use super::unread_rows::RowReservation;
@@ -19,7 +20,9 @@ use super::wire::print::{Unprintable, print};
 /// fits one piece is sent whole, with its length.
 pub const PIECE_BYTES_MAX: usize = 16 * 1024;
 /// Pieces serialised before other tasks of the worker get a turn, however fast the reader is.
-const PIECES_A_TURN: usize = 4;
+const PIECES_A_TURN: usize = 2;
+/// The same of pieces that are compressed, which takes several times as long.
+const PACKED_PIECES_A_TURN: usize = 1;
 
 /// The body of an answer.
 #[derive(Debug)]
@@ -152,8 +155,8 @@ impl Listed {
     }
 
     /// Whether other tasks should get a turn now; resets the count, so that the next call goes on.
-    const fn turn_is_over(&mut self) -> bool {
-        let over = self.sent >= PIECES_A_TURN;
+    const fn turn_is_over(&mut self, most: usize) -> bool {
+        let over = self.sent >= most;
         if over {
             self.sent = 0;
         }
@@ -167,6 +170,13 @@ impl fmt::Debug for Listed {
     }
 }
 
+/// Lets other tasks of the worker have their turns before this one goes on.
+fn later<T>(cx: &mut Context<'_>) -> Poll<T> {
+    // The runtime wakes it once it has looked at its sockets.
+    let (Poll::Ready(()) | Poll::Pending) = pin!(yield_now()).poll(cx);
+    Poll::Pending
+}
+
 impl Body for Content {
     type Data = Bytes;
     type Error = io::Error;
@@ -177,19 +187,22 @@ impl Body for Content {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let over = match &mut *self {
             Content::Whole(_) => false,
-            Content::Listed(list) => list.turn_is_over(),
-            Content::Packed(packed) => packed.list_mut().turn_is_over(),
+            Content::Listed(list) => list.turn_is_over(PIECES_A_TURN),
+            Content::Packed(packed) => packed.list_mut().turn_is_over(PACKED_PIECES_A_TURN),
         };
         if over {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            return later(cx);
         }
         let piece = match &mut *self {
             Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
             Content::Listed(list) => list.piece(),
             Content::Packed(list) => list.piece(),
         };
-        Poll::Ready(piece.map(|piece| piece.map(Frame::data)).transpose())
+        match piece {
+            // Nothing came of compressing it yet, which is the end of a turn too.
+            Ok(Some(piece)) if piece.is_empty() => later(cx),
+            piece => Poll::Ready(piece.map(|piece| piece.map(Frame::data)).transpose()),
+        }
     }
 
     fn is_end_stream(&self) -> bool {

@@ -15,7 +15,7 @@ use super::problem::{Kind, Problem};
 use crate::exchange::ids::UserNo;
 
 /// Rows read before other tasks of the worker get a turn: each row may be on a page of its own.
-pub const ROWS_A_TURN: usize = 128;
+pub const ROWS_A_TURN: usize = 32;
 /// Long lists read at the same time: one, so that other requests of a worker wait for one turn at
 /// most.
 const READING_MAX: usize = 1;

@@ -2,11 +2,14 @@
 //! stays on one worker, so its work never moves between cores and an answer wakes only its own
 //! thread.
 
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,7 +20,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
@@ -28,6 +31,18 @@ use super::future_pool::{FuturePool, RequestSlot};
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
 use crate::engine::mailbox;
+
+/// Turns of tasks after which a worker looks at its sockets. While it has work, a new request waits
+/// for so many turns, each of up to half a millisecond.
+const EVENT_INTERVAL: u32 = 8;
+/// How long a connection's turn has lasted when its next request, which has arrived already, waits
+/// for the next turn.
+const TURN_MAX: Duration = Duration::from_micros(200);
+
+thread_local! {
+    /// When the connection that has its turn on this worker got it.
+    static TURN_BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+}
 
 /// A connection and its slot.
 pub type AcceptedConnection = (std::net::TcpStream, Granted);
@@ -99,6 +114,7 @@ impl Worker {
         let (ends, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .event_interval(EVENT_INTERVAL)
             .on_thread_park(mailbox::give_way)
             // Blocking threads of this runtime, such as those that read past states.
             .on_thread_start(move || {
@@ -210,10 +226,14 @@ async fn serve_connection<A, F>(
     F: Future<Output = Result<Response<Content>, Infallible>>,
 {
     let service = service_fn(move |request: Request<Incoming>| {
+        let turn_is_over = TURN_BEGAN.get().is_some_and(|began| began.elapsed() > TURN_MAX);
         // Not a closure: the request would be copied into it.
         let answered =
             if slot.is_evicted() { None } else { Some(answer((request, Arc::clone(&slot)))) };
         async move {
+            if turn_is_over {
+                yield_now().await;
+            }
             match answered {
                 Some(answered) => answered.await,
                 // An evicted connection is about to be closed: its request is not processed.
@@ -234,12 +254,21 @@ async fn serve_connection<A, F>(
         // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
         .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
+    // Dropped after the connection.
+    let _closing;
+    let mut watched = pin!(watcher.watch(connection));
+    let watched = poll_fn(|cx| {
+        TURN_BEGAN.set(Some(Instant::now()));
+        watched.as_mut().poll(cx)
+    });
     tokio::select! {
         biased;
-        ended = watcher.watch(connection) => if let Err(error) = ended {
+        ended = watched => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
-        // The permit is dropped after the connection.
-        Ok(_closing) = evicted => door.traffic().give_way(),
+        Ok(permit) = evicted => {
+            _closing = permit;
+            door.traffic().give_way();
+        }
     }
 }
