@@ -223,6 +223,8 @@ impl Body for Content {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Waker;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -285,6 +287,43 @@ mod tests {
             prop_assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES_MAX));
             prop_assert!(pieces.iter().rev().skip(1).all(|piece| piece.len() == PIECE_BYTES_MAX));
             prop_assert_eq!(pieces.concat(), whole);
+        }
+    }
+
+    /// Rows that compress to almost nothing, so that few bytes come of much work.
+    #[test]
+    fn compressing_is_counted_by_what_goes_in() {
+        let whole = printed(&page(vec!["x".repeat(1000); 2000]), 0).unwrap();
+        let Content::Listed(list) = listed(page(vec!["x".repeat(1000); 2000])) else {
+            panic!("it is long")
+        };
+        let mut content = Content::Packed(Box::new(PackedList::new(*list)));
+        let (mut packed, mut turns, mut cx) = (Vec::new(), 0, Context::from_waker(Waker::noop()));
+        loop {
+            let before = left_of(&content);
+            match Pin::new(&mut content).poll_frame(&mut cx) {
+                Poll::Ready(Some(frame)) => {
+                    packed.push(frame.unwrap().into_data().unwrap());
+                    assert!(!packed.last().unwrap().is_empty(), "an empty chunk would end it");
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => turns += 1,
+            }
+            let worked = before - left_of(&content);
+            assert!(worked <= 1 + PIECE_BYTES_MAX / 1000, "{worked} rows in one turn");
+        }
+        assert!(turns >= whole.len() / PIECE_BYTES_MAX / PACKED_PIECES_A_TURN, "{turns}");
+        let mut plain = Vec::new();
+        let packed = packed.concat();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*packed), &mut plain)
+            .unwrap();
+        assert_eq!(plain, whole);
+    }
+
+    fn left_of(content: &Content) -> usize {
+        match content {
+            Content::Packed(packed) => packed.list().rows.left(),
+            _ => 0,
         }
     }
 

@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(turns(ROWS_A_TURN - 1, 1000), (ROWS_A_TURN - 1, 0));
         assert_eq!(turns(10 * ROWS_A_TURN, 9 * ROWS_A_TURN + 1), (9 * ROWS_A_TURN + 1, 9));
         assert_eq!(turns(10 * ROWS_A_TURN, 2 * ROWS_A_TURN), (2 * ROWS_A_TURN, 1));
-        let failed = (0..).map(|row| if row < 200 { Ok(row) } else { Err("page") });
+        let failed = (0..).map(|row| if row < ROWS_A_TURN * 3 / 2 { Ok(row) } else { Err("page") });
         let mut reading = pin!(read_in_turns(failed, 1000));
         let mut cx = Context::from_waker(Waker::noop());
         assert!(reading.as_mut().poll(&mut cx).is_pending());
