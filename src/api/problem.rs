@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
-use super::keyring::Lacking;
 use super::rates::Allowance;
 use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
@@ -337,42 +336,6 @@ impl Problem {
     pub fn invalid(errors: Vec<FieldError>) -> Problem {
         let detail = "one or more fields of the request are not as they must be";
         Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
-    }
-
-    /// The user has too few tokens of one class.
-    pub fn beyond(Lacking { class, asked, left }: Lacking) -> Problem {
-        let (limit, remaining, class) = (left.limit, left.remaining, class.name());
-        let why = if asked == 1 {
-            format!("none of the {limit} {class} of this key's user are left")
-        } else {
-            format!(
-                "{asked} {class} are needed, and this key's user has {remaining} of {limit} left"
-            )
-        };
-        Problem::rate_limited(&why, left)
-    }
-
-    /// The user has neither writes nor cancels left. Names the bucket that has a token first.
-    pub fn beyond_both(writes: Allowance, cancels: Allowance) -> Problem {
-        let sooner = if cancels.wait_seconds < writes.wait_seconds { cancels } else { writes };
-        Problem::rate_limited("this key's user has neither writes nor cancels left", sooner)
-    }
-
-    /// The user's daily allowance of records is used up for now.
-    pub fn beyond_daily(left: Allowance) -> Problem {
-        let why = format!("this key's user has written the {} records of a day", left.limit);
-        Problem::to_wait(Kind::RecordLimit, &why, left)
-    }
-
-    fn rate_limited(why: &str, left: Allowance) -> Problem {
-        Problem::to_wait(Kind::RateLimited, why, left)
-    }
-
-    fn to_wait(kind: Kind, why: &str, left: Allowance) -> Problem {
-        let wait = left.wait_seconds.unwrap_or_default();
-        let detail = format!("{why}; wait {wait} s, and see /account/limits");
-        let allowance = Some(Box::new(left));
-        Problem { allowance, ..Problem::new(kind, detail) }
     }
 
     /// The path does not have the method; `allow` lists those it has.
