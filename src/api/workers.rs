@@ -256,14 +256,14 @@ async fn serve_connection<A, F>(
         .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
     // Dropped after the connection.
     let _closing;
-    let mut watched = pin!(watcher.watch(connection));
-    let watched = poll_fn(|cx| {
+    let mut serving = pin!(watcher.watch(connection));
+    let served = poll_fn(|cx| {
         TURN_BEGAN.set(Some(Instant::now()));
-        watched.as_mut().poll(cx)
+        serving.as_mut().poll(cx)
     });
     tokio::select! {
         biased;
-        ended = watched => if let Err(error) = ended {
+        ended = served => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
         Ok(permit) = evicted => {
