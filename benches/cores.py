@@ -33,6 +33,8 @@ class Server:
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
         command += ["--rate-reads", reads, "--rate-writes", "1000000"]
         env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn"}
+        # Not an argument, which an older binary to compare with would refuse.
+        env["OPENOUTCRY_DAILY_RECORDS"] = "0"
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         said = iter(self.process.stdout.readline, "")
         listens = next(line for line in said if line.startswith("listening on "))

@@ -47,6 +47,7 @@ impl Exchange {
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
         // Limits are checked as usual but never reached, so only the load counts.
         command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
+        command.args(["--daily-records", "1000000000"]);
         command.env("OPENOUTCRY_OPERATOR_KEY", OPERATOR_KEY).env("OPENOUTCRY_LOG", "warn");
         let server = Server::start(command);
         let (keys, market) = (Vec::new(), String::new());

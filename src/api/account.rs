@@ -11,7 +11,7 @@ use super::routes::RequestClass;
 use super::unread_rows::read_in_turns;
 use super::wire::Text;
 use super::wire::account::BalanceJson;
-use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
+use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
 use crate::exchange::command::TradingMode;
 use crate::exchange::units::MoneySum;
@@ -88,5 +88,8 @@ pub fn limits(call: &Call) -> Result<Reply, Problem> {
     };
     let (reads, writes, cancels) =
         (of(RequestClass::Reads), of(RequestClass::Writes), of(RequestClass::Cancels));
-    Reply::ok(sequence, &LimitsJson { reads, writes, cancels, exposure, mode, venue_mode })
+    let records = call.shared.keyring.daily_left(&call.caller);
+    let records = records.map(|(per_day, left)| DailyJson::new(per_day, left));
+    let limits = LimitsJson { reads, writes, cancels, records, exposure, mode, venue_mode };
+    Reply::ok(sequence, &limits)
 }

@@ -20,8 +20,8 @@ use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
 use crate::projection::responses::StoredResponse;
 
-/// Most keys in force of one user: without it, limits per key would not limit a user. Operators may
-/// create any number of keys for a user.
+/// Most keys in force of one user, all of which its list shows. Operators may create any number of
+/// keys for a user.
 const KEYS_MAX: usize = 32;
 /// Keys that a user may create within 24 hours, rotations included: the venue remembers every key
 /// for ever.
@@ -75,11 +75,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     {
         return Err(refusal);
     }
-    let CreatedKey { reply, made } = create_key(&call, role, label).await?;
-    if !reply.replayed {
-        call.shared.keyring.share(&call.caller, made);
-    }
-    Ok(reply)
+    create_key(&call, role, label).await.map(|created| created.reply)
 }
 
 fn too_many(view: &ReadModel) -> Problem {
@@ -132,10 +128,7 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     call.look(|view| refuse_beyond_daily_limit(&call, view))?;
     let CreatedKey { reply, made } = create_key(&call, old.role, old.label.to_string()).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
-        Ok(revoked) => {
-            call.shared.keyring.inherit(old.no, made);
-            Ok(Reply { sequence: revoked.sequence(), ..reply })
-        }
+        Ok(revoked) => Ok(Reply { sequence: revoked.sequence(), ..reply }),
         Err(problem) => {
             // If this fails too, the list shows both keys.
             drop(call.submit(Command::RevokeKey { user, key: made }).await);

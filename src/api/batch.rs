@@ -134,8 +134,11 @@ impl<'a> Batch<'a> {
                 self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
                     let limit = TimeLimit::of(&terms);
-                    self.next.push(Command::PlaceOrder(terms).into());
-                    Ok(Slot::Placing(limit))
+                    let command = Command::PlaceOrder(terms);
+                    self.call.record(&command).map(|()| {
+                        self.next.push(command.into());
+                        Slot::Placing(limit)
+                    })
                 } else {
                     self.submit_placements();
                     self.place(part, terms)

@@ -93,7 +93,7 @@ pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
 /// State shared by all requests.
 #[derive(Debug)]
 pub struct SharedState {
-    /// Rate limits and last use of keys.
+    /// Limits of users, and last use of keys.
     pub keyring: Keyring,
     /// Cached answers.
     pub caches: ResponseCaches,
@@ -170,8 +170,18 @@ impl Call {
         KeyedCommand { once: self.once.clone(), command }
     }
 
+    /// Takes the record of a command from the user's daily allowance. The methods that execute a
+    /// command do so themselves.
+    ///
+    /// # Errors
+    /// The allowance is used up.
+    pub fn record(&self, command: &Command) -> Result<(), Problem> {
+        self.shared.keyring.record(&self.caller, command).map_err(Problem::beyond_daily)
+    }
+
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
+        self.record(&command)?;
         accepted(self.engine.submit(command).await?)
     }
 
@@ -202,6 +212,7 @@ impl Call {
             [Effect::Refused(_)] => None,
             _ => show(view, &StoredResponse::of(applied, view)),
         };
+        self.record(&command)?;
         Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
     }
 
@@ -212,6 +223,7 @@ impl Call {
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
         again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Writing<T>, Problem> {
+        self.record(&asked.command)?;
         let look = |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, look, again);
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }

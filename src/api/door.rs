@@ -38,6 +38,7 @@ use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
+use crate::exchange::ids::UserNo;
 use crate::exchange::units::Sequence;
 
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
@@ -66,9 +67,10 @@ pub struct Door {
     request_ids: RequestIds,
 }
 
-/// What was found out about a request, however far it got.
+/// What is known of a request, however far it got.
 #[derive(Default)]
 struct Known<'a> {
+    connection: Option<&'a ConnectionSlot>,
     route: Option<&'a Route>,
     allowance: Option<Allowance>,
 }
@@ -88,6 +90,11 @@ impl Door {
         &self.traffic
     }
 
+    /// The users with most records since the start, and how many, most first.
+    pub fn heaviest(&self) -> Vec<(UserNo, u64)> {
+        self.shared.keyring.heaviest()
+    }
+
     /// The table of routes.
     pub const fn routes(&self) -> &Routes {
         &self.routes
@@ -98,8 +105,21 @@ impl Door {
         &self.venue
     }
 
-    /// Answers a request, even if its endpoint panics.
+    /// Answers a request that came on no connection with a slot.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<Content>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        self.answer_on(request, None).await
+    }
+
+    /// Answers a request, even if its endpoint panics.
+    pub async fn answer_on<B>(
+        &self,
+        request: Request<B>,
+        connection: Option<&ConnectionSlot>,
+    ) -> Response<Content>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
@@ -110,13 +130,18 @@ impl Door {
         let mut body = IncomingBody::new(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
-        let mut known = Known::default();
+        let mut known = Known { connection, ..Known::default() };
         let dispatched = {
             // Pin it in place: the future is large, and moving it would copy it.
             let dispatching = pin!(self.dispatch(&head, &mut body, &mut known, id, began));
             caught(dispatching).await
         };
         let outcome = dispatched.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
+        if let (Some(connection), Err(problem)) = (connection, &outcome)
+            && problem.kind.lacks_good_key()
+        {
+            connection.disown();
+        }
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
         let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
         let (method, headers) = (head.method, reuse_headers(head.headers));
@@ -191,11 +216,7 @@ impl Door {
         }
         let engine = self.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
-        if head
-            .extensions
-            .get::<Arc<ConnectionSlot>>()
-            .is_some_and(|slot| !slot.authenticate(caller.user))
-        {
+        if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
         }
@@ -410,7 +431,7 @@ fn failure(
     if let Some(seconds) = problem.kind.retry_after() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if matches!(problem.kind, Kind::MissingApiKey | Kind::InvalidApiKey) {
+    if problem.kind.lacks_good_key() {
         let challenge = HeaderValue::from_static("ApiKey header=\"X-API-Key\"");
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }

@@ -120,7 +120,7 @@ pub struct Limits {
     /// Whether workers are pinned to a core each, if there is exactly one core per worker; only on
     /// Linux.
     pub workers_pinned: bool,
-    /// Rate limits per key; operators' keys have none.
+    /// Rate limits and daily allowance per user; operators' keys have none.
     pub rates: Rates,
     /// Limits on rows of long lists that wait for their readers.
     pub unread: UnreadLimits,

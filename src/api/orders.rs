@@ -131,18 +131,20 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
     let wanted = Wanted { active: active == Some(true), market, page };
     if let Wanted { active: true, market: None, page: None } = wanted {
-        return all_open(&call);
+        return all_open(&call).await;
     }
-    let rows = |most| call.look(|view| Ok(wanted.rows(view, call.caller.user, most)));
+    // Count the rows before copying them.
+    let user = call.caller.user;
+    let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
+    let rows = |most| apart(&call, count, move |view| Ok(wanted.rows(view, user, most)));
     let mut reserved = None;
     let (sequence, rows, next) = if let Some(page) = page {
-        let (sequence, rows) = rows(page.one_more())?;
+        let (sequence, rows) = rows(page.one_more()).await?;
         let rows = read_in_turns(rows.read()?.map(keyed), page.one_more()).await?;
         let (rows, next) = page.cut(rows.into_iter());
         (sequence, rows, Some(next))
     } else {
-        // Count the rows before copying them.
-        let count = rows(0)?.1.count().min(ORDERS_MAX);
+        let count = count.min(ORDERS_MAX);
         let turn = if count > SHORT_MAX {
             let reserved =
                 reserved.insert(UnreadRows::reserve(&call.shared.unread, &call.caller, count)?);
@@ -150,13 +152,14 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         } else {
             None
         };
-        let (sequence, rows) = rows(ORDERS_MAX)?;
+        let (sequence, rows) = rows(ORDERS_MAX).await?;
         let rows = read_in_turns(rows.read()?, ORDERS_MAX).await?;
         drop(turn);
         (sequence, rows, None)
     };
-    let (_, orders) =
-        call.look(|view| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect()))?;
+    let listed =
+        |view: &ReadModel| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect());
+    let (_, orders) = apart(&call, count, listed).await?;
     let orders = OrdersJson { orders, next };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Some(reserved) = reserved {
@@ -165,9 +168,24 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     Ok(reply)
 }
 
+/// [`Call::look`], on a thread for it if it looks at so many rows that the worker's other
+/// connections would wait.
+async fn apart<T: Send + 'static>(
+    call: &Call,
+    rows: usize,
+    look: impl FnOnce(&ReadModel) -> Result<T, Problem> + Send + 'static,
+) -> Result<(Sequence, T), Problem> {
+    if rows <= SHORT_MAX {
+        return call.look(look);
+    }
+    let call = call.clone();
+    let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
+    looking.unwrap_or_else(|_| Err(Problem::internal("a look at many orders ended early")))
+}
+
 /// All the caller's open orders, which trading programs read most. The answer is cached until one
 /// of them changes, if it fits one piece.
-fn all_open(call: &Call) -> Result<Reply, Problem> {
+async fn all_open(call: &Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (sequence, found) = call.look(|view| {
         let kept = call.shared.caches.orders.find(user, view.changes.of_orders(user));
@@ -181,11 +199,17 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
     let long =
         (count > SHORT_MAX).then(|| UnreadRows::reserve(&call.shared.unread, &call.caller, count));
     let reserved = long.transpose()?;
-    let (sequence, (changed, orders)) = call.look(|view| {
+    let turn = match &reserved {
+        Some(reserved) => call.shared.unread.turn(reserved).await,
+        None => None,
+    };
+    let copy = move |view: &ReadModel| {
         let orders = view.orders.open_of(user).take(ORDERS_MAX);
         let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
         Ok((view.changes.of_orders(user), OrdersJson { orders, next: None }))
-    })?;
+    };
+    let (sequence, (changed, orders)) = apart(call, count, copy).await?;
+    drop(turn);
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Content::Whole(text) = &reply.body {
         call.shared.caches.orders.keep(user, changed, Arc::from(&**text));

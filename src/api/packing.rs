@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::Response;
 use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+use tokio::sync::Semaphore;
 
 use super::media;
 use super::reply::Reply;
@@ -19,8 +20,14 @@ use crate::exchange::units::Sequence;
 pub const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 /// Smallest body that is compressed: smaller ones are sent in an instant anyway.
 const PACKED_BYTES_MIN: usize = 8 * 1024;
-/// Largest body that is compressed on the worker's own thread, while its other connections wait.
-const PACKED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+/// Largest body that is compressed on the worker's own thread, while its other connections wait:
+/// some tenths of a millisecond.
+const PACKED_AT_ONCE_BYTES_MAX: usize = 16 * 1024;
+/// Longer bodies that are compressed at the same time, by all workers: others wait, so that
+/// compressing takes no more than one core from those who trade.
+const PACKING_MAX: usize = 1;
+
+static PACKING: Semaphore = Semaphore::const_new(PACKING_MAX);
 
 /// A static answer, plain and gzipped. It is compressed once: requests for it need no key, so
 /// they must cost almost nothing.
@@ -57,29 +64,33 @@ pub struct PackedList {
 }
 
 impl PackedList {
-    fn new(list: Listed) -> PackedList {
+    pub(super) fn new(list: Listed) -> PackedList {
         let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
         PackedList { list, encoder }
     }
 
-    /// The next compressed bytes. At most one more piece of the list is serialised than they need.
+    /// Compresses the next piece of the list. Returns what came of it, which may be nothing yet;
+    /// `None` at the end. Work is counted by what goes in: a list of similar rows gives few bytes.
     pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
-        while let Some(encoder) = &mut self.encoder {
-            if let Some(piece) = self.list.piece()? {
-                encoder.write_all(&piece)?;
-                if !encoder.get_ref().is_empty() {
-                    return Ok(Some(Bytes::from(std::mem::take(encoder.get_mut()))));
-                }
-            } else if let Some(encoder) = self.encoder.take() {
-                return encoder.finish().map(|rest| Some(Bytes::from(rest)));
-            }
-        }
-        Ok(None)
+        let Some(mut encoder) = self.encoder.take() else { return Ok(None) };
+        let Some(piece) = self.list.piece()? else {
+            return encoder.finish().map(|rest| Some(Bytes::from(rest)));
+        };
+        encoder.write_all(&piece)?;
+        let packed = std::mem::take(encoder.get_mut());
+        self.encoder = Some(encoder);
+        Ok(Some(Bytes::from(packed)))
     }
 
     /// The list itself.
     pub(super) const fn list_mut(&mut self) -> &mut Listed {
         &mut self.list
+    }
+
+    /// The list itself, to look at.
+    #[cfg(test)]
+    pub(super) const fn list(&self) -> &Listed {
+        &self.list
     }
 
     /// Whether everything was returned.
@@ -125,6 +136,8 @@ async fn gzip_apart(body: &Bytes) -> io::Result<Vec<u8>> {
     if body.len() <= PACKED_AT_ONCE_BYTES_MAX {
         return gzip(body, Compression::fast());
     }
+    // The semaphore is never closed.
+    let _turn = PACKING.acquire().await.ok();
     let body = body.clone();
     let packing = tokio::task::spawn_blocking(move || gzip(&body, Compression::fast())).await;
     packing.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
@@ -134,4 +147,36 @@ fn gzip(body: &[u8], effort: Compression) -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::with_capacity(body.len() / 4), effort);
     packed.write_all(body)?;
     packed.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// A worker compresses short bodies itself, and goes on with other work meanwhile otherwise.
+    #[tokio::test]
+    async fn long_bodies_are_compressed_elsewhere() {
+        for (bytes, here) in
+            [(PACKED_AT_ONCE_BYTES_MAX, true), (PACKED_AT_ONCE_BYTES_MAX + 1, false)]
+        {
+            let body = Bytes::from(vec![b'x'; bytes]);
+            let mut packing = pin!(packed(Response::new(Content::Whole(body.clone()))));
+            let first = packing.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let response = match first {
+                Poll::Ready(response) => {
+                    assert!(here, "{bytes} bytes took the worker's time");
+                    response
+                }
+                Poll::Pending => packing.await,
+            };
+            assert_eq!(response.headers().get(CONTENT_ENCODING), Some(&GZIP));
+            let Content::Whole(packed) = response.into_body() else { panic!("it is whole") };
+            let mut plain = Vec::new();
+            io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*packed), &mut plain).unwrap();
+            assert_eq!(plain, body);
+        }
+    }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
-use super::keyring::Lacking;
 use super::rates::Allowance;
 use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
@@ -109,8 +108,10 @@ pub enum Kind {
     KeyLimit,
     /// The dry run could meet too many resting orders.
     TrialTooLarge,
-    /// The key exceeded its rate limit.
+    /// The user exceeded the rate limit.
     RateLimited,
+    /// The user has no records left for now.
+    RecordLimit,
     /// A server error.
     Internal,
     /// A part of history is missing or damaged; the next start rebuilds it.
@@ -133,7 +134,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is not a refusal by the exchange.
-    pub const OWN: [Kind; 25] = [
+    pub const OWN: [Kind; 26] = [
         Kind::InvalidRequest,
         Kind::MissingApiKey,
         Kind::InvalidApiKey,
@@ -157,6 +158,7 @@ impl Kind {
         Kind::KeyLimit,
         Kind::TrialTooLarge,
         Kind::RateLimited,
+        Kind::RecordLimit,
         Kind::Starting,
         Kind::Halted,
     ];
@@ -178,7 +180,7 @@ impl Kind {
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
             Kind::KeyLimit | Kind::TrialTooLarge => StatusCode::UNPROCESSABLE_ENTITY,
-            Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Kind::RateLimited | Kind::RecordLimit => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
             | Kind::OutOfReach
@@ -210,6 +212,7 @@ impl Kind {
             Kind::KeyLimit => "KEY_LIMIT",
             Kind::TrialTooLarge => "TRIAL_TOO_LARGE",
             Kind::RateLimited => "RATE_LIMITED",
+            Kind::RecordLimit => "RECORD_LIMIT",
             Kind::Internal => "INTERNAL_ERROR",
             Kind::HistoryUnreadable => "HISTORY_UNREADABLE",
             Kind::Overloaded => "OVERLOADED",
@@ -229,6 +232,16 @@ impl Kind {
             Kind::Refused(Reject::TooManyNames) => Some(NAMES_RETRY_SECONDS),
             _ => None,
         }
+    }
+
+    /// Whether a bucket lacks tokens, whose state says how long to wait.
+    pub const fn has_allowance(self) -> bool {
+        matches!(self, Kind::RateLimited | Kind::RecordLimit)
+    }
+
+    /// Whether the request carried no key that is in force.
+    pub const fn lacks_good_key(self) -> bool {
+        matches!(self, Kind::MissingApiKey | Kind::InvalidApiKey)
     }
 
     /// Whether the connection must be closed, because the rest of the client's bytes cannot be told
@@ -323,30 +336,6 @@ impl Problem {
     pub fn invalid(errors: Vec<FieldError>) -> Problem {
         let detail = "one or more fields of the request are not as they must be";
         Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
-    }
-
-    /// The key has too few tokens of one class.
-    pub fn beyond(Lacking { class, asked, left }: Lacking) -> Problem {
-        let (limit, remaining, class) = (left.limit, left.remaining, class.name());
-        let why = if asked == 1 {
-            format!("this key has none of its {limit} {class} left")
-        } else {
-            format!("{asked} {class} are needed, and this key has {remaining} of its {limit} left")
-        };
-        Problem::rate_limited(&why, left)
-    }
-
-    /// The key has neither writes nor cancels left. Names the bucket that has a token first.
-    pub fn beyond_both(writes: Allowance, cancels: Allowance) -> Problem {
-        let sooner = if cancels.wait_seconds < writes.wait_seconds { cancels } else { writes };
-        Problem::rate_limited("this key has neither writes nor cancels left", sooner)
-    }
-
-    fn rate_limited(why: &str, left: Allowance) -> Problem {
-        let wait = left.wait_seconds.unwrap_or_default();
-        let detail = format!("{why}; wait {wait} s, and see /account/limits");
-        let allowance = Some(Box::new(left));
-        Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }
     }
 
     /// The path does not have the method; `allow` lists those it has.

@@ -1,5 +1,5 @@
-//! Rate limits of a key: a token bucket per request class, filled steadily up to its burst. The
-//! time is a parameter, so this module reads no clock.
+//! Limits of a user: a token bucket per request class, filled steadily up to its burst, and the
+//! same for the records of a day. The time is a parameter, so this module reads no clock.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::routes::RequestClass;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+const NANOSECONDS_PER_DAY: u64 = 24 * 60 * 60 * NANOSECONDS_PER_SECOND;
+/// The highest daily allowance: more than a journal takes in a day.
+const DAILY_MAX: u32 = 1_000_000_000;
 /// The default burst of a rate, in seconds.
 const BURST_SECONDS: u32 = 2;
 /// The highest rate. Higher rates would not limit anything, and the time to fill the largest burst
@@ -17,7 +20,9 @@ const PER_SECOND_MAX: u32 = 1_000_000;
 /// How fast a bucket fills and how much it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    per_second: NonZeroU32,
+    tokens: NonZeroU32,
+    /// The nanoseconds in which so many tokens come.
+    per: u64,
     burst: NonZeroU32,
 }
 
@@ -30,13 +35,13 @@ impl Rate {
     /// `per_second` requests a second, up to `burst` at a time. `None` if one is 0 or too large.
     pub fn new(per_second: u32, burst: u32) -> Option<Rate> {
         let within = per_second <= PER_SECOND_MAX && burst <= PER_SECOND_MAX * BURST_SECONDS;
-        let (per_second, burst) = (NonZeroU32::new(per_second)?, NonZeroU32::new(burst)?);
-        within.then_some(Rate { per_second, burst })
+        let (tokens, burst) = (NonZeroU32::new(per_second)?, NonZeroU32::new(burst)?);
+        within.then_some(Rate { tokens, per: NANOSECONDS_PER_SECOND, burst })
     }
 
-    /// Requests a second.
-    pub const fn per_second(self) -> u32 {
-        self.per_second.get()
+    /// Requests in the time for which the rate is given: a second or a day.
+    pub const fn tokens(self) -> u32 {
+        self.tokens.get()
     }
 
     /// Requests that a full bucket allows at a time.
@@ -46,7 +51,7 @@ impl Rate {
 
     /// Nanoseconds per token; rounded up, so that the rate is never exceeded.
     fn interval(self) -> u64 {
-        NANOSECONDS_PER_SECOND.div_ceil(u64::from(self.per_second.get()))
+        self.per.div_ceil(u64::from(self.tokens.get()))
     }
 
     /// Nanoseconds in which an empty bucket fills.
@@ -76,7 +81,30 @@ impl FromStr for Limit {
     }
 }
 
-/// The limits of a key, by request class.
+/// The text is not a daily allowance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 0 for no limit, or a number up to 1000000000")]
+pub struct NoAllowance;
+
+/// How many records a day, or any number. The whole allowance can be used at once; it comes back
+/// steadily, in a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Daily(pub Option<Rate>);
+
+impl FromStr for Daily {
+    type Err = NoAllowance;
+
+    fn from_str(text: &str) -> Result<Daily, NoAllowance> {
+        let number: u32 = text.parse().map_err(|_| NoAllowance)?;
+        if number > DAILY_MAX {
+            return Err(NoAllowance);
+        }
+        let rate = |tokens| Rate { tokens, per: NANOSECONDS_PER_DAY, burst: tokens };
+        Ok(Daily(NonZeroU32::new(number).map(rate)))
+    }
+}
+
+/// The limits of a user, by request class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// Limit of [`RequestClass::Reads`].
@@ -85,11 +113,18 @@ pub struct Rates {
     pub writes: Limit,
     /// Limit of [`RequestClass::Cancels`].
     pub cancels: Limit,
+    /// Records a day, and as many cancels.
+    pub records: Daily,
 }
 
 impl Rates {
     /// No limits.
-    pub const NONE: Rates = Rates { reads: Limit(None), writes: Limit(None), cancels: Limit(None) };
+    pub const NONE: Rates = Rates {
+        reads: Limit(None),
+        writes: Limit(None),
+        cancels: Limit(None),
+        records: Daily(None),
+    };
 
     /// The rate of a class; `None` if it has no limit.
     pub const fn of(&self, class: RequestClass) -> Option<Rate> {
@@ -136,22 +171,6 @@ impl Bucket {
     /// The wait until `tokens` tokens are available or the bucket is full; takes nothing.
     pub fn wait_for(&self, rate: Rate, tokens: u32, now: u64) -> Allowance {
         lacking(rate, tokens, self.0.load(Ordering::Relaxed), now)
-    }
-
-    /// Gives half of the tokens to a new bucket, so that creating a bucket creates no tokens.
-    pub fn halve(&self, rate: Rate, other: &Bucket, now: u64) {
-        let halved = |full: u64| {
-            let available = rate.span().saturating_sub(full.saturating_sub(now));
-            full.max(now).saturating_add(available / 2)
-        };
-        let before =
-            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |full| Some(halved(full)));
-        other.0.store(halved(before.unwrap_or_else(|full| full)), Ordering::Relaxed);
-    }
-
-    /// Copies the state of another bucket, which this one replaces.
-    pub fn replace(&self, other: &Bucket) {
-        self.0.store(other.0.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Returns tokens that the caller took and did not need.
@@ -232,25 +251,6 @@ mod tests {
     }
 
     #[test]
-    fn new_buckets_create_no_tokens() {
-        let (rate, now) = (rate(1, 9), 7 * SECOND);
-        let available = |bucket: &Bucket| bucket.look(rate, now).remaining;
-        let (own, made, next) = (Bucket::default(), Bucket::default(), Bucket::default());
-        own.take(rate, 1, now);
-        own.halve(rate, &made, now);
-        assert_eq!((available(&own), available(&made)), (4, 4));
-        own.take(rate, 3, now);
-        next.replace(&own);
-        assert_eq!(available(&next), 1);
-        own.halve(rate, &made, now);
-        assert_eq!((available(&own), available(&made)), (0, 0));
-        own.halve(rate, &made, now);
-        own.halve(rate, &made, now);
-        let full = own.look(rate, now).reset_seconds;
-        assert_eq!((full, made.look(rate, now).reset_seconds), (9, 9), "and none are owed");
-    }
-
-    #[test]
     fn a_limit_is_read_with_or_without_its_burst() {
         let read = |text: &str| text.parse::<Limit>().map(|limit| limit.0);
         assert_eq!(read("0"), Ok(None));
@@ -260,6 +260,25 @@ mod tests {
         for bad in ["", "-1", "1.5", "50:0", "0:5", "50:", ":5", "1000001", "5:5:5", "1:2000001"] {
             assert_eq!(read(bad), Err(NoRate), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_daily_allowance_can_be_used_at_once_and_comes_back_in_a_day() {
+        let read = |text: &str| text.parse::<Daily>().map(|daily| daily.0);
+        assert_eq!(read("0"), Ok(None));
+        for bad in ["", "-1", "1.5", "5:5", "1000000001"] {
+            assert_eq!(read(bad), Err(NoAllowance), "{bad}");
+        }
+        let (bucket, rate, now) = (Bucket::default(), read("24").unwrap().unwrap(), 7 * SECOND);
+        assert_eq!(bucket.take(rate, 24, now).remaining, 0);
+        let refused = bucket.take(rate, 1, now);
+        assert_eq!((refused.limit, refused.wait_seconds), (24, Some(3600)));
+        assert_eq!(refused.reset_seconds, 24 * 3600);
+        assert_eq!(bucket.take(rate, 1, now + 3600 * SECOND - 1).wait_seconds, Some(1));
+        assert_eq!(bucket.take(rate, 1, now + 3600 * SECOND).wait_seconds, None);
+        // The largest one loses nothing by rounding, and its numbers fit.
+        let most = read("1000000000").unwrap().unwrap();
+        assert_eq!(Bucket::default().take(most, most.burst(), now).reset_seconds, 24 * 3600);
     }
 
     proptest! {

@@ -45,7 +45,7 @@ pub async fn run(
 ) -> io::Result<()> {
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
     let mut workers = Workers::open(workers_count(), &door, limits)?;
-    let mut slots = ConnectionSlots::new(limits.connections_max);
+    let slots = ConnectionSlots::new(limits.connections_max);
     let rejection_permits = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut rejections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -60,7 +60,7 @@ pub async fn run(
                     sleep(ACCEPT_PAUSE).await;
                 }
                 Ok((stream, _)) => {
-                    if let Some(taken) = slots.take() {
+                    if let Some(taken) = slots.take(door.venue().engine().ok()) {
                         workers.take(stream, taken);
                     } else if let Ok(permit) = Arc::clone(&rejection_permits).try_acquire_owned() {
                         rejections.spawn(reject(stream, Arc::clone(&door), permit));

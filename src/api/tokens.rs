@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::auth::Caller;
 use super::call::Call;
 use super::keyring::{Keyring, Lacking};
-use super::problem::{FieldCode, FieldError, Problem};
+use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::rates::Allowance;
 use super::routes::RequestClass;
 
@@ -53,11 +53,49 @@ pub fn take_several(call: &Call, writes: usize, cancels: usize) -> Result<(), Pr
         // Waiting does not help, so this is not a 429.
         let (limit, name) = (left.limit, class.name());
         let detail = format!(
-            "has {asked} {name}, and this key never has more than {limit} at once: send parts"
+            "has {asked} {name}, and a user never has more than {limit} at once: send parts"
         );
         let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
         let invalid = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
         let left = Allowance { wait_seconds: None, ..left };
         Problem { allowance: Some(Box::new(left)), ..invalid }
     })
+}
+
+impl Problem {
+    /// The user has too few tokens of one class.
+    pub fn beyond(Lacking { class, asked, left }: Lacking) -> Problem {
+        let (limit, remaining, class) = (left.limit, left.remaining, class.name());
+        let why = if asked == 1 {
+            format!("none of the {limit} {class} of this key's user are left")
+        } else {
+            format!(
+                "{asked} {class} are needed, and this key's user has {remaining} of {limit} left"
+            )
+        };
+        Problem::rate_limited(&why, left)
+    }
+
+    /// The user has neither writes nor cancels left. Names the bucket that has a token first.
+    pub fn beyond_both(writes: Allowance, cancels: Allowance) -> Problem {
+        let sooner = if cancels.wait_seconds < writes.wait_seconds { cancels } else { writes };
+        Problem::rate_limited("this key's user has neither writes nor cancels left", sooner)
+    }
+
+    /// The user's daily allowance of records is used up for now.
+    pub fn beyond_daily(left: Allowance) -> Problem {
+        let why = format!("this key's user has written the {} records of a day", left.limit);
+        Problem::to_wait(Kind::RecordLimit, &why, left)
+    }
+
+    fn rate_limited(why: &str, left: Allowance) -> Problem {
+        Problem::to_wait(Kind::RateLimited, why, left)
+    }
+
+    fn to_wait(kind: Kind, why: &str, left: Allowance) -> Problem {
+        let wait = left.wait_seconds.unwrap_or_default();
+        let detail = format!("{why}; wait {wait} s, and see /account/limits");
+        let allowance = Some(Box::new(left));
+        Problem { allowance, ..Problem::new(kind, detail) }
+    }
 }

@@ -22,6 +22,7 @@ pub struct Traffic {
     took: [Histogram; RequestClass::ALL.len()],
     connections: AtomicU64,
     turned_away: AtomicU64,
+    gave_way: AtomicU64,
 }
 
 impl Traffic {
@@ -33,6 +34,7 @@ impl Traffic {
             took: std::array::from_fn(|_| Histogram::of_times()),
             connections: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
+            gave_way: AtomicU64::new(0),
         }
     }
 
@@ -75,6 +77,16 @@ impl Traffic {
     /// Connections open now.
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection that gave way to another.
+    pub fn give_way(&self) {
+        self.gave_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections closed because all slots were taken and another needed theirs.
+    pub fn gave_way(&self) -> u64 {
+        self.gave_way.load(Ordering::Relaxed)
     }
 
     /// Counts a rejected connection.

@@ -15,7 +15,7 @@ use super::problem::{Kind, Problem};
 use crate::exchange::ids::UserNo;
 
 /// Rows read before other tasks of the worker get a turn: each row may be on a page of its own.
-pub const ROWS_A_TURN: usize = 128;
+pub const ROWS_A_TURN: usize = 32;
 /// Long lists read at the same time: one, so that other requests of a worker wait for one turn at
 /// most.
 const READING_MAX: usize = 1;
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(turns(ROWS_A_TURN - 1, 1000), (ROWS_A_TURN - 1, 0));
         assert_eq!(turns(10 * ROWS_A_TURN, 9 * ROWS_A_TURN + 1), (9 * ROWS_A_TURN + 1, 9));
         assert_eq!(turns(10 * ROWS_A_TURN, 2 * ROWS_A_TURN), (2 * ROWS_A_TURN, 1));
-        let failed = (0..).map(|row| if row < 200 { Ok(row) } else { Err("page") });
+        let failed = (0..).map(|row| if row < ROWS_A_TURN * 3 / 2 { Ok(row) } else { Err("page") });
         let mut reading = pin!(read_in_turns(failed, 1000));
         let mut cx = Context::from_waker(Waker::noop());
         assert!(reading.as_mut().poll(&mut cx).is_pending());

@@ -2,26 +2,29 @@
 //! stays on one worker, so its work never moves between cores and an answer wakes only its own
 //! thread.
 
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
-use super::connection_slots::Granted;
+use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
 use super::future_pool::{FuturePool, RequestSlot};
@@ -33,6 +36,17 @@ use crate::engine::mailbox;
 const BLOCKING_THREADS_MAX: usize = 4;
 /// How long such a thread stays without work: for the life of the process.
 const BLOCKING_THREAD_IDLE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
+/// Turns of tasks after which a worker looks at its sockets. While it has work, a new request waits
+/// for so many turns, each of up to half a millisecond.
+const EVENT_INTERVAL: u32 = 8;
+/// How long a connection's turn has lasted when its next request, which has arrived already, waits
+/// for the next turn.
+const TURN_MAX: Duration = Duration::from_micros(200);
+
+thread_local! {
+    /// When the connection that has its turn on this worker got it.
+    static TURN_BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+}
 
 /// A connection and its slot.
 pub type AcceptedConnection = (std::net::TcpStream, Granted);
@@ -42,6 +56,9 @@ pub struct Workers {
     workers: Vec<Worker>,
     next: usize,
 }
+
+/// A request, and the slot of its connection.
+type Asked = (Request<Incoming>, Arc<ConnectionSlot>);
 
 /// Handle to one worker thread.
 struct Worker {
@@ -101,6 +118,7 @@ impl Worker {
         let (ends, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .event_interval(EVENT_INTERVAL)
             .on_thread_park(mailbox::give_way)
             .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_keep_alive(BLOCKING_THREAD_IDLE_MAX)
@@ -135,16 +153,16 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let open = Arc::clone(&door);
-    let pool = FuturePool::new(move |slot: RequestSlot<Request<Incoming>, _>| {
+    let pool = FuturePool::new(move |slot: RequestSlot<Asked, _>| {
         let door = Arc::clone(&open);
         async move {
             loop {
-                let request = slot.next().await;
-                slot.answer(Ok::<_, Infallible>(door.answer(request).await));
+                let (request, connection) = slot.next().await;
+                slot.answer(Ok::<_, Infallible>(door.answer_on(request, Some(&connection)).await));
             }
         }
     });
-    let service = service_fn(move |request| pool.call(request));
+    let answer = move |asked: Asked| pool.call(asked);
     loop {
         tokio::select! {
             biased;
@@ -154,10 +172,10 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
                 Some((stream, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
-                        let (door, service) = (Arc::clone(&door), service.clone());
+                        let (door, answer) = (Arc::clone(&door), answer.clone());
                         let watcher = graceful.watcher();
                         let served =
-                            serve_connection(stream, door, service, limits, watcher, taken);
+                            serve_connection(stream, door, answer, limits, watcher, taken);
                         connections.spawn(served);
                     }
                 },
@@ -205,24 +223,26 @@ pub fn report(ended: Result<(), JoinError>) {
 }
 
 /// Serves one connection until it ends or is evicted.
-async fn serve_connection<S>(
+async fn serve_connection<A, F>(
     stream: TcpStream,
     door: Arc<Door>,
-    service: S,
+    answer: A,
     limits: Limits,
     watcher: Watcher,
     Granted { slot, evicted }: Granted,
 ) where
-    S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
+    A: Fn(Asked) -> F,
+    F: Future<Output = Result<Response<Content>, Infallible>>,
 {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        if !slot.is_authenticated() {
-            // The door authenticates the slot once it has checked the key.
-            request.extensions_mut().insert(Arc::clone(&slot));
-        }
+    let service = service_fn(move |request: Request<Incoming>| {
+        let turn_is_over = TURN_BEGAN.get().is_some_and(|began| began.elapsed() > TURN_MAX);
         // Not a closure: the request would be copied into it.
-        let answered = if slot.is_evicted() { None } else { Some(service.call(request)) };
+        let answered =
+            if slot.is_evicted() { None } else { Some(answer((request, Arc::clone(&slot)))) };
         async move {
+            if turn_is_over {
+                yield_now().await;
+            }
             match answered {
                 Some(answered) => answered.await,
                 // An evicted connection is about to be closed: its request is not processed.
@@ -243,12 +263,21 @@ async fn serve_connection<S>(
         // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
         .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
+    // Dropped after the connection.
+    let _closing;
+    let mut serving = pin!(watcher.watch(connection));
+    let served = poll_fn(|cx| {
+        TURN_BEGAN.set(Some(Instant::now()));
+        serving.as_mut().poll(cx)
+    });
     tokio::select! {
         biased;
-        ended = watcher.watch(connection) => if let Err(error) = ended {
+        ended = served => if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         },
-        // The permit is dropped after the connection.
-        Ok(_closing) = evicted => tracing::debug!("a connection without a key gave up its slot"),
+        Ok(permit) = evicted => {
+            _closing = permit;
+            door.traffic().give_way();
+        }
     }
 }

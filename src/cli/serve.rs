@@ -26,7 +26,7 @@ use super::output::{self, say};
 use super::signals::Signals;
 use crate::api;
 use crate::api::keys::ApiKey;
-use crate::api::rates::{Limit, Rates};
+use crate::api::rates::{Daily, Limit, Rates};
 use crate::api::venue::Venue;
 use crate::engine::Engine;
 use crate::engine::archiver::ArchiveStatus;
@@ -123,10 +123,10 @@ pub struct ServeArgs {
     log_format: LogFormat,
 }
 
-/// How much a key may ask.
+/// How much a user may ask.
 #[derive(Debug, Clone, Args)]
 struct RateArgs {
-    /// Reads per second of each key and, after a colon, the burst (default: two seconds' worth); 0
+    /// Reads per second of each user and, after a colon, the burst (default: two seconds' worth); 0
     /// for no limit. An operator's key has none
     #[arg(
         long = "rate-reads",
@@ -151,11 +151,21 @@ struct RateArgs {
         default_value = "4000"
     )]
     cancels: Limit,
+    /// Records a day of each user: commands, each of which stays in the journal for ever; 0 for no
+    /// limit. Cancels have an allowance of the same size of their own. Counted anew after a start
+    #[arg(
+        long = "daily-records",
+        value_name = "N",
+        env = "OPENOUTCRY_DAILY_RECORDS",
+        default_value = "10000000"
+    )]
+    records: Daily,
 }
 
 impl RateArgs {
     const fn rates(&self) -> Rates {
-        Rates { reads: self.reads, writes: self.writes, cancels: self.cancels }
+        let RateArgs { reads, writes, cancels, records } = *self;
+        Rates { reads, writes, cancels, records }
     }
 }
 

@@ -219,14 +219,14 @@ async fn a_connection_without_a_whole_request_gives_its_slot_to_a_new_one() {
     assert_eq!(closed.expect("the oldest is closed"), "");
     slow.write_all(rest_of_it.as_bytes()).await.unwrap();
     assert!(one(&mut slow).await.starts_with("HTTP/1.1 200"), "the other goes on");
-    // Both have shown the key of one user, who keeps one of two slots.
+    // Both have shown the key of one user, whose share is one of two slots.
     let mut fourth = served.connect().await;
     fourth.write_all(request.as_bytes()).await.unwrap();
     assert!(one(&mut fourth).await.starts_with("HTTP/1.1 200"));
-    let closed = tokio::time::timeout(Duration::from_secs(20), rest(&mut slow)).await;
-    assert_eq!(closed.expect("the user's second is closed"), "");
-    third.write_all(request.as_bytes()).await.unwrap();
-    assert!(one(&mut third).await.starts_with("HTTP/1.1 200"), "the user's first goes on");
+    let closed = tokio::time::timeout(Duration::from_secs(20), rest(&mut third)).await;
+    assert_eq!(closed.expect("the least recently used is closed"), "");
+    slow.write_all(request.as_bytes()).await.unwrap();
+    assert!(one(&mut slow).await.starts_with("HTTP/1.1 200"), "the user's other goes on");
 }
 
 /// Requests without a valid key must not keep others out either, whatever they are answered.
@@ -255,6 +255,71 @@ async fn a_connection_without_a_valid_key_gives_its_slot_to_a_new_one() {
     }
     known[0].write_all(request.as_bytes()).await.unwrap();
     assert!(one(&mut known[0]).await.starts_with("HTTP/1.1 200"), "it keeps its slot");
+}
+
+/// The status of an answer to a request with this key, or 0 if the connection is closed.
+async fn status(stream: &mut TcpStream, key: &str) -> u16 {
+    let request =
+        format!("GET /api/v1/trading/balance HTTP/1.1\r\nhost: h\r\nx-api-key: {key}\r\n\r\n");
+    if stream.write_all(request.as_bytes()).await.is_err() {
+        return 0;
+    }
+    let mut bytes = vec![0; 4096];
+    let read = stream.read(&mut bytes).await.unwrap_or(0);
+    let answer = String::from_utf8_lossy(&bytes[..read]).into_owned();
+    answer.split(' ').nth(1).map_or(0, |status| status.parse().unwrap())
+}
+
+/// A few users must not be able to keep out the others, the operator and health checks.
+#[tokio::test]
+async fn users_with_many_connections_keep_nobody_out() {
+    let served = served(Limits { connections_max: 64, ..Limits::STANDARD }).await;
+    let (_, light) = served.venue.trader("light").await;
+    let mut heavy = Vec::new();
+    for name in ["ann", "bob", "cid", "dan"] {
+        let (id, key) = served.venue.trader(name).await;
+        let mut own = Vec::new();
+        for _ in 0..20 {
+            let mut stream = served.connect().await;
+            assert_eq!(status(&mut stream, &key).await, 200);
+            own.push(stream);
+        }
+        heavy.push((id, key, own));
+    }
+    let (mut mine, mut operator) = (served.connect().await, served.connect().await);
+    let key = served.venue.operator.clone();
+    for _ in 0..3 {
+        assert_eq!(status(&mut mine, &light).await, 200);
+        assert_eq!(status(&mut operator, &key).await, 200);
+        let mut check = served.connect().await;
+        check.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        assert!(one(&mut check).await.starts_with("HTTP/1.1 200"));
+    }
+    // Each of the four holds a quarter of what traders may hold, the last ones that came.
+    let (id, key, mut own) = heavy.remove(0);
+    let mut answered = 0;
+    for stream in &mut own[..10] {
+        answered += usize::from(status(stream, &key).await == 200);
+    }
+    assert_eq!(answered, 5, "of ten");
+    // Once the key is revoked, they give way to anybody.
+    let keys = served.venue.get(&served.venue.operator, &format!("/admin/users/{id}/keys")).await;
+    let key_id = keys.json["keys"][0]["keyId"].as_str().unwrap().to_owned();
+    let path = format!("/admin/users/{id}/keys/{key_id}");
+    let operator_key = &served.venue.operator;
+    let revoked = served.venue.call(operator_key, hyper::Method::DELETE, &path, None).await;
+    assert_eq!(revoked.status, 204);
+    let mut strangers = Vec::new();
+    for _ in 0..40 {
+        let mut stranger = served.connect().await;
+        stranger.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        assert!(one(&mut stranger).await.starts_with("HTTP/1.1 200"));
+        strangers.push(stranger);
+    }
+    for stream in &mut own {
+        assert_eq!(status(stream, &key).await, 0, "closed");
+    }
+    assert_eq!(status(&mut mine, &light).await, 200, "others keep theirs");
 }
 
 /// Resetting a connection that is being refused with 503 would lose the client that answer.

@@ -3,7 +3,7 @@
 use openoutcry::api::rates::Rates;
 use serde_json::{Value, json};
 
-use super::client::{Answer, bare};
+use super::client::{Answer, Client, bare};
 use super::shapes;
 use super::venue::{NOBODY, Trader, Venue, order};
 
@@ -12,7 +12,7 @@ const FEW: &str = "1:2";
 
 fn rates(reads: &str, writes: &str, cancels: &str) -> Rates {
     let [reads, writes, cancels] = [reads, writes, cancels].map(|limit| limit.parse().unwrap());
-    Rates { reads, writes, cancels }
+    Rates { reads, writes, cancels, ..Rates::NONE }
 }
 
 fn left(answer: &Answer) -> (&str, &str) {
@@ -83,7 +83,7 @@ fn an_operators_key_has_no_limit() {
     }
     let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
     let exposure = json!({"open": "0.00", "limit": null});
-    let none = json!({"reads": null, "writes": null, "cancels": null, "exposure": exposure,
+    let none = json!({"reads": null, "writes": null, "cancels": null, "records": null, "exposure": exposure,
         "mode": "normal", "venueMode": "normal"});
     assert_eq!(limits, none);
 }
@@ -255,7 +255,7 @@ fn a_refused_batch_tells_what_it_needs_and_what_is_left() {
     refused.refused(429, "RATE_LIMITED");
     let (limit, has) = left(&refused);
     let detail = refused.text("detail");
-    let says = format!("10 cancels are needed, and this key has {has} of its 10 left");
+    let says = format!("10 cancels are needed, and this key's user has {has} of 10 left");
     assert!(limit == "10" && detail.starts_with(&says), "{detail}");
     assert!(["3", "4", "5"].contains(&has), "{detail}");
 }
@@ -297,7 +297,7 @@ fn a_batch_without_any_token_is_told_that_both_are_spent() {
         let refused = (0..1000).map(|_| send_batch(&ann, places, cancels));
         let refused = refused.filter(|answer| answer.status == 429);
         let both = refused.map(|answer| answer.text("detail")).find(|detail| {
-            detail.starts_with("this key has neither writes nor cancels left; wait 1 s")
+            detail.starts_with("this key's user has neither writes nor cancels left; wait 1 s")
         });
         assert!(both.is_some());
     }
@@ -349,33 +349,110 @@ fn limits_need_a_key_and_take_no_parameters() {
 
 /// Creating and replacing keys must not give a user more requests than the buckets hold.
 #[test]
-fn new_or_replaced_keys_do_not_raise_the_limit() {
-    let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
+fn all_keys_of_a_user_draw_on_the_same_buckets() {
+    let venue = Venue::with_rates(rates("0", "1:40", "1:10"));
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
-    let (mut client, mut rotated) = (venue.client(&ann.client.key), 0);
-    let keys = ann.get("/account/keys");
-    let mut id = keys.json["keys"][0]["keyId"].as_str().unwrap().to_owned();
-    loop {
-        let answer = client.post(&format!("/account/keys/{id}/rotate"), &json!({}));
+    let label = json!({"scope": "trade", "label": "one more"});
+    let made: Vec<_> = (0..8)
+        .map(|_| venue.client(&ann.client.post("/account/keys", &label).text("key")))
+        .collect();
+    let list = ann.get("/account/keys");
+    let id = list.json["keys"][1]["keyId"].as_str().unwrap();
+    let rotated = ann.client.post(&format!("/account/keys/{id}/rotate"), &json!({})).text("key");
+    let given = json!({"role": "trader", "label": "given"});
+    let given = venue.operator.post(&format!("/admin/users/{}/keys", ann.id), &given).text("key");
+    let others = [venue.client(&rotated), venue.client(&given)];
+    let limits = |client: &Client| {
+        let limits = client.get("/account/limits").ok(&shapes::limits());
+        ["writes", "cancels"].map(|bucket| limits[bucket]["remaining"].as_u64().unwrap())
+    };
+    let [writes, cancels] = limits(&others[1]);
+    // A second gives one more, and this takes a few at most.
+    assert!((31..=38).contains(&writes) && cancels == 10, "{writes} {cancels}");
+    let beat = json!({"timeoutSeconds": 0});
+    let keys: Vec<&Client> = made[1..].iter().chain(&others).collect();
+    let mut accepted = 0;
+    for round in 0..1000 {
+        let answer = keys[round % keys.len()].post("/trading/heartbeat", &beat);
         if answer.status == 429 {
             break;
         }
-        id = answer.text("keyId");
-        client = venue.client(&answer.text("key"));
-        rotated += 1;
-        assert!(rotated < 40, "a second gives one more, and this takes a few at most");
+        accepted += 1;
     }
-    assert!(rotated >= 20, "{rotated}");
-    // A new key starts with half of the 20 that are left, and creating it takes one.
-    let label = json!({"scope": "trade", "label": "one more"});
-    let halves = [19, 18, 17].map(|_| bob.client.post("/account/keys", &label));
-    let made: Vec<u64> = halves
-        .iter()
-        .map(|made| {
-            let limits = venue.client(&made.text("key")).get("/account/limits");
-            limits.json["writes"]["remaining"].as_u64().unwrap()
-        })
-        .collect();
-    assert!((9..=11).contains(&made[0]) && (4..=6).contains(&made[1]), "{made:?}");
-    assert!((1..=4).contains(&made[2]), "{made:?}");
+    assert!((writes..writes + 12).contains(&accepted), "{accepted} of {writes}");
+    assert_eq!(limits(&bob.client), [40, 10], "another user's are not touched");
+}
+
+/// A venue where each user has so many records a day.
+fn daily(records: &str) -> Venue {
+    Venue::with_rates(Rates { records: records.parse().unwrap(), ..Rates::NONE })
+}
+
+/// What is left of a user's records, and of the cancels.
+fn records_left(ann: &Trader) -> [u64; 2] {
+    let limits = ann.get("/account/limits").ok(&shapes::limits());
+    ["remaining", "cancelsRemaining"].map(|left| limits["records"][left].as_u64().unwrap())
+}
+
+#[test]
+fn a_user_without_records_left_is_refused_and_can_still_leave() {
+    let venue = daily("24");
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    assert_eq!(records_left(&ann), [24, 24]);
+    let key = ann.client.post("/account/keys", &json!({"scope": "trade", "label": "more"}));
+    let other = venue.client(&key.text("key"));
+    let place = |client: &Client| {
+        client.post("/trading/orders", &order(&market, "BUY", "yes", "0.10", "1"))
+    };
+    let orders: Vec<String> = (0..20).map(|_| place(&other).text("orderId")).collect();
+    // What is never journaled costs nothing; what the exchange refuses does.
+    let bad = order(&market, "BUY", "yes", "7", "1");
+    other.post("/trading/orders", &bad).bad(&["price"]);
+    other.post("/trading/orders?dryRun=true", &order(&market, "BUY", "yes", "0.10", "1"));
+    other.get("/trading/orders");
+    assert_eq!(records_left(&ann), [3, 24]);
+    let dear = order(&market, "BUY", "yes", "0.99", "90000");
+    other.post("/trading/orders", &dear).refused(422, "INSUFFICIENT_FUNDS");
+    // Each operation of a batch is a record, refused on its own.
+    let batch = json!({"operations": [
+        {"place": order(&market, "BUY", "yes", "0.10", "1")},
+        {"cancel": {"orderId": orders[0]}},
+        {"place": order(&market, "BUY", "yes", "0.10", "1")},
+        {"place": order(&market, "BUY", "yes", "0.10", "1")},
+    ]});
+    let batch = ann.client.post("/trading/orders/batch", &batch);
+    let results = batch.json["results"].as_array().unwrap();
+    let codes: Vec<_> = results.iter().map(|one| one["error"]["code"].as_str()).collect();
+    assert_eq!(codes, [None, None, None, Some("RECORD_LIMIT")]);
+    assert_eq!(records_left(&ann), [0, 23]);
+    let before = ann.get("/trading/orders").sequence();
+    for client in [&ann.client, &other] {
+        let refused = place(client);
+        refused.refused(429, "RECORD_LIMIT");
+        assert_eq!((refused.header("retry-after"), left(&refused)), ("3600", ("24", "0")));
+        client
+            .post("/trading/heartbeat", &json!({"timeoutSeconds": 5}))
+            .refused(429, "RECORD_LIMIT");
+    }
+    let path = format!("/trading/orders/{}", orders[1]);
+    ann.client.patch(&path, &json!({"price": "0.11"})).refused(429, "RECORD_LIMIT");
+    assert_eq!(ann.get("/trading/orders").sequence(), before, "nothing was journaled");
+    // All orders can be cancelled one by one, or all at once, and a stolen key revoked.
+    for order in &orders[1..] {
+        assert_eq!(other.delete(&format!("/trading/orders/{order}")).status, 200);
+    }
+    assert_eq!(ann.client.delete("/trading/orders").status, 200);
+    let revoked = ann.client.delete(&format!("/account/keys/{}", key.text("keyId")));
+    assert_eq!(revoked.status, 204);
+    // Then these are used up too.
+    let refused = (0..24).map(|_| ann.client.delete("/trading/orders"));
+    refused.last().unwrap().refused(429, "RECORD_LIMIT");
+    // Others have their own, and an operator has any number.
+    assert_eq!(place(&bob.client).status, 200);
+    for _ in 0..30 {
+        venue.operator.post("/trading/heartbeat", &json!({"timeoutSeconds": 0}));
+    }
+    let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
+    assert_eq!(limits["records"], Value::Null);
 }

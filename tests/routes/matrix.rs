@@ -146,13 +146,24 @@ fn door(given: &mut Given) {
 /// A server with limits so low that they are exceeded.
 fn strained(given: &mut Given) {
     let few = || "1:1".parse().unwrap();
-    let venue = Venue::with_rates(Rates { reads: few(), writes: few(), cancels: few() });
+    let venue =
+        Venue::with_rates(Rates { reads: few(), writes: few(), cancels: few(), ..Rates::NONE });
     let ann = venue.trader("ann").client;
     for operation in listing("RATE_LIMITED") {
         // However slow the machine is, some requests come faster than one a second.
         let ask = |_| request(&operation, &ann, &|_| NOBODY.to_owned(), None).send();
         let refused = (0..1000).map(ask).find(|answer| answer.status == 429).unwrap();
         given.note(&operation, "RATE_LIMITED", &refused);
+    }
+    for operation in listing("RECORD_LIMIT") {
+        let records = "60".parse().unwrap();
+        let scene = Scene::over(Venue::with_rates(Rates { records, ..Rates::NONE }));
+        let cancel = format!("/trading/orders?marketId={}", scene.field[0]);
+        let spend = |_| scene.ann.client.delete(&cancel);
+        assert!((0..61).map(spend).any(|answer| answer.status == 429));
+        let spend = |_| scene.ann.client.post("/trading/heartbeat", &json!({"timeoutSeconds": 0}));
+        assert!((0..61).map(spend).any(|answer| answer.status == 429));
+        given.note(&operation, "RECORD_LIMIT", &scene.request(&operation).send());
     }
     let limits = Limits { body_wait: std::time::Duration::from_millis(5), ..Limits::STANDARD };
     let venue = Venue::limited(limits);

@@ -95,7 +95,13 @@ fn events_are_counted_and_no_user_is_named() {
     }
     shows(&page, "intake_wait_seconds_count", head);
     shows(&page, "block_records_bucket{le=\"1.0\"}", head);
-    let secrets = [&ann.id, &ann.client.key, &venue.operator.key, &market];
+    // Only those with most records are told by their ids.
+    let records = |id: &str| format!("user_records_total{{user=\"{id}\"}}");
+    shows(&page, &records(&ann.id), 4);
+    shows(&page, &records(&bob.id), 1);
+    let others = page.lines().filter(|line| !line.starts_with("openoutcry_user_records_total"));
+    assert!(!others.collect::<String>().contains(&ann.id), "{page}");
+    let secrets = [&ann.client.key, &venue.operator.key, &market];
     assert!(secrets.into_iter().all(|secret| !page.contains(secret)), "{page}");
     assert!(page.contains("# TYPE openoutcry_commands_total counter\n"), "{page}");
 }

@@ -482,10 +482,17 @@ pub fn limits() -> Shape {
         ("remaining", Integer),
         ("resetSeconds", Integer),
     ]);
+    let daily = object([
+        ("perDay", Integer),
+        ("remaining", Integer),
+        ("cancelsRemaining", Integer),
+        ("resetSeconds", Integer),
+    ]);
     object([
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),
         ("cancels", nullable(lane)),
+        ("records", nullable(daily)),
         ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
         ("mode", Shape::OneOf(MODES)),
         ("venueMode", Shape::OneOf(MODES)),

@@ -1,5 +1,5 @@
 //! `GET /metrics`: figures for monitoring. Names are stable; labels are kinds, codes and route
-//! templates, never ids or names of people.
+//! templates, never names of people; only the few users with most records are told by their ids.
 
 pub mod print;
 
@@ -25,6 +25,7 @@ pub fn page(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     families.extend(venue);
     families.extend(snapshots(engine));
     families.extend(traffic(door));
+    families.push(heaviest(door, engine));
     families.extend(system());
     engine.meter().gauges.each(|gauge| {
         families.push(Family::single(gauge.name, gauge.help, Value::Level(gauge.read())));
@@ -170,7 +171,26 @@ fn traffic(door: &Door) -> Vec<Family> {
             "Connections refused because all slots were taken",
             Value::Count(traffic.turned_away()),
         ),
+        Family::single(
+            "connections_gave_way",
+            "Connections closed because all slots were taken and another needed theirs",
+            Value::Count(traffic.gave_way()),
+        ),
     ]
+}
+
+/// Records of the users who wrote most since the start.
+fn heaviest(door: &Door, engine: &Engine) -> Family {
+    let view = engine.read();
+    let rows = door.heaviest().into_iter().filter_map(|(user, written)| {
+        let id = view.accounts.user(user)?.id.to_string();
+        Some((vec![("user", id.into())], Value::Count(written)))
+    });
+    Family {
+        name: "user_records",
+        help: "Records since the start of the users who wrote most",
+        rows: rows.collect(),
+    }
 }
 
 /// Memory and file descriptors of the process, if the system reports them.

@@ -176,6 +176,13 @@ fn kinds(route: &Route) -> Vec<Kind> {
     if route.class != RequestClass::Probes {
         kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
     }
+    // In the answer to a batch, only its single operations are refused for it.
+    if matches!(route.class, RequestClass::Writes | RequestClass::Cancels)
+        && matches!(route.access, Access::Keys | Access::Traders)
+        && !route.draws_itself()
+    {
+        kinds.push(Kind::RecordLimit);
+    }
     if matches!(route.access, Access::Traders | Access::Operators) {
         kinds.push(Kind::Forbidden);
     }
@@ -237,10 +244,10 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
         examples.insert(code.to_owned(), json!({ "$ref": example }));
-        if kind.retry_after().is_some() || *kind == Kind::RateLimited {
+        if kind.retry_after().is_some() || kind.has_allowance() {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
-        if matches!(kind, Kind::MissingApiKey | Kind::InvalidApiKey) {
+        if kind.lacks_good_key() {
             headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
         }
     }

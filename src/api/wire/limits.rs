@@ -1,12 +1,13 @@
-//! The JSON of a key's rate limits and of its user's limits.
+//! The JSON of a user's limits.
 
 use serde::Serialize;
 
 use super::Text;
+use crate::api::keyring::DailyLeft;
 use crate::api::rates::Allowance;
 use crate::exchange::units::{Money, MoneySum};
 
-/// A key's rate limits by request class, `null` if there is none; and its user's limits.
+/// A user's limits; `null` where there is none.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsJson {
@@ -16,6 +17,8 @@ pub struct LimitsJson {
     pub writes: Option<LimitJson>,
     /// Cancels of orders.
     pub cancels: Option<LimitJson>,
+    /// Records of a day.
+    pub records: Option<DailyJson>,
     /// The user's exposure, over all keys.
     pub exposure: ExposureJson,
     /// The user's trading mode.
@@ -31,6 +34,29 @@ pub struct ExposureJson {
     pub open: Text<MoneySum>,
     /// Orders that would exceed it are refused; `null` if there is no limit.
     pub limit: Option<Text<Money>>,
+}
+
+/// The daily allowance of records.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DailyJson {
+    per_day: u32,
+    remaining: u32,
+    /// What is left to cancels, which have an allowance of the same size of their own.
+    cancels_remaining: u32,
+    reset_seconds: u64,
+}
+
+impl DailyJson {
+    /// An allowance, and what is left of it.
+    pub fn new(per_day: u32, DailyLeft { records, endings }: DailyLeft) -> DailyJson {
+        DailyJson {
+            per_day,
+            remaining: records.remaining,
+            cancels_remaining: endings.remaining,
+            reset_seconds: records.reset_seconds.max(endings.reset_seconds),
+        }
+    }
 }
 
 /// The rate limit of one request class.
