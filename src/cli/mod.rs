@@ -7,6 +7,7 @@ pub mod client;
 pub mod logging;
 pub mod serve;
 pub mod archive_folder;
+pub mod venue_clock;
 pub mod bootstrap;
 pub mod play;
 pub mod demo;
