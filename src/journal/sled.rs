@@ -266,11 +266,7 @@ impl Drop for SledStore {
 impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         // Before anything is done: a stop then still writes all earlier blocks into the store.
-        self.wal.intact().map_err(|fate| {
-            let change = FileChange { file: WAL_FILE, fate };
-            self.files.note(change);
-            StoreError::new(Step::Put, change)
-        })?;
+        self.wal.intact().map_err(|fate| StoreError::new(Step::Put, self.files.note(fate)))?;
         self.sound = false;
         let has_room = self.wal.has_room(bytes);
         if self.flush_task.has_ended() {

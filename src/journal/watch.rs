@@ -148,9 +148,9 @@ impl JournalFiles {
         self.changes().next().map(|(change, _)| change).or_else(|| self.noted.get().copied())
     }
 
-    /// Notes a change that the store found.
-    pub(super) fn note(&self, change: FileChange) {
-        self.noted.get_or_init(|| change);
+    /// Notes what the store found had happened to the log.
+    pub(super) fn note(&self, fate: Fate) -> FileChange {
+        *self.noted.get_or_init(|| FileChange { file: WAL_FILE, fate })
     }
 
     fn changes(&self) -> impl Iterator<Item = (FileChange, &WatchedFile)> {
