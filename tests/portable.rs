@@ -20,6 +20,7 @@ use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable::{self, ExportError, Form, MemberPlace, PortableFile};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
+use openoutcry::journal::watch::Fate;
 use openoutcry::journal::{Damage, Durable, Journal, JournalError};
 use records::{block_after, chain, largest_block};
 
@@ -448,6 +449,64 @@ fn an_archive_without_one_of_its_middle_files_is_refused_with_the_records_it_lac
         fs::rename(&moved, &files[gone]).unwrap();
         assert!(Archive::open(dir.path()).is_ok());
     }
+}
+
+#[test]
+fn an_archive_that_changes_under_its_writer_counts_as_ending_before_what_is_missing() {
+    type Deed = fn(&Path);
+    let deeds: [(Deed, Fate); 3] = [
+        (|file| fs::remove_file(file).unwrap(), Fate::Deleted),
+        (|file| fs::write(file, b"short").unwrap(), Fate::Truncated),
+        (
+            |file| {
+                fs::copy(file, file.with_extension("copy")).unwrap();
+                fs::rename(file.with_extension("copy"), file).unwrap();
+            },
+            Fate::Replaced,
+        ),
+    ];
+    let blocks = chain(8, 2);
+    for (deed, expected) in deeds {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("archive");
+        fs::create_dir(&folder).unwrap();
+        let files = archive_of_files(&folder, &blocks[..6]);
+        let (mut archive, _) = Archive::open(&folder).unwrap();
+        archive.append(&durable(&blocks)[6..7]).unwrap();
+        assert!(archive.check(true).is_ok());
+        // The newest file; the others, which are asked less often, have only their lengths.
+        let sealed = Some((&files[1], true)).filter(|_| expected != Fate::Replaced);
+        for (file, all) in [(&files[2], false)].into_iter().chain(sealed) {
+            let (whole, kept) = (fs::read(file).unwrap(), file.with_extension("kept"));
+            fs::hard_link(file, &kept).unwrap();
+            deed(file);
+            let changed = archive.check(all);
+            let Err(ArchiveError::Changed { path, fate, sound }) = changed else {
+                panic!("{changed:?}")
+            };
+            assert_eq!((&path, fate, sound.next().get()), (file, expected, first_of(file)));
+            assert_eq!(archive.check(false).is_ok(), all);
+            fs::write(&kept, &whole).unwrap();
+            fs::rename(&kept, file).unwrap();
+            assert!(archive.check(true).is_ok());
+            drop(fs::remove_file(&kept));
+        }
+        fs::rename(&folder, dir.path().join("away")).unwrap();
+        fs::create_dir(&folder).unwrap();
+        let changed = archive.check(false);
+        let none = matches!(changed, Err(ArchiveError::Changed { sound: Sequence::ZERO, .. }));
+        assert!(none, "{changed:?}");
+        fs::remove_dir(&folder).unwrap();
+        fs::rename(dir.path().join("away"), &folder).unwrap();
+        archive.append(&durable(&blocks)[7..]).unwrap();
+        drop(archive);
+        assert_eq!(*Archive::open(&folder).unwrap().0.head(), blocks[7].head());
+    }
+}
+
+/// The first record of an archive's file, by its name.
+fn first_of(file: &Path) -> u64 {
+    file.file_name().unwrap().to_str().unwrap()[..20].parse().unwrap()
 }
 
 #[test]

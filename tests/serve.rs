@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 mod chunks;
+mod clock;
+mod lost;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -617,6 +619,8 @@ fn help_of_serve_names_its_flags_and_variables() {
         "--archive",
         "OPENOUTCRY_ARCHIVE",
         "--snapshot-every",
+        "--accept-clock",
+        "OPENOUTCRY_ACCEPT_CLOCK",
         "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
         "3 the journal is refused",

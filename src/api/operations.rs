@@ -10,15 +10,16 @@ use super::wire::operations::StatusJson;
 
 /// `GET /healthz`: the process can answer. If it cannot, a restart is right.
 pub fn health(door: &Door, _: &Parts) -> Result<Reply, Problem> {
-    Reply::ok(door.venue().sequence(), &StatusJson { status: "ok" })
+    Reply::ok(door.venue().sequence(), &StatusJson { status: "ok", warnings: Vec::new() })
 }
 
 /// `GET /readyz`: the venue takes requests. During replay and after the intake has closed,
 /// traffic should go elsewhere; a restart helps only in the second case.
 pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
-    match engine.halted() {
-        Some(reason) => Err(Problem::halted(reason)),
-        None => Reply::ok(engine.watermark(), &StatusJson { status: "ready" }),
+    if let Some(reason) = engine.halted() {
+        return Err(Problem::halted(reason));
     }
+    let warnings = engine.meter().gauges.warnings();
+    Reply::ok(engine.watermark(), &StatusJson { status: "ready", warnings })
 }

@@ -434,7 +434,9 @@ impl From<Refusal> for Problem {
             Refusal::JournalUnavailable(reason) => Problem::new(
                 Kind::JournalUnavailable,
                 match reason {
-                    HaltReason::JournalFailed | HaltReason::JournalUnknown => {
+                    HaltReason::JournalFailed
+                    | HaltReason::JournalUnknown
+                    | HaltReason::FilesChanged(_) => {
                         "the journal cannot be written; nothing was accepted"
                     }
                     HaltReason::StateBroken(_)

@@ -10,6 +10,7 @@ pub mod signals;
 pub mod serve;
 pub mod archive_folder;
 pub mod operator_key;
+pub mod venue_clock;
 pub mod bootstrap;
 pub mod play;
 pub mod demo;

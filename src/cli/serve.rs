@@ -24,6 +24,7 @@ use super::logging::{self, LogFormat};
 use super::operator_key;
 use super::output::{self, say};
 use super::signals::Signals;
+use super::venue_clock;
 use crate::api;
 use crate::api::keys::ApiKey;
 use crate::api::rates::{Daily, Limit, Rates};
@@ -66,6 +67,9 @@ that disk is full or slow, the archive falls behind, the server logs it, and the
 later. A start continues the archive where it ends, and refuses one of another journal.
 `openoutcry-replay import` makes a journal from an archive; `openoutcry-replay salvage` combines it
 with what can be read of a damaged folder.
+
+A start whose clock is more than a day ahead of the last record, on a boot of the machine that the
+folder does not know, is refused with CLOCK_AHEAD: --accept-clock says that the clock is right.
 
 Environment:
   OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters, best drawn at
@@ -112,6 +116,9 @@ pub struct ServeArgs {
         default_value_t = SNAPSHOT_EVERY
     )]
     snapshot_every: u64,
+    /// Believe the system's clock at this start, however far it is ahead of the last record
+    #[arg(long, env = "OPENOUTCRY_ACCEPT_CLOCK", value_parser = FalseyValueParser::new())]
+    accept_clock: bool,
     #[command(flatten)]
     rates: RateArgs,
     /// Pin each thread that serves connections to a core of its own, where the process may use as
@@ -186,6 +193,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let Some(archive) = &args.archive {
         outside(&args.data, archive)?;
     }
+    venue_clock::possible()?;
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -250,6 +258,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     for repair in recovered.repairs.described() {
         tracing::warn!(data = %args.data.display(), "{repair}; check this disk");
     }
+    let clock = venue_clock::open(&args.data, head.time, args.accept_clock || args.demo)?;
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     for folder in [Some(&args.data), args.archive.as_ref()].into_iter().flatten() {
@@ -258,7 +267,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let reader = journal.reader();
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
-    let mut running = start::start_metered(journal, Some(storage), meter)
+    let mut running = start::start_metered(journal, Some(storage), meter, clock)
         .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;

@@ -5,14 +5,14 @@
 //! record, so the archive has no gap.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::clock;
 use crate::exchange::units::Sequence;
-use crate::journal::archive::Archive;
+use crate::journal::archive::{Archive, ArchiveError};
 use crate::journal::member::MEMBER_BLOCKS_BYTES;
 use crate::journal::reader::JournalReader;
 
@@ -27,6 +27,8 @@ const RETRY_AFTER_LONGEST: Duration = Duration::from_mins(1);
 const LAST_TRIES: u32 = 3;
 /// Longest time spent copying the rest of a journal that has ended, so that shutdown is bounded.
 const ENDING_MAX: Duration = Duration::from_secs(10);
+/// Interval between two looks at the files that do not change any more, which may be thousands.
+const CHECK_ALL_EVERY: Duration = Duration::from_mins(1);
 /// Interval between progress lines in the log, while there is progress or a lag.
 const LOG_EVERY: Duration = Duration::from_mins(1);
 
@@ -46,6 +48,7 @@ pub struct ArchiveStatus {
 pub struct ArchiveBoard {
     archived: AtomicU64,
     failures: AtomicU64,
+    failing: AtomicBool,
     journal: JournalReader,
 }
 
@@ -53,7 +56,7 @@ impl ArchiveBoard {
     /// For an archive that ends with this record, of this journal.
     pub fn new(archived: Sequence, journal: JournalReader) -> ArchiveBoard {
         let (archived, failures) = (AtomicU64::new(archived.get()), AtomicU64::new(0));
-        ArchiveBoard { archived, failures, journal }
+        ArchiveBoard { archived, failures, failing: AtomicBool::new(false), journal }
     }
 
     /// The progress now.
@@ -69,8 +72,14 @@ impl ArchiveBoard {
         self.archived.store(last.get(), Ordering::Release);
     }
 
+    /// Whether the last attempt failed.
+    pub fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Acquire)
+    }
+
     /// Counts a failed attempt.
     pub fn failed(&self) {
+        self.failing.store(true, Ordering::Release);
         self.failures.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -86,6 +95,8 @@ pub struct Archiver {
     /// Deadline for copying the rest of an ended journal.
     deadline: Option<Instant>,
     last_log: (Instant, Sequence),
+    /// When all files were found unchanged.
+    checked: Option<Instant>,
 }
 
 impl Archiver {
@@ -97,7 +108,7 @@ impl Archiver {
         ended: Receiver<()>,
     ) -> Archiver {
         let last_log = (Instant::now(), archive.head().sequence);
-        Archiver { archive, journal, board, ended, deadline: None, last_log }
+        Archiver { archive, journal, board, ended, deadline: None, last_log, checked: None }
     }
 
     /// Copies until the journal has ended, then copies the rest of it.
@@ -132,22 +143,53 @@ impl Archiver {
         }
     }
 
+    /// Checks that the archive is still there; false if it is not.
+    fn check(&mut self) -> bool {
+        let all = self.checked.is_none_or(|at| at.elapsed() >= CHECK_ALL_EVERY);
+        match self.archive.check(all) {
+            Ok(()) => {
+                if all {
+                    self.checked = Some(Instant::now());
+                }
+                self.board.archived(self.archive.head().sequence);
+                true
+            }
+            Err(error) => {
+                // Until all is there again.
+                self.checked = None;
+                if let ArchiveError::Changed { sound, .. } = error {
+                    self.board.archived(sound);
+                }
+                self.failed(&error.to_string());
+                false
+            }
+        }
+    }
+
+    fn failed(&self, error: &str) {
+        self.board.failed();
+        let ArchiveStatus { archived, behind, failures } = self.board.status();
+        tracing::error!(
+            error, %archived, behind, failures,
+            "not archived; trading goes on and it is tried again"
+        );
+    }
+
     /// Archives everything that is durable now; false if that failed or the deadline passed.
     fn catch_up(&mut self) -> bool {
+        if !self.check() {
+            return false;
+        }
         while self.archive.head().sequence < self.journal.head().sequence {
             if self.is_over() {
                 return false;
             }
             if let Err(error) = self.archive_next() {
-                self.board.failed();
-                let ArchiveStatus { archived, behind, failures } = self.board.status();
-                tracing::error!(
-                    error, %archived, behind, failures,
-                    "not archived; trading goes on and it is tried again"
-                );
+                self.failed(&error);
                 return false;
             }
         }
+        self.board.failing.store(false, Ordering::Release);
         true
     }
 

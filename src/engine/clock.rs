@@ -15,9 +15,43 @@ const FOLLOWED_AFTER: Duration = Duration::from_mins(1);
 /// A system clock behind by this much is logged.
 const LOGGED_BEHIND_FROM: Duration = Duration::from_secs(1);
 
+/// How far ahead of the last record the clock may be at the first start on a boot of the machine:
+/// an outage may take so long, and a clock that was never set differs by more.
+const BELIEVED_AHEAD_MS: i64 = 24 * 3_600_000;
+
 /// The system clock's time. One set before 1970 reads as 1970, one after 9999 as 9999.
 pub fn now() -> TimeMs {
-    at_ms(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    system_time().0
+}
+
+/// Whether the system's clock is set before 1970, with which the journal's store cannot be opened.
+pub fn is_before_1970() -> bool {
+    SystemTime::now() < UNIX_EPOCH
+}
+
+/// The system clock's time, and whether a venue can have it.
+fn system_time() -> (TimeMs, bool) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = at_ms(*since.as_ref().unwrap_or(&Duration::ZERO));
+    (time, since.is_ok() && time < TimeMs::MAX)
+}
+
+/// The time that it was at a time of the machine's boot clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SinceBoot {
+    /// The time.
+    pub time: TimeMs,
+    /// The boot clock's.
+    pub at: Duration,
+}
+
+/// The system's clock is further ahead of the last record than is believed without being told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockAhead {
+    /// The last record's time.
+    pub last: TimeMs,
+    /// The system clock's.
+    pub system: TimeMs,
 }
 
 /// A monotonic clock, which the system clock's settings do not affect; it runs on while the machine
@@ -47,6 +81,8 @@ struct State {
     times: Times,
     /// The time of the block being written.
     writing: Option<TimeMs>,
+    /// Whether the system's clock is set to a time that no venue can have.
+    outside: bool,
 }
 
 /// Whether a record stamped at or before a moment may still appear in the journal.
@@ -63,8 +99,27 @@ pub enum Settled {
 impl Clock {
     /// A clock that continues after the last record of a journal.
     pub fn after(last: TimeMs) -> Clock {
-        let times = Times::starting_at(last, now(), monotonic());
-        Clock(Mutex::new(State { times, writing: None }))
+        Clock::of(Times::starting_at(last, now(), monotonic()))
+    }
+
+    /// The same at a start that judges the system's clock: by what is known of this boot, or, at
+    /// the first start on a boot, by the last record.
+    ///
+    /// # Errors
+    /// [`ClockAhead`] if somebody must confirm that the system's clock is right.
+    pub fn judged(last: TimeMs, known: Option<SinceBoot>) -> Result<Clock, ClockAhead> {
+        Times::judged(last, known, now(), monotonic()).map(Clock::of)
+    }
+
+    fn of(times: Times) -> Clock {
+        Clock(Mutex::new(State { times, writing: None, outside: false }))
+    }
+
+    /// The current time, and that of the machine's boot clock.
+    pub fn since_boot(&self) -> SinceBoot {
+        let mut state = self.0.lock();
+        let time = state.now();
+        SinceBoot { time, at: state.times.at }
     }
 
     /// The current time.
@@ -99,7 +154,15 @@ impl Clock {
 
 impl State {
     fn now(&mut self) -> TimeMs {
-        let (time, fault) = self.times.read(now(), monotonic());
+        let (system, possible) = system_time();
+        if !possible && !self.outside {
+            tracing::error!(
+                "the system's clock is set to a time before 1970 or after 9999: records are \
+                 stamped as if it were the nearest in between; correct it"
+            );
+        }
+        self.outside = !possible;
+        let (time, fault) = self.times.read(system, monotonic());
         if let Some(fault) = fault {
             fault.log();
         }
@@ -155,6 +218,33 @@ impl Times {
     fn starting_at(last: TimeMs, system: TimeMs, at: Duration) -> Times {
         let last = since_1970(last.max(system));
         Times { last, at, ahead_since: None, logged_behind: false }
+    }
+
+    /// A system clock that is ahead of what this boot's clock says is doubted, as if it had jumped
+    /// while the venue ran. Where that is not known it is believed, unless that would end too much.
+    fn judged(
+        last: TimeMs,
+        known: Option<SinceBoot>,
+        system: TimeMs,
+        at: Duration,
+    ) -> Result<Times, ClockAhead> {
+        // Stamped later than now on the same boot: some other clock's.
+        let known = known.filter(|known| known.at <= at);
+        let expected = known.map(|known| {
+            let passed = at.saturating_sub(known.at);
+            since_1970(known.time).saturating_add(passed)
+        });
+        match expected {
+            Some(expected) if since_1970(system) > expected.saturating_add(JUMP_AHEAD) => {
+                Ok(Times::starting_at(last, at_ms(expected), at))
+            }
+            None if last != TimeMs::default()
+                && system.get().saturating_sub(last.get()) > BELIEVED_AHEAD_MS =>
+            {
+                Err(ClockAhead { last, system })
+            }
+            Some(_) | None => Ok(Times::starting_at(last, system, at)),
+        }
     }
 
     /// The time for this reading of the system clock and of the monotonic clock, and the system
@@ -297,6 +387,41 @@ mod tests {
         // A clock far ahead of the last record at a start is no fault: the server was down.
         let mut stamps = Times::starting_at(at(0), at(90_000_000), ms(0));
         assert_eq!(stamps.read(at(90_000_001), ms(1)), (at(90_000_001), None));
+    }
+
+    #[test]
+    fn a_leap_is_not_believed_because_of_a_restart_on_the_same_boot() {
+        let (month, day): (i64, i64) = (30 * 24 * 3_600_000, 24 * 3_600_000);
+        let known = |time, passed| Some(SinceBoot { time: at(time), at: ms(passed) });
+        // Ten seconds after the stamp; the system's clock says that it was a month.
+        let mut stamps = Times::judged(at(500), known(0, 0), at(month), ms(10_000)).unwrap();
+        let readings = [(month, 10_000), (month + 9_000, 19_000), (20_000, 20_000)];
+        let times = readings.map(|(system, passed)| stamps.read(at(system), ms(passed)).0);
+        assert_eq!(times, [at(10_000), at(19_000), at(20_000)]);
+        // It has stayed there for a minute.
+        let mut stamps = Times::judged(at(500), known(0, 0), at(month), ms(10_000)).unwrap();
+        assert_eq!(stamps.read(at(month), ms(10_000)).0, at(10_000));
+        assert_eq!(stamps.read(at(month + 60_000), ms(70_000)).0, at(month + 60_000));
+        // It was down for a month, as both clocks say.
+        let down = month.unsigned_abs();
+        let mut stamps = Times::judged(at(500), known(0, 0), at(month), ms(down)).unwrap();
+        assert_eq!(stamps.read(at(month + 5), ms(down + 5)), (at(month + 5), None));
+        // The stamp of a venue that went on for a while never takes time back.
+        let mut stamps = Times::judged(at(90_000), known(0, 0), at(month), ms(10)).unwrap();
+        assert_eq!(stamps.read(at(month), ms(20)).0, at(90_010));
+
+        // Nothing is known of this boot, or nothing that can be.
+        for known in [None, known(0, 7_000)] {
+            let judged = |last: i64, system: i64| Times::judged(at(last), known, at(system), ms(6));
+            for system in [-5_000, 0, day] {
+                let mut stamps = judged(0, system).unwrap();
+                assert_eq!(stamps.read(at(system), ms(6)).0, at(system.max(0)));
+            }
+            let ahead = ClockAhead { last: at(0), system: at(day + 1) };
+            assert_eq!(judged(0, day + 1).unwrap_err(), ahead);
+        }
+        // No record.
+        assert!(Times::judged(TimeMs::default(), None, at(0), ms(6)).is_ok());
     }
 
     proptest! {

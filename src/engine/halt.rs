@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use super::pending::Refusal;
 use crate::exchange::invariant::Broken;
 use crate::journal::replay::ReplayFault;
+use crate::journal::watch::FileChange;
 
 /// Why the intake closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +34,13 @@ pub enum HaltReason {
     /// An effect contradicted the read model. Commands are safe; what reads show is not.
     #[error("the read model contradicted the exchange; restart")]
     ReadModelBroken,
+    /// A file of the journal is not what it was. What was acknowledged may be lost with the
+    /// process: its open descriptors still hold it.
+    #[error(
+        "{0} under the running server; its log says how to save what only the server still holds, \
+         and what to do next"
+    )]
+    FilesChanged(FileChange),
     /// A thread of the engine died.
     #[error("the {0} thread died; restart")]
     ThreadDied(&'static str),
@@ -47,6 +55,7 @@ impl HaltReason {
             HaltReason::StateBroken(_) => "STATE_BROKEN",
             HaltReason::ResultsDiffer(_) => "RESULTS_DIFFER",
             HaltReason::ReadModelBroken => "READ_MODEL_BROKEN",
+            HaltReason::FilesChanged(_) => "FILES_CHANGED",
             HaltReason::ThreadDied(_) => "THREAD_DIED",
         }
     }
@@ -59,9 +68,10 @@ impl HaltReason {
             HaltReason::StateBroken(_)
             | HaltReason::ResultsDiffer(_)
             | HaltReason::ReadModelBroken => true,
-            HaltReason::JournalFailed | HaltReason::JournalUnknown | HaltReason::ThreadDied(_) => {
-                false
-            }
+            HaltReason::JournalFailed
+            | HaltReason::JournalUnknown
+            | HaltReason::FilesChanged(_)
+            | HaltReason::ThreadDied(_) => false,
         }
     }
 }

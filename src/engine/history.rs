@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::backlog::{self, Backlog, Store};
 use crate::exchange::units::Sequence;
+use crate::journal::block::{ChainHash, Head};
 use crate::journal::pages::{NAME_BYTES, PageStore};
+use crate::journal::reader::JournalReader;
 use crate::journal::snapshot::Point;
 use crate::journal::store::{Step, StoreError};
 use crate::projection::history::page_storage::PageStorage;
 use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
+use crate::projection::image::IMAGE_VERSION;
 
 /// Bytes put after which the pages and their index are synced.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;
@@ -46,6 +49,8 @@ struct StoredState {
     pages: PageStore,
     /// The last record whose pages were put.
     folded: AtomicU64,
+    /// The record up to which all pages, or later versions of them, were here before the replay.
+    complete: AtomicU64,
     /// Bytes put since the last sync.
     unsynced: AtomicU64,
     /// Bytes put that are not written out either.
@@ -86,9 +91,9 @@ impl HistoryStore {
             PageStore::remove(data).map_err(|_| error)?;
             PageStore::open(data)
         })?;
-        let [folded, unsynced, unwritten] = [const { AtomicU64::new(0) }; 3];
+        let [folded, complete, unsynced, unwritten] = [const { AtomicU64::new(0) }; 4];
         let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
-        let state = StoredState { pages, folded, unsynced, unwritten, failed, replaying };
+        let state = StoredState { pages, folded, complete, unsynced, unwritten, failed, replaying };
         Ok(HistoryStore { backlog: Backlog::start(state), rows })
     }
 
@@ -116,9 +121,32 @@ impl HistoryStore {
         Sequence::new(self.state().folded.load(Ordering::Acquire))
     }
 
-    /// Ends the replay: pages put from now on are new.
-    pub fn caught_up(&self) {
+    /// Before the replay of a journal: pages of records up to which its pages are here already are
+    /// not put again, so that a start writes only what is new.
+    pub fn resume(&self, journal: &JournalReader) {
+        let known = self.state().pages.completed().ok().flatten();
+        let known = known.and_then(|known| {
+            let known = known.strip_prefix(&IMAGE_VERSION.to_be_bytes())?;
+            let (sequence, chain) = known.split_first_chunk()?;
+            let sequence = Sequence::new(u64::from_be_bytes(*sequence));
+            let block = journal.read(sequence).next()?.ok()?;
+            (block.last() == sequence && block.hash().0 == chain).then_some(sequence)
+        });
+        self.state().complete.store(known.unwrap_or_default().get(), Ordering::Release);
+    }
+
+    /// Ends the replay, at this head: pages put from now on are new.
+    pub fn caught_up(&self, head: &Head) {
         self.state().replaying.store(false, Ordering::Release);
+        if self.state().complete.load(Ordering::Acquire) >= head.sequence.get() {
+            return;
+        }
+        self.backlog.drain();
+        // A failure is logged and noted where it happens; the next start puts the pages again.
+        if !self.has_failed() && self.state().sync().is_ok() {
+            let complete = self.state().pages.complete(&point_of(head.sequence, &head.hash));
+            drop(complete.and_then(|()| self.state().sync()));
+        }
     }
 
     /// Makes all pages up to a snapshot's record durable and records that they are those of its
@@ -133,6 +161,7 @@ impl HistoryStore {
         }
         self.state().sync()?;
         self.state().pages.vouch(&vouched_key(point.sequence), &point.chain.0)?;
+        self.state().pages.complete(&point_of(point.sequence, &point.chain))?;
         self.state().sync()?;
         Ok(())
     }
@@ -143,11 +172,38 @@ impl HistoryStore {
         found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
     }
 
+    /// Looks whether the pages are still in their file. If not, they are made anew by the next
+    /// start, and no snapshot that needs them is vouched for until then.
+    pub fn watch(&self) {
+        let state = self.state();
+        if state.failed.load(Ordering::Acquire) {
+            return;
+        }
+        if let Some(fate) = state.pages.fate() {
+            state.fail(&format_args!("a file of the pages was {fate} while the server runs"));
+            // Where there is no folder any more, it is made anew in any case.
+            if let Err(error) = state.pages.damaged() {
+                tracing::warn!(%error, "history could not be marked as damaged");
+            }
+        }
+    }
+
+    /// Whether pages were found lost or damaged since the start.
+    pub fn has_failed(&self) -> bool {
+        self.state().failed.load(Ordering::Acquire)
+    }
+
     /// Closes the store; reads find nothing after that.
     pub fn close(&self) {
         self.backlog.drain();
         self.state().pages.close();
     }
+}
+
+/// The point up to which all pages are here, as this software makes them.
+fn point_of(sequence: Sequence, chain: &ChainHash) -> Vec<u8> {
+    let (version, sequence) = (IMAGE_VERSION.to_be_bytes(), sequence.get().to_be_bytes());
+    [version.as_slice(), &sequence, &chain.0].concat()
 }
 
 const fn vouched_key(sequence: Sequence) -> [u8; 8] {
@@ -222,7 +278,15 @@ impl Store for StoredState {
 
 impl PageStorage for Backlog<StoredState> {
     fn put(&self, key: PageKey, bytes: Vec<u8>) {
-        Backlog::put(self, key, bytes);
+        if self.keeps() {
+            Backlog::put(self, key, bytes);
+        }
+    }
+
+    fn keeps(&self) -> bool {
+        let state = self.store();
+        let folded = state.folded.load(Ordering::Acquire);
+        folded >= state.complete.load(Ordering::Acquire) || !state.replaying.load(Ordering::Acquire)
     }
 
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {

@@ -179,6 +179,8 @@ pub struct Gauge {
     pub name: &'static str,
     /// Its description, for people.
     pub help: &'static str,
+    /// The code of what it warns of while it is not zero.
+    warning: Option<&'static str>,
     read: Box<dyn Fn() -> i64 + Send + Sync>,
 }
 
@@ -207,7 +209,26 @@ impl Gauges {
         help: &'static str,
         read: impl Fn() -> i64 + Send + Sync + 'static,
     ) {
-        self.0.lock().push(Gauge { name, help, read: Box::new(read) });
+        self.0.lock().push(Gauge { name, help, warning: None, read: Box::new(read) });
+    }
+
+    /// Adds a figure that is 1 while something fails beside the venue, which goes on.
+    pub fn add_warning(
+        &self,
+        code: &'static str,
+        name: &'static str,
+        help: &'static str,
+        fails: impl Fn() -> bool + Send + Sync + 'static,
+    ) {
+        let read = Box::new(move || i64::from(fails()));
+        self.0.lock().push(Gauge { name, help, warning: Some(code), read });
+    }
+
+    /// The codes of what fails now.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        let gauges = self.0.lock();
+        let failing = gauges.iter().filter(|gauge| gauge.warning.is_some() && gauge.read() != 0);
+        failing.filter_map(|gauge| gauge.warning).collect()
     }
 
     /// Visits every figure, in the order of adding.

@@ -18,6 +18,8 @@ pub mod matcher_status;
 pub mod sequencer;
 pub mod matcher;
 mod catch_up;
+pub mod watcher;
+pub mod clock_stamp;
 pub mod projector;
 mod watermark;
 pub mod archiver;

@@ -15,6 +15,7 @@ use super::matcher_status::MatcherStatus;
 use super::meter::{Meter, SequencerMeter};
 use super::pending::{CommandBatch, CommandOutcome, Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
+use super::watcher;
 use crate::exchange::command::{Command, KeyedCommand, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
@@ -361,10 +362,10 @@ impl<J: Journal> Sequencer<J> {
         let OpenBlock { builder, replies, last, .. } = open;
         let began = Instant::now();
         let appended = match builder.build(self.status.results()) {
-            Ok(block) => self.journal.append(block).map_err(|error| match error {
-                JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
-                _ => (HaltReason::JournalFailed, error.to_string()),
-            }),
+            Ok(block) => {
+                let appended = self.journal.append(block);
+                appended.map_err(|error| (self.reason_of(&error), error.to_string()))
+            }
             Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
         };
         // A block whose outcome is unknown counts as being written until the next start decides.
@@ -402,6 +403,15 @@ impl<J: Journal> Sequencer<J> {
                 Err(reason)
             }
         }
+    }
+
+    /// Why a failed append halts the engine: what was done to the journal's files, if that is why.
+    fn reason_of(&self, error: &JournalError) -> HaltReason {
+        if matches!(error, JournalError::Unknown { .. }) {
+            return HaltReason::JournalUnknown;
+        }
+        let changed = self.journal.files().as_deref().and_then(watcher::changed);
+        changed.unwrap_or(HaltReason::JournalFailed)
     }
 
     fn refuse_the_rest(&mut self, reason: HaltReason) {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::history::{HistoryStore, NotVouched};
@@ -101,6 +101,7 @@ pub struct SnapshotBoard {
     bytes: AtomicU64,
     taken: AtomicU64,
     failures: AtomicU64,
+    failing: AtomicBool,
 }
 
 /// A reading of the [`SnapshotBoard`].
@@ -143,10 +144,17 @@ impl SnapshotBoard {
         self.duration_ms.store(ms, Ordering::Release);
         self.bytes.store(bytes, Ordering::Release);
         self.taken.fetch_add(1, Ordering::AcqRel);
+        self.failing.store(false, Ordering::Release);
+    }
+
+    /// Whether the last attempt failed.
+    pub fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Acquire)
     }
 
     fn failed(&self) {
         self.failures.fetch_add(1, Ordering::AcqRel);
+        self.failing.store(true, Ordering::Release);
     }
 }
 

@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::clock::Clock;
+use super::clock_stamp::ClockStamp;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
 use super::intake_quota::IntakeQuota;
@@ -24,6 +25,7 @@ use super::restore::{self, Pages, Restored};
 use super::sequencer::{self, Sequencer};
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::throttle::Throttle;
+use super::watcher::Watcher;
 use super::{Engine, EngineShared};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
@@ -33,6 +35,7 @@ use crate::journal::archive::Archive;
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::snapshot::folder::SnapshotFolder;
+use crate::journal::watch::JournalFiles;
 use crate::journal::{Journal, JournalError};
 use crate::projection::history::History;
 
@@ -92,6 +95,7 @@ pub struct Snapshots {
 pub struct Running {
     engine: Engine,
     snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
+    watcher: Option<(Sender<Infallible>, JoinHandle<Option<()>>)>,
     sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
     history: Option<HistoryStore>,
@@ -144,10 +148,12 @@ pub fn start_with<J: Journal + 'static>(
     journal: J,
     storage: Option<Storage>,
 ) -> Result<Running, StartError> {
-    start_metered(journal, storage, Arc::default())
+    let clock = Clock::after(journal.head().time);
+    start_metered(journal, storage, Arc::default(), (clock, None))
 }
 
-/// As [`start_with`], with metrics from the first moment on.
+/// As [`start_with`], with metrics from the first moment on, and a clock that continues after the
+/// journal, with its stamp.
 ///
 /// If a start from a snapshot halts, the fault may be the snapshot's or the journal's. So the whole
 /// journal is replayed from the first record, and if that succeeds the snapshot is set aside.
@@ -158,9 +164,16 @@ pub fn start_metered<J: Journal + 'static>(
     journal: J,
     storage: Option<Storage>,
     meter: Arc<Meter>,
+    (clock, stamp): (Clock, Option<ClockStamp>),
 ) -> Result<Running, StartError> {
+    let clock = Arc::new(clock);
+    let files = journal.files();
     meter.sequencer.post_replay_head(journal.head().sequence);
     let reader = journal.reader();
+    let end = reader.head();
+    if let Some(storage) = &storage {
+        storage.history.resume(&reader);
+    }
     let restored = restore_newest(storage.as_ref(), &reader);
     let (history, snapshots) = match storage {
         Some(Storage { history, snapshots }) => (Some(history), snapshots),
@@ -174,6 +187,7 @@ pub fn start_metered<J: Journal + 'static>(
         history.as_ref(),
         snapshot_folder,
         Arc::clone(&meter),
+        Arc::clone(&clock),
     ) {
         Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
             if from != Sequence::ZERO =>
@@ -184,7 +198,14 @@ pub fn start_metered<J: Journal + 'static>(
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
             let nothing = empty_state(history.as_ref());
-            let again = replay_from(journal, nothing, history.as_ref(), snapshot_folder, meter);
+            let again = replay_from(
+                journal,
+                nothing,
+                history.as_ref(),
+                snapshot_folder,
+                meter,
+                Arc::clone(&clock),
+            );
             if let (Ok(_), Some(folder)) = (&again, snapshot_folder) {
                 set_aside(folder, bad_snapshot);
             }
@@ -194,8 +215,9 @@ pub fn start_metered<J: Journal + 'static>(
     };
     let (mut running, status) = outcome.map_err(|not| not.error)?;
     if let Some(history) = &history {
-        history.caught_up();
+        history.caught_up(&end);
     }
+    running.watch(files, history.as_ref(), stamp, clock)?;
     if let (Some(Snapshots { folder, every: Some(every) }), Some(history)) = (snapshots, history) {
         let (ends, ending) = bounded(0);
         let board = Arc::clone(&running.engine.0.snapshots);
@@ -229,6 +251,7 @@ fn replay_from<J: Journal + 'static>(
     history: Option<&HistoryStore>,
     snapshot_folder: Option<&SnapshotFolder>,
     meter: Arc<Meter>,
+    clock: Arc<Clock>,
 ) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
     let status = Arc::new(MatcherStatus::default());
@@ -244,7 +267,6 @@ fn replay_from<J: Journal + 'static>(
     let (trials, trials_asked) = unbounded();
     let (sender, result) = bounded(1);
 
-    let clock = Arc::new(Clock::after(journal.head().time));
     let projector = Projector::new(Arc::clone(&read_model), history.cloned());
     let published = Arc::clone(&projector.published);
     let matcher = Matcher {
@@ -289,11 +311,7 @@ fn replay_from<J: Journal + 'static>(
     let shared =
         EngineShared { intake, quota, trials, read_model, published, halt, meter, past, snapshots };
     let engine = Engine(Arc::new(shared));
-    let history = history.cloned();
-    Ok((
-        Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None },
-        status,
-    ))
+    Ok((Running::of(engine, sequencer, matcher, history.cloned()), status))
 }
 
 /// Takes a snapshot out of use that the journal has proved wrong.
@@ -338,6 +356,18 @@ fn spawn<T: Send + 'static>(
     Builder::new().name(name.to_owned()).spawn(move || halt.watch(name, run))
 }
 
+/// Registers what may fail while the venue goes on.
+fn register_warnings(engine: &EngineShared, history: Option<&HistoryStore>) {
+    let gauges = &engine.meter.gauges;
+    if let Some(history) = history.cloned() {
+        let help = "1 once pages of history were found lost or damaged, until a restart";
+        gauges
+            .add_warning("HISTORY_DAMAGED", "history_damaged", help, move || history.has_failed());
+    }
+    let (board, help) = (Arc::clone(&engine.snapshots), "1 while snapshots cannot be taken");
+    gauges.add_warning("SNAPSHOTS_FAILING", "snapshots_failing", help, move || board.is_failing());
+}
+
 /// Registers the archive's progress as metrics.
 fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
     type Read = fn(ArchiveStatus) -> u64;
@@ -350,9 +380,39 @@ fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
         let board = Arc::clone(board);
         gauges.add(name, help, move || i64::try_from(read(board.status())).unwrap_or(i64::MAX));
     }
+    let (board, help) =
+        (Arc::clone(board), "1 while the archive cannot be written, or is not there");
+    gauges.add_warning("ARCHIVE_FAILING", "archive_failing", help, move || board.is_failing());
 }
 
 impl Running {
+    fn of(
+        engine: Engine,
+        sequencer: JoinHandle<Option<Left>>,
+        matcher: JoinHandle<Option<Replayer>>,
+        history: Option<HistoryStore>,
+    ) -> Running {
+        let (snapshotter, watcher, archiving) = (None, None, None);
+        Running { engine, snapshotter, watcher, sequencer, matcher, history, archiving }
+    }
+
+    /// Watches the files and the clock from now on.
+    fn watch(
+        &mut self,
+        files: Option<Arc<JournalFiles>>,
+        history: Option<&HistoryStore>,
+        stamp: Option<ClockStamp>,
+        clock: Arc<Clock>,
+    ) -> std::io::Result<()> {
+        register_warnings(&self.engine.0, history);
+        let (ends, ending) = bounded(0);
+        let (history, halt) = (history.cloned(), Arc::clone(&self.engine.0.halt));
+        let watcher = Watcher { files, history, stamp, clock, halt, ending };
+        let thread = spawn("watcher", &self.engine.0.halt, move || watcher.run())?;
+        self.watcher = Some((ends, thread));
+        Ok(())
+    }
+
     /// A handle for callers.
     pub fn engine(&self) -> Engine {
         self.engine.clone()
@@ -388,7 +448,12 @@ impl Running {
         self.engine.0.halt.end();
         // A sequencer that has halted no longer listens.
         drop(self.engine.0.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, sequencer, matcher, history, archiving } = self;
+        let Running { engine, snapshotter, watcher, sequencer, matcher, history, archiving } = self;
+        // It holds the journal's files open.
+        drop(watcher.map(|(ends, thread)| {
+            drop(ends);
+            thread.join()
+        }));
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread

@@ -21,6 +21,7 @@ use super::member::{
 };
 use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
+use super::watch::{Fate, WatchedFile};
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -107,6 +108,19 @@ pub enum ArchiveError {
         /// Hash of the journal's block there; zeros if none of its blocks ends there.
         journaled: ChainHash,
     },
+    /// A file of the archive, or its folder, is not what this process wrote.
+    #[error(
+        "ARCHIVE_CHANGED: {path} was {fate} while the server runs; put it back, or restart with an \
+         empty folder: until then the archive counts as ending with record {sound}"
+    )]
+    Changed {
+        /// The path.
+        path: PathBuf,
+        /// What happened to it.
+        fate: Fate,
+        /// The last record before what is missing.
+        sound: Sequence,
+    },
     /// The journal could not be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -127,6 +141,9 @@ pub struct Cut {
 #[derive(Debug)]
 pub struct Archive {
     folder: PathBuf,
+    watched: WatchedFile,
+    /// The files that do not change any more, with their lengths.
+    sealed: Vec<(PathBuf, u64)>,
     head: Head,
     /// The file for the next member, and how many of its bytes are whole and durable.
     segment: PathBuf,
@@ -159,7 +176,7 @@ impl Archive {
         let mut all = files.clone();
         let Some(segment) = files.pop_back() else {
             let (head, segment) = (Head::START, segment_path(folder, &Head::START));
-            return Ok((Archive::at(folder, head, (segment, 0), lock), None));
+            return Ok((Archive::at(folder, head, (segment, 0), lock)?, None));
         };
         let (last, cut) = cut_torn(&segment)?;
         let whole = last.as_ref().map_or(0, |last| last.end);
@@ -180,11 +197,46 @@ impl Archive {
             all.pop_back();
         }
         continuity::check(&all)?;
-        Ok((Archive::at(folder, head, (segment, whole), lock), cut))
+        let mut archive = Archive::at(folder, head, (segment, whole), lock)?;
+        for sealed in all.into_iter().filter(|file| *file != archive.segment) {
+            let length = fs::metadata(&sealed).map_err(failed)?.len();
+            archive.sealed.push((sealed, length));
+        }
+        Ok((archive, cut))
     }
 
-    fn at(folder: &Path, head: Head, (segment, whole): (PathBuf, u64), lock: File) -> Archive {
-        Archive { folder: folder.to_owned(), head, segment, whole, file: None, _lock: lock }
+    fn at(
+        folder: &Path,
+        head: Head,
+        (segment, whole): (PathBuf, u64),
+        lock: File,
+    ) -> Result<Archive, ArchiveError> {
+        let watched = WatchedFile::folder(folder).map_err(|error| failed(folder, error))?;
+        let (folder, sealed) = (folder.to_owned(), Vec::new());
+        Ok(Archive { folder, watched, sealed, head, segment, whole, file: None, _lock: lock })
+    }
+
+    /// Checks that the folder and the newest file are what this process wrote, and with `all` the
+    /// other files too.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Changed`].
+    pub fn check(&self, all: bool) -> Result<(), ArchiveError> {
+        if let Some(fate) = self.watched.fate() {
+            let (path, sound) = (self.folder.clone(), Sequence::ZERO);
+            return Err(ArchiveError::Changed { path, fate, sound });
+        }
+        let newest = (self.whole > 0).then_some((&self.segment, self.whole));
+        let sealed = self.sealed.iter().map(|(path, length)| (path, *length));
+        for (path, length) in sealed.filter(|_| all).chain(newest) {
+            if let Some(fate) =
+                fate(path, length, self.file.as_ref().filter(|_| *path == self.segment))
+            {
+                let sound = before(path);
+                return Err(ArchiveError::Changed { path: path.clone(), fate, sound });
+            }
+        }
+        Ok(())
     }
 
     /// Where it ends.
@@ -241,6 +293,7 @@ impl Archive {
             head = block.head();
         }
         if self.whole >= SEGMENT_BYTES {
+            self.sealed.push((self.segment.clone(), self.whole));
             self.segment = segment_path(&self.folder, &self.head);
             (self.whole, self.file) = (0, None);
         }
@@ -261,6 +314,10 @@ impl Archive {
             Some(file) => file,
             None => self.reopen()?,
         };
+        // A write behind the end of a truncated file would leave a hole.
+        if file.metadata()?.len() < self.whole {
+            return Err(io::Error::other("the file has become shorter"));
+        }
         file.write_all_at(member, self.whole)?;
         file.sync_data()?;
         if new {
@@ -294,6 +351,28 @@ impl Archive {
 fn segment_path(folder: &Path, head: &Head) -> PathBuf {
     let first = head.sequence.next().get();
     folder.join(format!("{first:0NAME_DIGITS$}{SEGMENT_SUFFIX}"))
+}
+
+/// The record before the first of a file, by its name.
+fn before(segment: &Path) -> Sequence {
+    let name = segment.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let first = name.get(..NAME_DIGITS).and_then(|digits| digits.parse().ok()).unwrap_or(1_u64);
+    Sequence::new(first.saturating_sub(1))
+}
+
+/// What happened to a file that has this length at least, and that may be open.
+fn fate(path: &Path, length: u64, open: Option<&File>) -> Option<Fate> {
+    let named = match fs::metadata(path) {
+        Ok(named) => named,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Fate::Deleted),
+        // What cannot be asked says nothing.
+        Err(_) => return None,
+    };
+    let open = open.and_then(|open| open.metadata().ok());
+    if open.is_some_and(|open| (open.dev(), open.ino()) != (named.dev(), named.ino())) {
+        return Some(Fate::Replaced);
+    }
+    (named.len() < length).then_some(Fate::Truncated)
 }
 
 /// Position of a whole member in a file.

@@ -4,12 +4,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 
 use super::groups::Group;
 use super::store::{Step, StoreError};
-use super::tree::SledBlocks;
+use super::tree::{SEGMENT_BYTES, SledBlocks};
 
 /// Gives sled blocks and syncs its file.
 #[derive(Debug, Clone)]
@@ -21,12 +21,15 @@ pub(super) struct SledFlusher {
     /// Created when a flush fails: the system may then hold pages that it wrongly believes to be on
     /// disk, also for later opens of the file.
     failure_file: PathBuf,
+    /// The file's length after the last flush; held while sled writes.
+    length: Arc<Mutex<u64>>,
 }
 
 impl SledFlusher {
     /// For these blocks, which sled keeps in this file.
     pub(super) fn of(blocks: SledBlocks, file: File, failure_file: PathBuf) -> SledFlusher {
-        SledFlusher { blocks, file: Arc::new(file), failure_file }
+        let length = Arc::new(Mutex::new(length(&file)));
+        SledFlusher { blocks, file: Arc::new(file), failure_file, length }
     }
 
     /// Gives sled the blocks that it lacks and returns once all are on disk.
@@ -34,7 +37,30 @@ impl SledFlusher {
         self.flush_groups(&self.blocks.buffered())
     }
 
+    /// Whether somebody else has cut the file since sled wrote to it last. While sled writes that
+    /// cannot be told; the flush has checked it then.
+    pub(super) fn was_cut(&self) -> bool {
+        match self.length.try_lock() {
+            Ok(before) => is_cut(*before, length(&self.file)),
+            Err(TryLockError::Poisoned(before)) => is_cut(*before.into_inner(), length(&self.file)),
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
     fn flush_groups(&self, groups: &[Group]) -> Result<(), StoreError> {
+        let mut before = self.length.lock().unwrap_or_else(PoisonError::into_inner);
+        let whole = |now: u64| {
+            let cut = || StoreError::new(Step::Put, "the store's file was truncated");
+            if is_cut(*before, now) { Err(cut()) } else { Ok(now) }
+        };
+        // sled would write behind the end, and leave a hole in a file that looks whole.
+        whole(length(&self.file))?;
+        let flushed = self.flush_unchecked(groups);
+        *before = whole(length(&self.file))?;
+        flushed
+    }
+
+    fn flush_unchecked(&self, groups: &[Group]) -> Result<(), StoreError> {
         let inserted = self.blocks.insert_oldest(groups);
         let flush = || self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
         // Sled's flush only starts write-out: it syncs neither the file's length nor the drive's
@@ -72,6 +98,17 @@ impl SledFlusher {
             _ => Ok(()),
         }
     }
+}
+
+/// A file's length; the greatest there is if the system does not say.
+fn length(file: &File) -> u64 {
+    file.metadata().map_or(u64::MAX, |file| file.len())
+}
+
+/// Whether a file that had a length was cut, by somebody else than sled, which frees whole
+/// segments.
+const fn is_cut(before: u64, now: u64) -> bool {
+    now < before && before != u64::MAX && (now == 0 || !now.is_multiple_of(SEGMENT_BYTES as u64))
 }
 
 /// A background flush.

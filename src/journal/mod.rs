@@ -31,12 +31,15 @@ mod store_copy;
 mod tree;
 mod unreadable;
 mod wal;
+pub mod watch;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use self::block::{Block, BlockFault, Head};
 use self::reader::JournalReader;
 use self::store::StoreError;
+use self::watch::JournalFiles;
 use crate::exchange::units::Sequence;
 
 /// Proof that a block is on disk and verified. Only [`Journal::append`], [`JournalReader::read`],
@@ -72,6 +75,11 @@ pub trait Journal: Send {
 
     /// A handle that reads durable blocks from any thread while this journal is written.
     fn reader(&self) -> JournalReader;
+
+    /// Its files, to be watched while it is open; `None` if it has none.
+    fn files(&self) -> Option<Arc<JournalFiles>> {
+        None
+    }
 }
 
 /// Damage found in a journal. It is reported, never repaired or skipped.

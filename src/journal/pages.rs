@@ -5,7 +5,8 @@
 //! Pages are in one file; a sled tree of its own is the index. The index only refers to synced
 //! pages: the locations of pages put since the last sync are in memory. Once the index refers
 //! durably to a page's new location, the old bytes are invalidated, so that a damaged index is
-//! detected, and their space is reused. Free space is forgotten at closing.
+//! detected, and their space is reused. What the index does not refer to when the store is opened
+//! is free too: the rest of a killed process.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,11 +18,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use super::sled::sync_names;
 use super::store::{Step, StoreError};
 use super::tree::{Shape, caught, open_db};
+use super::watch::{Fate, WatchedFile};
 
 mod unsynced;
 mod places;
 mod free_space;
 
+use free_space::{FreeSpace, UsedSpace};
 use places::{Group, Location};
 use unsynced::{Locations, UnsyncedIndex};
 
@@ -31,6 +34,8 @@ const FOLDER: &str = "history";
 const DAMAGED_FILE: &str = "damaged";
 /// The page file.
 const PAGES_FILE: &str = "pages";
+/// sled's data file.
+const INDEX_FILE: &str = "db";
 /// First bytes of the page file: the format version. A store of another format is rebuilt.
 const FORMAT: [u8; 8] = *b"OOPAGES2";
 /// Its length.
@@ -45,6 +50,8 @@ const GROUPS_SYNCED_TOGETHER: usize = 512;
 const INDEX_TREE: &str = "places";
 /// sled's tree of attested snapshots.
 const VOUCHED_TREE: &str = "vouched";
+/// Key in that tree of the point up to which all pages are here.
+const COMPLETE_KEY: &[u8] = b"complete through";
 /// sled's segment size; it buffers one in memory. The groups of a leaf (see `tree.rs`) have some
 /// hundred bytes each: far from the quarter of a segment above which sled uses a file that it never
 /// syncs. sled opens no database with another segment size, such as earlier versions that stored
@@ -80,6 +87,8 @@ struct Open {
     index_file: File,
     pages: File,
     unsynced: Mutex<UnsyncedIndex>,
+    /// Both files, to notice when they are lost.
+    watched: [WatchedFile; 2],
     /// Held during a sync.
     sync_lock: Mutex<()>,
     /// Path of the sign that a page was lost or damaged, or that a sync failed.
@@ -102,7 +111,7 @@ impl PageStore {
         let db = open_db(&dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
         let tree = |name| caught(Step::Open, || db.open_tree(name));
         let (index, vouched) = (tree(INDEX_TREE)?, tree(VOUCHED_TREE)?);
-        let index_file = File::open(dir.join("db")).map_err(opening)?;
+        let index_file = File::open(dir.join(INDEX_FILE)).map_err(opening)?;
         let mut kept = File::options();
         let kept = kept.create(true).truncate(false).read(true).write(true);
         let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
@@ -117,13 +126,28 @@ impl PageStore {
         if format != FORMAT {
             return Err(StoreError::new(Step::Open, "the page file is of another format"));
         }
-        let end = pages.metadata().map_err(opening)?.len();
+        let (end, free_space) = reclaim(&index, &index_file, &pages)?;
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let (unsynced, sync_lock) = (Mutex::new(UnsyncedIndex::new(end)), Mutex::new(()));
+        let (unsynced, sync_lock) =
+            (Mutex::new(UnsyncedIndex::new(end, free_space)), Mutex::new(()));
         let damaged = dir.join(DAMAGED_FILE);
-        let open =
-            Open { index, vouched, _db: db, index_file, pages, unsynced, sync_lock, damaged };
+        let watched = |name, file: &File| WatchedFile::of(&dir.join(name), file.try_clone()?);
+        let watched = [
+            watched(PAGES_FILE, &pages).map_err(opening)?,
+            watched(INDEX_FILE, &index_file).map_err(opening)?,
+        ];
+        let open = Open {
+            index,
+            vouched,
+            _db: db,
+            index_file,
+            pages,
+            unsynced,
+            watched,
+            sync_lock,
+            damaged,
+        };
         Ok(PageStore { open: RwLock::new(Some(open)) })
     }
 
@@ -215,6 +239,23 @@ impl PageStore {
         self.on(Step::Put, |open| caught(Step::Put, || open.vouched.insert(key, value).map(drop)))
     }
 
+    /// Attests that the store has all pages up to some point, in place of an earlier one; durable
+    /// after the next sync.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn complete(&self, point: &[u8]) -> Result<(), StoreError> {
+        self.vouch(COMPLETE_KEY, point)
+    }
+
+    /// The attested point up to which all pages are here.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn completed(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.vouched(COMPLETE_KEY)
+    }
+
     /// The attested value under a key.
     ///
     /// # Errors
@@ -243,6 +284,14 @@ impl PageStore {
     /// As of [`sync`](PageStore::sync).
     pub fn write_out(&self) -> Result<(), StoreError> {
         self.on(Step::Sync, Open::write_out)
+    }
+
+    /// What happened to the files while the store is open, if anything.
+    pub fn fate(&self) -> Option<Fate> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let [pages, index] = &open.as_ref()?.watched;
+        // sled itself cuts its file.
+        pages.fate().or_else(|| index.renamed())
     }
 
     /// Whether it was closed.
@@ -443,6 +492,33 @@ impl Open {
         }
         Ok(())
     }
+}
+
+/// Finds what the index does not refer to, and cuts off what is unused at the file's end. Returns
+/// the file's length, and the free space.
+fn reclaim(
+    index: &sled::Tree,
+    index_file: &File,
+    pages: &File,
+) -> Result<(u64, FreeSpace), StoreError> {
+    let opening = |error: io::Error| StoreError::of(Step::Open, &error, &error);
+    // What was read of the index may be in the system's memory only; a power cut must not bring
+    // back one that refers to what is overwritten from now on.
+    index_file.sync_data().map_err(opening)?;
+    let length = pages.metadata().map_err(opening)?.len();
+    let mut used = UsedSpace::none_of(length);
+    used.add(0, FORMAT_BYTES);
+    let mut groups = index.iter().values();
+    while let Some(group) = caught(Step::Open, || groups.next().transpose())? {
+        for location in Group::decode(&group)?.locations() {
+            used.add(location.offset, u64::from(location.length));
+        }
+    }
+    let (free_space, end) = used.rest();
+    if end < length {
+        pages.set_len(end).map_err(opening)?;
+    }
+    Ok((end.min(length), free_space))
 }
 
 impl Drop for PageStore {
@@ -768,6 +844,40 @@ mod tests {
             let found = PageStore::open(crashed.path()).unwrap();
             for (page, was) in (0..PAGES).zip(&synced) {
                 assert_eq!(found.get(&name(page)).as_ref(), Ok(was), "{page} after {step}");
+            }
+        }
+    }
+
+    /// Whatever was written and not synced, and the space that was free, is used by the next.
+    #[test]
+    fn what_killed_processes_leave_takes_no_room() {
+        const ROUNDS: u8 = 20;
+        let dirs: Vec<_> = (0..=ROUNDS).map(|_| tempfile::tempdir().unwrap()).collect();
+        let length =
+            |data: &Path| fs::metadata(PageStore::folder(data).join(PAGES_FILE)).unwrap().len();
+        for (round, both) in (1..).zip(dirs.windows(2)) {
+            let [data, next] = [0, 1].map(|index| both[index].path());
+            let store = PageStore::open(data).unwrap();
+            let page = |bytes: usize| vec![round; bytes];
+            for number in 0..40 {
+                put(&store, &[(number, &page(900))]);
+            }
+            store.sync().unwrap();
+            for number in 0..40 {
+                put(&store, &[(number, &page(901))]);
+            }
+            assert!(length(data) < 3 * 40 * 901, "{} after {round}", length(data));
+            // It is killed now.
+            fs::create_dir(PageStore::folder(next)).unwrap();
+            for entry in fs::read_dir(PageStore::folder(data)).unwrap().map(Result::unwrap) {
+                if entry.file_type().unwrap().is_file() {
+                    let to = PageStore::folder(next).join(entry.file_name());
+                    fs::copy(entry.path(), to).unwrap();
+                }
+            }
+            let found = PageStore::open(next).unwrap();
+            for number in 0..40 {
+                assert_eq!(found.get(&name(number)).unwrap(), Some(page(900)));
             }
         }
     }

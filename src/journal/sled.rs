@@ -25,6 +25,7 @@ use super::store::{
 };
 use super::tree::{DATABASE_FILE, SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
+use super::watch::{FileChange, JournalFiles};
 use crate::exchange::units::Sequence;
 
 /// Bytes rewritten at a time when a start distrusts sled's file.
@@ -96,6 +97,7 @@ pub struct SledStore {
     witness_offset: u64,
     /// What the start repaired.
     repairs: Repairs,
+    files: Arc<JournalFiles>,
     _lock: File,
 }
 
@@ -163,14 +165,7 @@ impl SledStore {
         }
         let unsettled = data.join(UNSETTLED_FILE);
         let doubtful = unsettled.exists() || complete && refusal_stands(&marker_path)?;
-        if doubtful && database.exists() {
-            rewrite(&database).map_err(opening)?;
-        }
-        if !logged.is_empty() {
-            // Until sled's file is synced: if that fails or this process is killed, the system may
-            // report the failed write-back to nobody else.
-            File::create(&unsettled).map_err(at(&unsettled))?;
-        }
+        settle(&database, doubtful, &unsettled, !logged.is_empty())?;
         let unused = !complete && logged.is_empty();
         let (sled, file) = if unused { open_unused(&dir) } else { open_sled(&dir) }?;
         if !logged.is_empty() {
@@ -192,6 +187,8 @@ impl SledStore {
             .map_err(at(&wal_path))?;
         sync_names(data, &dir).map_err(opening)?;
         let (marker, witness) = (writable(&marker_path)?, writable(&witness_path)?);
+        let open = [wal.file(), marker.try_clone(), witness.try_clone()];
+        let files = JournalFiles::of(data, open, flusher.clone()).map_err(at(data))?;
         Ok(SledStore {
             flush_task: FlushTask::Ended(Ok(())),
             unflushed_bytes: 0,
@@ -205,6 +202,7 @@ impl SledStore {
             witness,
             witness_offset: 0,
             repairs,
+            files: Arc::new(files),
             _lock: lock,
         })
     }
@@ -256,7 +254,10 @@ impl Drop for SledStore {
         let ended = self.flush_task.end();
         // The next start finds everything in sled. If this fails, everything is in the log, and
         // that start reports what is wrong.
-        if self.sound && ended.and_then(|()| self.flush_all()).is_ok() {
+        let stored = self.sound && ended.and_then(|()| self.flush_all()).is_ok();
+        // If the store's file has lost its name, a copy may exist that was made before this flush.
+        let kept = matches!(self.files.change(), None | Some(FileChange { file: WAL_FILE, .. }));
+        if stored && kept {
             drop(self.wal.clear());
         }
     }
@@ -264,6 +265,8 @@ impl Drop for SledStore {
 
 impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        // Before anything is done: a stop then still writes all earlier blocks into the store.
+        self.wal.intact().map_err(|fate| StoreError::new(Step::Put, self.files.note(fate)))?;
         self.sound = false;
         let has_room = self.wal.has_room(bytes);
         if self.flush_task.has_ended() {
@@ -332,6 +335,10 @@ impl BlockStore for SledStore {
 
     fn source(&self) -> Arc<dyn BlockSource> {
         Arc::new(self.sled.blocks.clone())
+    }
+
+    fn files(&self) -> Option<Arc<JournalFiles>> {
+        Some(Arc::clone(&self.files))
     }
 }
 
@@ -476,6 +483,19 @@ fn refuse_torn(dir: &Path, stored: Witness) -> Result<(), OpenError> {
 /// Whether an append failed before this start.
 fn refusal_stands(marker: &Path) -> Result<bool, OpenError> {
     Ok(Marker::decode(&fs::read(marker).map_err(at(marker))?) != Marker::Clear)
+}
+
+/// Before sled is opened: rewrites a doubtful file, and notes that blocks are about to be given.
+fn settle(database: &Path, doubtful: bool, unsettled: &Path, gives: bool) -> Result<(), OpenError> {
+    if doubtful && database.exists() {
+        rewrite(database).map_err(opening)?;
+    }
+    if gives {
+        // Until sled's file is synced: if that fails or this process is killed, the system may
+        // report the failed write-back to nobody else.
+        File::create(unsettled).map_err(at(unsettled))?;
+    }
+    Ok(())
 }
 
 /// Rewrites every byte of the file and syncs it. After a failed sync the system may hold pages that

@@ -10,6 +10,7 @@ use super::marker::{Marker, Witness};
 use super::reader::{JournalReader, Published};
 use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
 use super::repairs::Repairs;
+use super::watch::JournalFiles;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -112,6 +113,10 @@ pub trait BlockStore: Send {
     /// The same blocks, for readers on other threads. It may fail once the store is dropped, and
     /// must not keep anything locked or open that the next open of the store needs.
     fn source(&self) -> Arc<dyn BlockSource>;
+    /// Its files, to be watched while it is open; `None` if it has none.
+    fn files(&self) -> Option<Arc<JournalFiles>> {
+        None
+    }
 }
 
 /// What opening a journal found.
@@ -342,6 +347,10 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
 
     fn reader(&self) -> JournalReader {
         JournalReader::new(self.store.source(), self.published.clone())
+    }
+
+    fn files(&self) -> Option<Arc<JournalFiles>> {
+        self.store.files()
     }
 }
 

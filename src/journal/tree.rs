@@ -267,7 +267,10 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
     let given = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
     given.map_err(|error| StoreError::of(Step::Open, &error, &error))?;
     let mut tries = LOCK_TRIES_MAX;
-    let config = sled::Config::new()
+    // It asks the system's clock for a name that it does not need, and panics before 1970.
+    let impossible = |_| StoreError::new(Step::Open, "the system's clock is set before 1970");
+    let config = catch_unwind(sled::Config::new)
+        .map_err(impossible)?
         .path(dir)
         .segment_size(shape.segment_bytes)
         .cache_capacity(shape.cache_bytes)

@@ -18,6 +18,7 @@ use super::marker::Witness;
 use super::scrape::scrape_file;
 use super::sectors::{SECTOR_BYTES, Sectors};
 use super::unreadable::{copy_around, open_regular};
+use super::watch::{Fate, is_gone};
 use crate::exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders. Sled stores blocks while they arrive, and has most of
@@ -41,6 +42,10 @@ pub struct Wal {
     half: usize,
     /// Bytes of that half that hold blocks.
     used: usize,
+    /// The length that the file has had.
+    reached: u64,
+    /// Whether it had a name when it was opened, as the file system counts.
+    named: bool,
     /// Blocks put and not written yet.
     buffer: Sectors,
 }
@@ -55,7 +60,10 @@ impl Wal {
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
         // A file system without `O_DIRECT` reports that here or at the first write.
         let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path).ok();
-        Ok(Wal { direct, file, half: 0, used: 0, buffer: Sectors::new(HALF_BYTES) })
+        let open = file.metadata()?;
+        let (reached, named) = (open.len(), !is_gone(&open));
+        let buffer = Sectors::new(HALF_BYTES);
+        Ok(Wal { direct, file, half: 0, used: 0, reached, named, buffer })
     }
 
     /// Opens the log and clears it: sled must have all its blocks on disk.
@@ -66,6 +74,28 @@ impl Wal {
         let mut wal = Wal::open(path)?;
         wal.clear()?;
         Ok(wal)
+    }
+
+    /// Checks that the file has a name and is as long as it was: a block written behind the end of
+    /// a truncated log would look durable, and would not be found at a start.
+    ///
+    /// # Errors
+    /// What happened to it.
+    pub fn intact(&self) -> Result<(), Fate> {
+        match self.file.metadata() {
+            Ok(file) if self.named && is_gone(&file) => Err(Fate::Deleted),
+            Ok(file) if file.len() < self.reached => Err(Fate::Truncated),
+            // The write itself shows what else is wrong.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The file, open a second time.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
     }
 
     /// Whether a block fits into the half being filled.
@@ -107,6 +137,7 @@ impl Wal {
             None => self.file.write_all_at(whole, offset)?,
         }
         self.used = self.used.saturating_add(count);
+        self.reached = self.reached.max(offset.saturating_add(wide(whole.len())));
         self.buffer.mark_written();
         Ok(())
     }

@@ -25,8 +25,9 @@ use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_end, write_text,
 };
 
-/// Version of the image format; must change with its content or field order.
-const IMAGE_VERSION: u32 = 2;
+/// Version of the image format, and of the pages that an image refers to; must change with their
+/// content or field order.
+pub const IMAGE_VERSION: u32 = 2;
 /// Bytes written or read at once.
 const PAGE_BYTES: usize = 64 << 10;
 

@@ -280,7 +280,7 @@ fn snapshots_are_listed_newest_first_and_other_files_ignored() {
 }
 
 #[test]
-fn all_states_are_kept_and_the_newest_views() {
+fn the_newest_two_are_kept_whole() {
     let data = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in 1..=5 {
@@ -288,12 +288,33 @@ fn all_states_are_kept_and_the_newest_views() {
         put(&folder, Kind::Views, sequence);
     }
     // A snapshot beyond the journal's end belongs to a longer journal.
-    assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 2);
+    assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 3);
     assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 0);
     assert_eq!(folder.list(Kind::Views).unwrap(), [5, 4, 3].map(Sequence::new));
     assert_eq!(folder.retain(Sequence::new(5)).unwrap(), 1);
     assert_eq!(folder.list(Kind::Views).unwrap().len(), VIEWS_KEPT);
-    assert_eq!(folder.list(Kind::State).unwrap().len(), 5);
+    assert_eq!(folder.list(Kind::State).unwrap(), [5, 4, 3, 1].map(Sequence::new));
+}
+
+/// Of the older states one is left a power of two, counted in records before the newest.
+#[test]
+fn states_of_the_past_get_fewer_the_older_they_are() {
+    let data = tempfile::tempdir().unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
+    for sequence in (1..=300).map(|number| number * 100) {
+        put(&folder, Kind::State, sequence);
+        put(&folder, Kind::Views, sequence);
+        folder.retain(Sequence::new(sequence)).unwrap();
+        let states = folder.list(Kind::State).unwrap();
+        let ages: Vec<u64> = states.iter().map(|state| sequence - state.get()).collect();
+        let two = ages.len().min(2);
+        assert_eq!(ages[..two], [0, 100][..two], "{ages:?}");
+        assert!(ages.len() <= 2 + sequence.ilog2() as usize, "{ages:?}");
+        // Wherever somebody asks, a state is not much further before it than it must be.
+        let gaps = ages.windows(2).all(|ages| ages[1] <= 4 * ages[0].max(100));
+        assert!(gaps, "{ages:?}");
+        assert!(ages.last().is_some_and(|oldest| 4 * oldest >= sequence - 100), "{ages:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Starts: a start from a snapshot equals one from the first record; a snapshot that cannot be
 //! trusted is replaced by the next older one, or by a full replay.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
@@ -172,6 +173,40 @@ fn missing_or_unreadable_history_is_rebuilt() {
     kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
         fs::write(folder.join("conf"), "no settings of sled's").unwrap();
     });
+}
+
+/// The files of history, by name, with their contents.
+fn history_files(data: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(PageStore::folder(data)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn a_start_that_adds_no_record_writes_no_page() {
+    let data = tempfile::tempdir().unwrap();
+    let running = start(data.path(), 0);
+    play(&running.engine(), &commands()[..2_000]);
+    let seen = stop(running);
+    let pages = PageStore::folder(data.path()).join("pages");
+    // The first start knows that it made all that the replay would make.
+    assert_eq!(seen, stop(start_from_the_first_record(data.path())));
+    let before = fs::read(&pages).unwrap();
+    for _ in 0..3 {
+        assert_eq!(seen, stop(start_from_the_first_record(data.path())));
+        assert!(fs::read(&pages).unwrap() == before);
+    }
+    // Pages of another journal are not taken for those of this one.
+    let other = tempfile::tempdir().unwrap();
+    let running = start(other.path(), 0);
+    play(&running.engine(), &commands()[..1_500]);
+    let seen = stop(running);
+    fs::remove_dir_all(PageStore::folder(other.path())).unwrap();
+    fs::create_dir(PageStore::folder(other.path())).unwrap();
+    for (path, bytes) in history_files(data.path()) {
+        fs::write(PageStore::folder(other.path()).join(path.file_name().unwrap()), bytes).unwrap();
+    }
+    assert_eq!(seen, stop(start_from_the_first_record(other.path())));
 }
 
 /// sled as used for pages of history, with segments of this many bytes.

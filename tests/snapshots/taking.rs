@@ -68,7 +68,7 @@ fn snapshots_taken_under_load_equal_the_venues_states() {
     assert_eq!(seen, stop(start(data.path(), 0)));
     assert_eq!(seen, stop(start_from_the_first_record(data.path())));
     let count = check_states(data.path());
-    assert!(count as u64 >= status.taken && count > VIEWS_KEPT, "{count}");
+    assert!(status.taken > 0 && count > VIEWS_KEPT, "{count}");
     let views = SnapshotFolder::of(data.path()).list(Kind::Views).unwrap();
     assert_eq!(views.len(), VIEWS_KEPT);
 }

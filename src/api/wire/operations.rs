@@ -7,4 +7,7 @@ use serde::Serialize;
 pub struct StatusJson {
     /// One word.
     pub status: &'static str,
+    /// What fails beside the venue, by stable codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<&'static str>,
 }

@@ -2,8 +2,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes whose use is told by one bit when a store is opened: a page begins and ends anywhere, so
+/// that much may be left unused beside each.
+const GRAIN_BYTES: u64 = 64;
+
 /// Most extents remembered, some megabytes. Beyond that, the smallest is forgotten.
 const EXTENTS_MAX: usize = 1 << 16;
+
+/// Which parts of a page file are used: a bit for each grain, whatever the number of pages.
+#[derive(Debug)]
+pub(super) struct UsedSpace(Vec<u64>);
+
+impl UsedSpace {
+    /// Nothing, of a file of so many bytes.
+    pub(super) fn none_of(bytes: u64) -> UsedSpace {
+        let words = bytes.div_ceil(GRAIN_BYTES).div_ceil(u64::from(u64::BITS));
+        UsedSpace(vec![0; usize::try_from(words).unwrap_or(0)])
+    }
+
+    /// Adds bytes that are used; those beyond the file's end count for nothing.
+    pub(super) fn add(&mut self, offset: u64, length: u64) {
+        let last = offset.saturating_add(length.saturating_sub(1)) / GRAIN_BYTES;
+        for grain in (offset / GRAIN_BYTES..=last).take_while(|_| length > 0) {
+            let Ok(word) = usize::try_from(grain / u64::from(u64::BITS)) else { return };
+            let Some(word) = self.0.get_mut(word) else { return };
+            *word |= 1 << (grain % u64::from(u64::BITS));
+        }
+    }
+
+    /// What is free, and where the used part ends.
+    pub(super) fn rest(&self) -> (FreeSpace, u64) {
+        let (mut space, mut end) = (FreeSpace::default(), 0);
+        let words = (0_u64..).zip(&self.0);
+        let grains = words.flat_map(|(word, bits)| {
+            let first = word * u64::from(u64::BITS);
+            (0..u64::from(u64::BITS))
+                .filter(move |bit| bits >> bit & 1 == 1)
+                .map(move |b| first + b)
+        });
+        for begin in grains.map(|grain| grain * GRAIN_BYTES) {
+            if begin > end {
+                space.free(end, begin - end);
+            }
+            end = begin + GRAIN_BYTES;
+        }
+        (space, end)
+    }
+}
 
 /// Free extents. Adjacent ones are merged.
 #[derive(Debug, Default)]
@@ -72,6 +117,25 @@ mod tests {
         assert_eq!((space.take(31), space.take(10)), (None, Some(200)));
         assert_eq!((space.take(15), space.take(5)), (Some(300), Some(315)));
         assert_eq!((space.take(30), space.take(1)), (Some(100), None));
+    }
+
+    #[test]
+    fn what_no_page_uses_is_free_in_whole_grains() {
+        let mut used = UsedSpace::none_of(10_000);
+        used.add(0, 8);
+        // The file's first page ends in the second grain; the others leave whole grains free.
+        for (offset, length) in [(8, 100), (640, 64), (704, 1), (6_399, 2), (7_000, 0), (20_000, 9)]
+        {
+            used.add(offset, length);
+        }
+        let (mut space, end) = used.rest();
+        assert_eq!(end, 6_464);
+        let free: Vec<_> =
+            space.lengths.iter().map(|(offset, length)| (*offset, *length)).collect();
+        assert_eq!(free, [(128, 512), (768, 5_568)]);
+        assert_eq!(space.take(512), Some(128));
+        let (none, end) = UsedSpace::none_of(0).rest();
+        assert_eq!((none.lengths.len(), end), (0, 0));
     }
 
     #[test]

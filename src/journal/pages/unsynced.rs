@@ -25,8 +25,8 @@ pub(super) struct UnsyncedIndex {
 
 impl UnsyncedIndex {
     /// Empty, for a file of `end` bytes.
-    pub(super) fn new(end: u64) -> UnsyncedIndex {
-        let (new, syncing, free_space) = (Locations::new(), Arc::default(), FreeSpace::default());
+    pub(super) fn new(end: u64, free_space: FreeSpace) -> UnsyncedIndex {
+        let (new, syncing) = (Locations::new(), Arc::default());
         UnsyncedIndex { end, new, syncing, free_space, failed: false }
     }
 

@@ -1,5 +1,6 @@
 //! The folder of snapshots in a data directory: names, atomic writes, retention.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ const NAME_DIGITS: usize = 20;
 const PART: &str = "part";
 /// Extension of a file that the journal has proved wrong.
 const WRONG: &str = "wrong";
-/// Read-model images kept: the newest, and the one before in case the newest is damaged. State
-/// images are all kept, for queries about the past.
+/// Snapshots kept whole: the newest, and the one before in case the newest is damaged. Of earlier
+/// ones some state images are kept, for queries about the past.
 pub const VIEWS_KEPT: usize = 2;
 /// Bytes written between two syncs. A journal on the same disk waits behind pending writes, so
 /// there must never be many.
@@ -123,14 +124,30 @@ impl SnapshotFolder {
     /// Removes the files not to be kept after a snapshot at record `newest`; returns how many.
     /// Later ones belong to a journal that was replaced, and are left alone.
     pub fn retain(&self, newest: Sequence) -> io::Result<usize> {
-        let views = self.list(Kind::Views)?;
-        let ours = views.into_iter().filter(|sequence| *sequence <= newest);
-        let gone: Vec<_> = ours.skip(VIEWS_KEPT).collect();
-        for sequence in &gone {
-            fs::remove_file(self.path(Kind::Views, *sequence))?;
+        let ours = |kind| -> io::Result<Vec<Sequence>> {
+            Ok(self.list(kind)?.into_iter().filter(|sequence| *sequence <= newest).collect())
+        };
+        let (views, states) = (ours(Kind::Views)?, ours(Kind::State)?);
+        let (kept, gone) = views.split_at(views.len().min(VIEWS_KEPT));
+        let mut removed = 0_usize;
+        let past = past_states(newest, &states);
+        let states = states.iter().skip(VIEWS_KEPT);
+        let states = states.filter(|state| !kept.contains(state) && !past.contains(state));
+        let states = states.map(|state| (Kind::State, state));
+        for (kind, sequence) in gone.iter().map(|views| (Kind::Views, views)).chain(states) {
+            fs::remove_file(self.path(kind, *sequence))?;
+            removed = removed.saturating_add(1);
         }
-        Ok(gone.len())
+        Ok(removed)
     }
+}
+
+/// The states kept for queries about the past: of those as many records before the newest as one
+/// and the same power of two says, the oldest, since it is the next to be alone with its power.
+fn past_states(newest: Sequence, states: &[Sequence]) -> BTreeSet<Sequence> {
+    let power = |state: &Sequence| newest.get().saturating_sub(state.get()).checked_ilog2();
+    let oldest: BTreeMap<_, _> = states.iter().map(|state| (power(state), *state)).collect();
+    oldest.into_values().collect()
 }
 
 fn name(kind: Kind, sequence: Sequence) -> String {
