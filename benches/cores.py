@@ -32,7 +32,8 @@ class Server:
     def __init__(self, binary, data, reads="1000000"):
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
         command += ["--rate-reads", reads, "--rate-writes", "1000000"]
-        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn"}
+        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn",
+               "OPENOUTCRY_INIT": "true"}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         said = iter(self.process.stdout.readline, "")
         listens = next(line for line in said if line.startswith("listening on "))

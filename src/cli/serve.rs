@@ -4,12 +4,12 @@
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use clap::builder::FalseyValueParser;
+use clap::builder::{BoolishValueParser, FalseyValueParser};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use super::Failure;
 use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
+use super::data_folder::{self, Leave};
 use super::demo::seed::{self, Seeded, Seeding};
 use super::demo::{self, SeedError, banner, people};
 use super::logging::{self, LogFormat};
@@ -56,7 +57,7 @@ const BIND_PAUSE: Duration = Duration::from_millis(50);
 const SNAPSHOT_EVERY: u64 = 500_000;
 /// The environment variable with the operator's key. There is no flag, because every local process
 /// can read a process's arguments.
-const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
+pub const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
@@ -75,6 +76,7 @@ Environment:
                            replaces the old key. Without it the first start makes a random key and
                            prints it once, as `operator key: ...`
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
+A start refuses other variables that begin with OPENOUTCRY_.
 
 SIGTERM and SIGINT stop the server in order: it answers requests in progress, makes the journal
 durable, and exits with code 0.
@@ -87,9 +89,13 @@ do not start the server again before the folder is copied.";
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
-    /// Folder of the journal; created if missing
-    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA", default_value = "./data")]
-    data: PathBuf,
+    /// Folder of the journal [default: ./data]
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA")]
+    pub(super) data: Option<PathBuf>,
+    /// Begin a new venue if the folder holds none. Without it only --demo, and a start without
+    /// --data where there is no ./data, begin one
+    #[arg(long, env = "OPENOUTCRY_INIT", value_parser = BoolishValueParser::new())]
+    pub(super) init: bool,
     /// Address and port to listen on; port 0 takes a free one
     #[arg(
         long,
@@ -101,7 +107,7 @@ pub struct ServeArgs {
     listen: SocketAddr,
     /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
     #[arg(long)]
-    demo: bool,
+    pub(super) demo: bool,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
@@ -122,6 +128,13 @@ pub struct ServeArgs {
     /// Format of log lines
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
+}
+
+impl ServeArgs {
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
+    }
 }
 
 /// How much a key may ask.
@@ -176,8 +189,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     if let Some(archive) = &args.archive {
-        outside(&args.data, archive)?;
+        outside(args.data(), archive)?;
     }
+    let leave = data_folder::leave(args)?;
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -189,7 +203,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
     let limits = api::Limits { workers_pinned, rates, ..limits()? };
     let (running, served) =
-        runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
+        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
     // An abandoned replay may still be running; it has changed nothing.
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
@@ -225,27 +239,34 @@ const fn failure(journal_refused: bool, message: String) -> Failure {
 }
 
 /// Opens the journal and replays it.
-fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let named = |error: String| format!("{}: {error}", args.data.display());
+fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Failure> {
+    let data = args.data();
+    let named = |error: String| format!("{}: {error}", data.display());
     let failed = |error: String| Failure::Failed(named(error));
     let began = Instant::now();
-    let (journal, recovered) = SledJournal::open(&args.data)
-        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
+    if leave == Leave::BeginUnasked {
+        say(&format!("a new venue begins in {}", data.display()))?;
+    }
+    let opened = match leave {
+        Leave::Begin | Leave::BeginUnasked => SledJournal::open(data),
+        Leave::Open => SledJournal::open_existing(data),
+    };
+    let (journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
     let head = recovered.head;
     tracing::info!(
-        data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
+        data = %data.display(), sequence = %head.sequence, chain = %head.hash,
         "journal opened"
     );
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
     for repair in recovered.repairs.described() {
-        tracing::warn!(data = %args.data.display(), "{repair}; check this disk");
+        tracing::warn!(data = %data.display(), "{repair}; check this disk");
     }
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     let reader = journal.reader();
-    let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    let history = HistoryStore::open(data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
     let mut running = start::start_metered(journal, Some(storage), meter)
         .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
@@ -261,7 +282,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
-    match SnapshotFolder::open(&args.data) {
+    match SnapshotFolder::open(args.data()) {
         Ok(folder) => Some(Snapshots { folder, every }),
         Err(error) => {
             tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");
@@ -314,6 +335,7 @@ fn limits() -> Result<api::Limits, Failure> {
 /// Returns the engine if it was started.
 async fn serve(
     args: &ServeArgs,
+    leave: Leave,
     operator_key: Option<&str>,
     listener: TcpListener,
     limits: api::Limits,
@@ -334,7 +356,7 @@ async fn serve(
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
         let opening_args = args.clone();
-        let opening = tokio::task::spawn_blocking(move || open(&opening_args, meter));
+        let opening = tokio::task::spawn_blocking(move || open(&opening_args, leave, meter));
         let opened = tokio::select! {
             opened = opening => opened
                 .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,
