@@ -264,6 +264,7 @@ fn replay_from<J: Journal + 'static>(
         Past::new(journal.reader(), snapshot_folder.cloned(), Bounds::STANDARD, Arc::clone(&clock));
     let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&status));
     let mut sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
+    let heartbeats = Arc::clone(&sequencer.heartbeats);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -285,8 +286,18 @@ fn replay_from<J: Journal + 'static>(
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
     let quota = IntakeQuota::default();
-    let shared =
-        EngineShared { intake, quota, trials, read_model, published, halt, meter, past, snapshots };
+    let shared = EngineShared {
+        intake,
+        quota,
+        trials,
+        read_model,
+        published,
+        halt,
+        meter,
+        past,
+        snapshots,
+        heartbeats,
+    };
     let engine = Engine(Arc::new(shared));
     let history = history.cloned();
     Ok((
