@@ -38,6 +38,8 @@ use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
+use crate::exchange::ids::UserNo;
+use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
@@ -219,8 +221,19 @@ impl Door {
         };
         asked.await.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
+            wait: problem.wait.or_else(|| self.wait_for_names(&problem, caller.user)),
             ..problem
         })
+    }
+
+    /// Seconds until a user who was refused a name has room for one again.
+    fn wait_for_names(&self, problem: &Problem, user: UserNo) -> Option<u32> {
+        if problem.kind != Kind::Refused(Reject::TooManyNames) {
+            return None;
+        }
+        let engine = self.venue.engine().ok()?;
+        let ms = engine.name_free_at(user)?.get().saturating_sub(engine.now().get()).max(1);
+        u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok()
     }
 
     async fn ask<B>(
@@ -407,7 +420,7 @@ fn failure(
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
     }
-    if let Some(seconds) = problem.kind.retry_after() {
+    if let Some(seconds) = problem.wait.or(problem.kind.retry_after()) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if matches!(problem.kind, Kind::MissingApiKey | Kind::InvalidApiKey) {

@@ -300,6 +300,8 @@ pub struct Problem {
     pub allowance: Option<Box<Allowance>>,
     /// Replay progress, if the venue is not open yet.
     pub replay: Option<Box<ReplayProgress>>,
+    /// Seconds to wait before the request is sent again, if its kind does not tell.
+    pub wait: Option<u32>,
     /// The cause of a server error: for the log, never for the client.
     pub cause: Option<&'static str>,
 }
@@ -315,6 +317,7 @@ impl Problem {
             allow: None,
             allowance: None,
             replay: None,
+            wait: None,
             cause: None,
         }
     }

@@ -52,7 +52,7 @@ pub fn check_filter(text: &str) -> Result<(), String> {
         if target.is_some_and(|target| !is_ours(target)) {
             return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::api"));
         }
-        if !bare_module && LevelFilter::from_str(level).is_err() {
+        if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {
             return Err(format!("`{part}`: a level is off, error, warn, info, debug or trace"));
         }
     }

@@ -16,7 +16,9 @@ use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::command::{Command, Record};
 use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::reject::Reject;
 use crate::exchange::results::{Results, ResultsHasher};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::Durable;
@@ -137,15 +139,18 @@ impl Matcher {
             }
         };
         if live {
-            let commands = block.records().iter().map(|record| &record.command);
-            for (command, applied) in commands.zip(applied.records()) {
-                meter.count(command, applied.effects);
+            for (record, applied) in block.records().iter().zip(applied.records()) {
+                meter.count(&record.command, applied.effects);
+                if let [Effect::Refused(Reject::TooManyNames)] = applied.effects {
+                    self.post_name_free(record);
+                }
             }
         }
         // Before folding: by the time a caller is answered, no reader may be ahead of this figure,
         // and the sequencer must know what is due before the caller's next command.
         let exchange = self.replayer.exchange();
         self.status.post_came(exchange.next_due(), results);
+        self.status.post_names(exchange.names());
         meter.post_applied(exchange.sequence());
         if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
@@ -157,6 +162,22 @@ impl Matcher {
             meter.apply.count_since(began);
         }
         true
+    }
+}
+
+impl Matcher {
+    /// Posts when whoever sent a record that was refused for its names has room again.
+    fn post_name_free(&self, record: &Record) {
+        let caller = record.once.as_ref().map(|once| once.caller);
+        let user = caller.or(match &record.command {
+            Command::PlaceOrder(terms) => Some(terms.user),
+            _ => None,
+        });
+        if let Some(user) = user
+            && let Some(at) = self.replayer.exchange().name_free_at(user)
+        {
+            self.status.post_name_free(user, at);
+        }
     }
 }
 
@@ -204,7 +225,6 @@ mod tests {
     use crate::engine::pending::BatchTrialCallback;
     use crate::engine::pending::fixture::slot_then;
     use crate::exchange::catalogue::MarketDraft;
-    use crate::exchange::command::{Command, Record};
     use crate::exchange::ids::{MarketNo, UserNo};
     use crate::exchange::invariant::Broken;
     use crate::exchange::results::{Results, ResultsHash};

@@ -1,10 +1,12 @@
 //! What the matcher reports to the sequencer: how far it is, the results hash, and when something
 //! is due next.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::exchange::ids::UserNo;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 
@@ -19,6 +21,10 @@ pub struct MatcherStatus {
     folded: AtomicU64,
     /// Behind a lock, so that hash and record belong together.
     results: Mutex<Results>,
+    /// Names remembered.
+    names: AtomicU64,
+    /// Of users who were refused a name, when their oldest one is forgotten.
+    names_free: Mutex<BTreeMap<UserNo, TimeMs>>,
 }
 
 impl Default for MatcherStatus {
@@ -28,6 +34,8 @@ impl Default for MatcherStatus {
             as_of: AtomicU64::new(0),
             folded: AtomicU64::new(0),
             results: Mutex::new(Results::NONE),
+            names: AtomicU64::new(0),
+            names_free: Mutex::default(),
         }
     }
 }
@@ -40,6 +48,26 @@ impl MatcherStatus {
         self.next_due_ms.store(next_due.map_or(i64::MAX, TimeMs::get), Ordering::Release);
         // Stored last: a reader that sees this record sees what is due as of it.
         self.as_of.store(results.through.get(), Ordering::Release);
+    }
+
+    /// Posts how many names are remembered.
+    pub fn post_names(&self, names: u64) {
+        self.names.store(names, Ordering::Relaxed);
+    }
+
+    /// How many names are remembered.
+    pub fn names(&self) -> u64 {
+        self.names.load(Ordering::Relaxed)
+    }
+
+    /// Posts when a user who was refused a name has room again. Called before the user is answered.
+    pub fn post_name_free(&self, user: UserNo, at: TimeMs) {
+        self.names_free.lock().insert(user, at);
+    }
+
+    /// When a user who was refused a name has room again.
+    pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
+        self.names_free.lock().get(&user).copied()
     }
 
     /// Posts that everything up to this record is applied, folded and answered, and its results

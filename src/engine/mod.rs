@@ -50,6 +50,7 @@ use batch_reply::BatchReplies;
 use halt::{Halt, HaltReason};
 use heartbeats::Heartbeats;
 use intake_quota::IntakeQuota;
+use matcher_status::MatcherStatus;
 use meter::Meter;
 use past::Past;
 use pending::{
@@ -89,6 +90,7 @@ struct EngineShared {
     past: Past,
     snapshots: Arc<SnapshotBoard>,
     heartbeats: Arc<Heartbeats>,
+    status: Arc<MatcherStatus>,
 }
 
 /// A submitted command whose caller has not waited for the answer yet.
@@ -303,6 +305,16 @@ impl Engine {
             return None;
         }
         self.0.heartbeats.renew(user, timeout_seconds, shown, || self.now())
+    }
+
+    /// How many client order ids and idempotency keys are remembered.
+    pub fn names(&self) -> u64 {
+        self.0.status.names()
+    }
+
+    /// When a user who was refused a name has room for one again.
+    pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
+        self.0.status.name_free_at(user)
     }
 
     /// When a user's heartbeat runs out by what was answered, which can be later than the read model

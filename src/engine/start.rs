@@ -236,6 +236,7 @@ fn replay_from<J: Journal + 'static>(
     let began = replayer.results();
     status.post_came(replayer.exchange().next_due(), began);
     status.post_folded(began.through);
+    status.post_names(replayer.exchange().names());
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = sequencer::intake();
@@ -297,6 +298,7 @@ fn replay_from<J: Journal + 'static>(
         past,
         snapshots,
         heartbeats,
+        status: Arc::clone(&status),
     };
     let engine = Engine(Arc::new(shared));
     let history = history.cloned();
