@@ -211,9 +211,14 @@ impl StoredResponses {
     }
 
     fn store(&mut self, record: Sequence, row: Row) {
-        let last = self.ends.back().map_or(row.until, |(last, _)| row.until.max(*last));
-        self.ends.push_back((last, record));
+        self.look_again(row.until, record);
         self.rows.insert(record, row);
+    }
+
+    /// Notes when a response is checked, not before those that were noted earlier.
+    fn look_again(&mut self, at: TimeMs, record: Sequence) {
+        let at = self.ends.back().map_or(at, |(last, _)| at.max(*last));
+        self.ends.push_back((at, record));
     }
 
     /// Removes expired responses. One whose order is still open is kept for another window.
@@ -231,7 +236,7 @@ impl StoredResponses {
                 Some(row) => {
                     let window = row.until.get().saturating_sub(row.given.get());
                     let next = TimeMs::new(at.max(now).get().saturating_add(window));
-                    self.ends.push_back((next.unwrap_or(TimeMs::MAX), record));
+                    self.look_again(next.unwrap_or(TimeMs::MAX), record);
                 }
                 None => drop(self.rows.remove(&record)),
             }

@@ -217,8 +217,8 @@ impl PlacedJson {
 }
 
 impl PlacedJson {
-    /// The same answer for a repetition: from the order's row as its record left it, or as it is if
-    /// none is given, and from its fills. `None` if there is no such order.
+    /// The same answer for a repetition: from the order's row as its record left it, and from its
+    /// fills. `None` if there is no such order.
     ///
     /// # Errors
     /// History cannot be read.
