@@ -4,6 +4,7 @@
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -227,13 +228,13 @@ impl Door {
     }
 
     /// Seconds until a user who was refused a name has room for one again.
-    fn wait_for_names(&self, problem: &Problem, user: UserNo) -> Option<u32> {
+    fn wait_for_names(&self, problem: &Problem, user: UserNo) -> Option<NonZeroU32> {
         if problem.kind != Kind::Refused(Reject::TooManyNames) {
             return None;
         }
         let engine = self.venue.engine().ok()?;
         let ms = engine.name_free_at(user)?.get().saturating_sub(engine.now().get()).max(1);
-        u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok()
+        u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok().and_then(NonZeroU32::new)
     }
 
     async fn ask<B>(
@@ -420,7 +421,7 @@ fn failure(
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
     }
-    if let Some(seconds) = problem.wait.or(problem.kind.retry_after()) {
+    if let Some(seconds) = problem.wait.map(NonZeroU32::get).or(problem.kind.retry_after()) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if matches!(problem.kind, Kind::MissingApiKey | Kind::InvalidApiKey) {

@@ -31,7 +31,7 @@ pub fn leave(args: &ServeArgs) -> Result<Leave, Failure> {
     if args.init || args.demo {
         return Ok(Leave::Begin);
     }
-    let data = args.data();
+    let data = args.folder();
     let absent = || data.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     // One that is there and empty may be where a disk is not mounted.
     if args.data.is_none() && absent() {

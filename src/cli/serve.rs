@@ -132,7 +132,7 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     /// The data directory.
-    pub fn data(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
     }
 }
@@ -189,7 +189,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     if let Some(archive) = &args.archive {
-        outside(args.data(), archive)?;
+        outside(args.folder(), archive)?;
     }
     let leave = data_folder::leave(args)?;
     logging::start(args.log_format)?;
@@ -240,7 +240,7 @@ const fn failure(journal_refused: bool, message: String) -> Failure {
 
 /// Opens the journal and replays it.
 fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let data = args.data();
+    let data = args.folder();
     let named = |error: String| format!("{}: {error}", data.display());
     let failed = |error: String| Failure::Failed(named(error));
     let began = Instant::now();
@@ -282,7 +282,7 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
-    match SnapshotFolder::open(args.data()) {
+    match SnapshotFolder::open(args.folder()) {
         Ok(folder) => Some(Snapshots { folder, every }),
         Err(error) => {
             tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::exchange::Exchange;
 use crate::exchange::ids::UserNo;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
@@ -41,6 +42,15 @@ impl Default for MatcherStatus {
 }
 
 impl MatcherStatus {
+    /// The status after a record, with the results up to it.
+    pub fn of(exchange: &Exchange, results: Results) -> MatcherStatus {
+        let status = MatcherStatus::default();
+        status.post_came(exchange.next_due(), results);
+        status.post_folded(results.through);
+        status.post_names(exchange.names());
+        status
+    }
+
     /// Posts the results up to a block's end and what is due next. Called before anyone is
     /// answered, so that the sequencer already uses it for a caller's next command.
     pub fn post_came(&self, next_due: Option<TimeMs>, results: Results) {

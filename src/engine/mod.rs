@@ -317,8 +317,8 @@ impl Engine {
         self.0.status.name_free_at(user)
     }
 
-    /// When a user's heartbeat runs out by what was answered, which can be later than the read model
-    /// shows.
+    /// When a user's heartbeat runs out by what was answered, which can be later than the read
+    /// model shows.
     pub fn heartbeat_promised(&self, user: UserNo) -> Option<TimeMs> {
         self.0.heartbeats.promised(user)
     }

@@ -231,12 +231,9 @@ fn replay_from<J: Journal + 'static>(
     meter: Arc<Meter>,
 ) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
-    let status = Arc::new(MatcherStatus::default());
     let Restored { replayer, read_model } = restored;
     let began = replayer.results();
-    status.post_came(replayer.exchange().next_due(), began);
-    status.post_folded(began.through);
-    status.post_names(replayer.exchange().names());
+    let status = Arc::new(MatcherStatus::of(replayer.exchange(), began));
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = sequencer::intake();
@@ -264,19 +261,11 @@ fn replay_from<J: Journal + 'static>(
     let past =
         Past::new(journal.reader(), snapshot_folder.cloned(), Bounds::STANDARD, Arc::clone(&clock));
     let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&status));
-    let mut sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
+    let sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
     let heartbeats = Arc::clone(&sequencer.heartbeats);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
-    let sequencer = spawn("sequencer", &halt, move || {
-        // The start waits for this; if the receiver is gone, so is the process.
-        if let Err(error) = sequencer.replay() {
-            drop(sender.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
-            return Left { _journal: None };
-        }
-        drop(sender.send(Ok(())));
-        Left { _journal: Some(Box::new(sequencer.run())) }
-    })?;
+    let sequencer = spawn("sequencer", &halt, move || sequence(sequencer, &sender))?;
     let died = || StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = result.recv().map_err(|_| NotStarted { journal: None, error: died() });
     if let Err(not) = replayed.and_then(|replayed| replayed) {
@@ -306,6 +295,20 @@ fn replay_from<J: Journal + 'static>(
         Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None },
         status,
     ))
+}
+
+/// The sequencer's thread.
+fn sequence<J: Journal + 'static>(
+    mut sequencer: Sequencer<J>,
+    replayed: &Sender<Result<(), NotStarted<J>>>,
+) -> Left {
+    // The start waits for this; if the receiver is gone, so is the process.
+    if let Err(error) = sequencer.replay() {
+        drop(replayed.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
+        return Left { _journal: None };
+    }
+    drop(replayed.send(Ok(())));
+    Left { _journal: Some(Box::new(sequencer.run())) }
 }
 
 /// Takes a snapshot out of use that the journal has proved wrong.

@@ -23,8 +23,8 @@ pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 /// each of them, and the work of one record must be bounded.
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
-/// Names, client order ids and idempotency keys, of all users, up to which a user may have more than
-/// [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
+/// Names, client order ids and idempotency keys, of all users, up to which a user may have more
+/// than [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
 pub const VENUE_NAMES_MAX: u64 = 10_000_000;
 
 /// Names that a user may have however many there are: one for each order that may be open.
@@ -72,8 +72,8 @@ impl Rules {
         }
     }
 
-    /// Names that a user may have where there are `all`. From version 2 on they are as many as there
-    /// is room for others, so that the users who have most are refused first and leave room.
+    /// Names that a user may have where there are `all`. From version 2 on they are as many as
+    /// there is room for others, so that the users who have most are refused first.
     pub fn names_max(&self, all: u64) -> u32 {
         if self.version < 2 {
             let many = all >= VENUE_NAMES_MANY_V1;

@@ -77,13 +77,17 @@ enum Kind {
 
 impl Slot {
     pub fn at(&self) -> TimeMs {
-        let [a, b, c, d, e, f] = self.at;
-        TimeMs::new(i64::from_le_bytes([a, b, c, d, e, f, 0, 0])).unwrap_or(TimeMs::MAX)
+        let mut bytes = [0; 8];
+        if let Some(low) = bytes.first_chunk_mut() {
+            *low = self.at;
+        }
+        TimeMs::new(i64::from_le_bytes(bytes)).unwrap_or(TimeMs::MAX)
     }
 
     fn set_at(&mut self, at: TimeMs) {
-        let [a, b, c, d, e, f, _, _] = at.get().to_le_bytes();
-        self.at = [a, b, c, d, e, f];
+        if let Some(low) = at.get().to_le_bytes().first_chunk() {
+            self.at = *low;
+        }
     }
 
     pub fn is_stale(&self) -> bool {
@@ -111,8 +115,8 @@ pub struct IdempotencyTable {
     gone: usize,
     /// The position of the first slot: positions go on, modulo 2^32.
     base: u32,
-    /// Positions by name; empty while there is none. Never iterated. Clients choose the names: those
-    /// that collide cost a look-up sixteen to a step.
+    /// Positions by name; empty while there is none. Never iterated. Clients choose the names:
+    /// those that collide cost a look-up a step for sixteen.
     index: Vec<HashTable<u32>>,
     /// The ends of names that are kept longer, since their orders rest.
     prolonged: BTreeMap<Fingerprint, TimeMs>,
