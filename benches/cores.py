@@ -35,6 +35,7 @@ class Server:
         env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn"}
         # Not an argument, which an older binary to compare with would refuse.
         env["OPENOUTCRY_DAILY_RECORDS"] = "0"
+        env["OPENOUTCRY_INIT"] = "true"
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         said = iter(self.process.stdout.readline, "")
         listens = next(line for line in said if line.startswith("listening on "))

@@ -3,6 +3,8 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod starting;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -30,8 +32,7 @@ impl Drop for Server {
 impl Server {
     #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     fn start(data: &Path) -> Server {
-        let mut command = Command::new(BINARY);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        let mut command = starting::serve(data);
         command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "error");
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());

@@ -12,11 +12,14 @@ use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
 use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, Wording};
+use openoutcry::exchange::command::{
+    BodyHash, Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording,
+};
 use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::ids::{MarketNo, Token, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::restrictions::Heartbeat;
 use openoutcry::exchange::rules::{Rules, SLICE};
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
@@ -551,4 +554,107 @@ async fn an_end_goes_on_by_itself_and_after_a_restart() {
     let stopped = running.stop().unwrap();
     let again = store.start().stop().unwrap();
     assert_eq!((again.digest, again.results), (stopped.digest, stopped.results));
+}
+
+/// Arms the first user's heartbeat and renews it without a record: when it runs out by the journal,
+/// and by the promise.
+async fn renewed(engine: &Engine, timeout_seconds: u32) -> (TimeMs, TimeMs) {
+    let user = UserNo(0);
+    // On a slow machine half of the time may be over before it is renewed.
+    for _ in 0..100 {
+        engine.submit(Command::Heartbeat { user, timeout_seconds }).await.unwrap();
+        let journaled = heartbeat(engine).until.unwrap();
+        let armed = engine.now();
+        while engine.now() == armed {
+            std::hint::spin_loop();
+        }
+        if let Some(promised) = engine.renew_heartbeat(user, timeout_seconds, journaled) {
+            return (journaled, promised);
+        }
+    }
+    panic!("never renewed");
+}
+
+fn heartbeat(engine: &Engine) -> Heartbeat {
+    engine.read().accounts.user(UserNo(0)).unwrap().standing.heartbeat
+}
+
+#[tokio::test]
+async fn a_renewed_heartbeat_is_not_journaled_before_it_must_and_a_stop_keeps_it() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let (journaled, promised) = renewed(&engine, 300).await;
+    assert!(promised > journaled && engine.heartbeat_promised(UserNo(0)) == Some(promised));
+    let head = engine.watermark();
+    for _ in 0..1_000 {
+        assert!(engine.renew_heartbeat(UserNo(0), 300, journaled).is_some());
+    }
+    let promised = engine.heartbeat_promised(UserNo(0)).unwrap();
+    assert_eq!((engine.watermark(), heartbeat(&engine).until), (head, Some(journaled)));
+    // Another time-out, or none, is a command's business.
+    assert_eq!(engine.renew_heartbeat(UserNo(0), 299, journaled), None);
+    assert_eq!(engine.renew_heartbeat(UserNo(0), 0, journaled), None);
+    running.stop().unwrap();
+    let running = store.start();
+    let engine = running.engine();
+    assert!(heartbeat(&engine).until.is_some_and(|until| until >= promised));
+    // Of what was before the start nothing is known: the first beat is journaled.
+    let until = heartbeat(&engine).until.unwrap();
+    assert_eq!(engine.renew_heartbeat(UserNo(0), 300, until), None);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
+    let running = TestStore::new().start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let once = || {
+        let (key, body) = (Token::new("beat").unwrap(), BodyHash([1; 32]));
+        let caller = UserNo(0);
+        let once = Some(Box::new(IdempotencyKey { caller, key, body, part: 0 }));
+        let command = Command::Heartbeat { user: caller, timeout_seconds: 300 };
+        KeyedCommand { once, command }
+    };
+    engine.submit(once()).await.unwrap();
+    let (_, promised) = renewed(&engine, 300).await;
+    let answer = engine.submit(once()).await.unwrap();
+    assert!(matches!(answer.effects(), [Effect::Repeated { .. }]), "{:?}", answer.effects());
+    assert!(heartbeat(&engine).until.is_some_and(|until| until >= promised));
+    running.stop().unwrap();
+}
+
+/// A promised time holds even if the disk stands still for longer than the journaled time.
+#[tokio::test]
+async fn a_promised_heartbeat_outlives_a_standstill_of_the_disk() {
+    for stalls in [false, true] {
+        let store = TestStore::new();
+        let running = store.start();
+        let engine = running.engine();
+        opened(&engine).await;
+        let (journaled, promised) = renewed(&engine, 3).await;
+        store.shut_gate(stalls);
+        let waits = engine.submit_detached(deposit(1)).unwrap();
+        while engine.now() <= journaled {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        store.shut_gate(false);
+        waits.await.unwrap().unwrap();
+        // Whatever is stamped after the journaled time finds the heartbeat renewed.
+        while !heartbeat(&engine).expired {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        running.stop().unwrap();
+        let (journal, _) = StoredJournal::over(store).unwrap();
+        let mut ran_out = Vec::new();
+        let blocks = journal.read(Sequence::new(1));
+        replay(blocks, &mut Replayer::new(), |record, effects| {
+            let expired = |effect: &Effect| matches!(effect, Effect::HeartbeatExpired { .. });
+            ran_out.extend(effects.iter().any(expired).then_some(record.time));
+        })
+        .unwrap();
+        assert!(ran_out.len() == 1 && ran_out[0] >= promised, "{ran_out:?} {promised:?}");
+    }
 }

@@ -27,6 +27,7 @@ if [ "${OPENOUTCRY_FULL_DISK:-}" != inside ]; then
     exit 0
 fi
 
+unset OPENOUTCRY_FULL_DISK
 binary=$1
 disk=$(mktemp -d)
 mount -t tmpfs -o size=96m tmpfs "$disk" || exit 1
@@ -64,7 +65,7 @@ class Server:
 
     def __init__(self):
         self.log = tempfile.TemporaryFile("w+")
-        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", DATA,
+        command = [BINARY, "serve", "--init", "--listen", "127.0.0.1:0", "--data", DATA,
                    "--archive", ARCHIVE, "--snapshot-every", "2000",
                    "--rate-writes", "1000000", "--rate-reads", "1000000"]
         env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": KEY}

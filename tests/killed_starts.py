@@ -42,7 +42,8 @@ class Start:
 
     def __init__(self, binary, folder, more=None):
         command = [binary, "serve", "--data", folder / "data", "--archive", folder / "archive"]
-        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, **(more or {})}
+        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_INIT": "true",
+               **(more or {})}
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command + FLAGS, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env

@@ -4,10 +4,11 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
+mod starting;
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command as Process;
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::results::Results;
@@ -17,8 +18,6 @@ use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::sled::SledJournal;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
-
 /// Starts a server that must refuse to start with exit code 1; returns the last line of its error
 /// output.
 fn refused(folder: &Path) -> String {
@@ -26,12 +25,7 @@ fn refused(folder: &Path) -> String {
 }
 
 fn refused_with(code: i32, folder: &Path) -> String {
-    let output = Process::new(BINARY)
-        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-        .arg(folder)
-        .env_remove("OPENOUTCRY_OPERATOR_KEY")
-        .output()
-        .unwrap();
+    let output = starting::serve(folder).output().unwrap();
     let output_text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{output_text}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "no key is shown, nothing listens");

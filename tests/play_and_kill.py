@@ -23,7 +23,8 @@ class Server:
     def __init__(self, binary, data):
         command = [binary, "serve", "--data", data, "--listen", "127.0.0.1:0"]
         command += ["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"]
-        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn"}
+        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn",
+               "OPENOUTCRY_INIT": "true"}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         for line in self.process.stdout:
             if line.startswith("listening on "):

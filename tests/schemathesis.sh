@@ -28,7 +28,7 @@ fi
 cargo build --quiet
 OPENOUTCRY_OPERATOR_KEY=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export OPENOUTCRY_OPERATOR_KEY
-target/debug/openoutcry serve --data "$folder/data" --listen 127.0.0.1:0 \
+target/debug/openoutcry serve --init --data "$folder/data" --listen 127.0.0.1:0 \
   > "$folder/out" 2> "$folder/log" &
 server=$!
 trap 'kill "$server" 2> /dev/null || true; wait "$server" 2> /dev/null || true; rm -rf "$folder"' EXIT

@@ -6,6 +6,7 @@
 mod chunks;
 mod clock;
 mod lost;
+mod starting;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -131,9 +132,8 @@ impl Server {
 }
 
 fn serve(data: &Path) -> Command {
-    let mut command = Command::new(BINARY);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
-    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env_remove("OPENOUTCRY_LOG");
+    let mut command = starting::serve(data);
+    command.env("OPENOUTCRY_OPERATOR_KEY", KEY);
     command
 }
 
@@ -401,9 +401,9 @@ fn an_address_in_use_is_tried_again_for_a_while() {
     let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = held.local_addr().unwrap().to_string();
     let on = |folder: &str| {
-        let mut command = Command::new(BINARY);
-        command.args(["serve", "--listen", &address, "--data"]).arg(data.path().join(folder));
-        command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env_remove("OPENOUTCRY_LOG");
+        let mut command = starting::plain();
+        command.args(["--init", "--listen", &address, "--data"]).arg(data.path().join(folder));
+        command.env("OPENOUTCRY_OPERATOR_KEY", KEY);
         command
     };
     let began = std::time::Instant::now();
@@ -465,7 +465,8 @@ fn an_operator_may_go_back_to_an_earlier_key() {
 
 fn run(arguments: &[&str], key: Option<&str>) -> Output {
     let mut command = Command::new(BINARY);
-    command.args(arguments).env_remove("OPENOUTCRY_OPERATOR_KEY");
+    starting::without_settings(&mut command);
+    command.args(arguments);
     if let Some(key) = key {
         command.env("OPENOUTCRY_OPERATOR_KEY", key);
     }
@@ -558,7 +559,7 @@ fn an_archive_in_the_data_directory_is_wrong_usage() {
         assert!(stderr.contains(why), "{archive}: {stderr}");
     }
     // Beside it, only the address is refused.
-    let listen = ["serve", "--listen", "192.0.2.1:1", "--data", &path("there")];
+    let listen = ["serve", "--listen", "192.0.2.1:1", "--init", "--data", &path("there")];
     for archive in ["therefore", "other"] {
         let output = run(&[&listen[..], &["--archive", &path(archive)]].concat(), None);
         assert_eq!(output.status.code(), Some(1), "{archive}");
@@ -568,7 +569,7 @@ fn an_archive_in_the_data_directory_is_wrong_usage() {
 /// Starts a server that must refuse this folder; returns its error output.
 fn refused(data: &Path, more: &[&str], key: &str, code: i32) -> String {
     let folder = data.to_str().unwrap();
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--data", folder];
+    let serve = ["serve", "--init", "--listen", "127.0.0.1:0", "--data", folder];
     let output = run(&[&serve, more].concat(), Some(key));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{stderr}");
@@ -612,6 +613,8 @@ fn help_of_serve_names_its_flags_and_variables() {
         "OPENOUTCRY_DATA",
         "--listen",
         "OPENOUTCRY_LISTEN",
+        "--init",
+        "OPENOUTCRY_INIT",
         "--demo",
         "OPENOUTCRY_OPERATOR_KEY",
         "OPENOUTCRY_LOG",
@@ -759,10 +762,11 @@ fn only_workers_are_pinned_to_cores_and_only_when_asked() {
 fn clients_holding_every_connection_cannot_stop_the_journal() {
     let data = tempfile::tempdir().unwrap();
     let limited = format!(
-        "ulimit -n 200; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
+        "ulimit -n 200; exec {BINARY} serve --init --listen 127.0.0.1:0 --data {}",
         data.path().display()
     );
     let mut command = Command::new("sh");
+    starting::without_settings(&mut command);
     command.args(["-c", &limited]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
     let server = Server::from(command);
     let (keys, market) = traded(&server);
@@ -812,10 +816,11 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let (before, _) = replayed(data.path());
 
     let limited = format!(
-        "ulimit -f 40000; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
+        "ulimit -f 40000; exec {BINARY} serve --init --listen 127.0.0.1:0 --data {}",
         data.path().display()
     );
     let mut command = Command::new("sh");
+    starting::without_settings(&mut command);
     command.args(["-c", &limited]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
     let server = Server::from(command);
     let filler = "x".repeat(4000);

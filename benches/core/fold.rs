@@ -9,6 +9,7 @@ use openoutcry::engine::history::HistoryStore;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::journal::block::Head;
 use openoutcry::projection::ReadModel;
 
 use crate::mix::Script;
@@ -50,7 +51,7 @@ pub fn fold(row: &str, runs: usize, script: &Script) {
 fn play(script: &Script) -> Took {
     let folder = tempfile::tempdir_in(".").expect("a folder");
     let store = HistoryStore::open(folder.path()).expect("history");
-    store.caught_up();
+    store.caught_up(&Head::START);
     let mut read_model = ReadModel::on(&store.history());
     let mut exchange = Exchange::new();
     let (opening, commands) = script.records.split_at(script.opening_count);

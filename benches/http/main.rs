@@ -15,6 +15,8 @@ mod load;
 mod paced;
 mod reference;
 mod server;
+#[path = "../../tests/starting/mod.rs"]
+mod starting;
 mod target;
 
 use std::io::Write;

@@ -1,6 +1,5 @@
 //! The exchange under load: its server on a fresh folder, with markets, traders and requests.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use tempfile::TempDir;
 use super::bodies::{self, MARKETS, OPEN_ORDERS};
 use super::load::{self, Requests};
 use super::server::Server;
+use super::starting;
 
 const OPERATOR_KEY: &str = "bench-operator-key-bench-operator-key";
 /// Different requests that a connection sends before it starts over.
@@ -43,8 +43,7 @@ impl Exchange {
     /// Starts it with this many traders.
     pub fn open(traders: usize) -> Exchange {
         let data = folder();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_openoutcry"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
+        let mut command = starting::serve(data.path());
         // Limits are checked as usual but never reached, so only the load counts.
         command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
         command.args(["--daily-records", "1000000000"]);

@@ -2,23 +2,50 @@
 
 use std::path::Path;
 
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::Durable;
+use openoutcry::journal::block::Block;
 use openoutcry::journal::import::{self, ImportError};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure, head_fields};
 use crate::moment::Moment;
-use crate::pass::{Sound, journal_failure, size};
+use crate::pass::{Fault, Listener, Sound, journal_failure, pass, size, state_failure};
 use crate::progress::Progress;
 use crate::source::{Source, name_left_out};
 
+/// Replays nothing but the results that blocks record.
+struct Silent;
+
+impl Listener for Silent {
+    fn after(&mut self, _: &Exchange, _: &Record, _: &[Effect]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// Makes a data directory whose journal has exactly the blocks of the given source, or its whole
-/// blocks up to a moment.
-pub fn import(journal: &Path, new: &Path, to: Option<Moment>) -> Result<Answer, Failure> {
+/// blocks up to a moment. Unless told not to `check`, it replays them first: a server could not
+/// start from a journal that does not replay.
+pub fn import(
+    journal: &Path,
+    new: &Path,
+    to: Option<Moment>,
+    check: bool,
+) -> Result<Answer, Failure> {
     let mut source = Source::open(journal)?;
+    let replayed = if check { Some(replayed(&mut source, to)?) } else { None };
     let progress = Progress::over(source.extent(), false);
     let (mut sound, mut blocks) = (Sound::START, 0_u64);
     let mut copied = source.blocks_to(to)?;
-    let imported = import::import(new, copied.by_ref(), |block| {
+    // An archive grows while it is read: only what was replayed is copied.
+    let checked = |block: &Result<Durable<Block>, _>| match (block, replayed) {
+        (Ok(block), Some(end)) => block.last() <= end,
+        _ => true,
+    };
+    let imported = import::import(new, copied.by_ref().take_while(checked), |block| {
         sound.read(block);
         blocks = blocks.saturating_add(1);
         progress.passed(size(block.bytes().len()), size(block.records().len()));
@@ -27,7 +54,12 @@ pub fn import(journal: &Path, new: &Path, to: Option<Moment>) -> Result<Answer, 
     drop((progress, copied));
     match imported {
         Ok(head) => {
-            let mut value = json!({ "ok": true, "blocks": blocks, "head": head_fields(&head) });
+            let mut value = json!({
+                "ok": true,
+                "blocks": blocks,
+                "head": head_fields(&head),
+                "replayed": check,
+            });
             name_left_out(&mut value, to, left_out);
             Ok(Answer::Fields(value))
         }
@@ -36,4 +68,14 @@ pub fn import(journal: &Path, new: &Path, to: Option<Moment>) -> Result<Answer, 
         }
         Err(error) => Err(Failure::failed(error)),
     }
+}
+
+/// Replays the source up to a moment; returns the last record replayed.
+fn replayed(source: &mut Source, to: Option<Moment>) -> Result<Sequence, Failure> {
+    source.check_archive()?;
+    let reached = pass(source, to, false, &mut Silent)?;
+    let record = reached.exchange.sequence();
+    let broken = |broken| state_failure(Fault { record, broken }, reached.head.sequence, None);
+    reached.exchange.check().map_err(broken)?;
+    Ok(reached.head.sequence)
 }

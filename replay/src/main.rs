@@ -136,6 +136,10 @@ enum Question {
         /// Only the whole blocks up to this moment: what was acknowledged later is left out.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         to: Option<Moment>,
+        /// Check only the bytes: do not replay them first, and take an archive whose files have
+        /// other names than a server gives them.
+        #[arg(long)]
+        unchecked: bool,
     },
     /// Rebuild a journal from a damaged directory and an archive, and report what was recovered.
     ///
@@ -294,7 +298,9 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
         Question::Export { asked, out, compress, to } => {
             export::export(&asked.journal, &out, compress, to)
         }
-        Question::Import { asked, data, to } => import::import(&asked.journal, &data, to),
+        Question::Import { asked, data, to, unchecked } => {
+            import::import(&asked.journal, &data, to, !unchecked)
+        }
         Question::Salvage { data, archive, out } => {
             salvage::salvage(&data, archive.as_deref(), &out)
         }

@@ -106,10 +106,8 @@ pub fn pass(
         Stop::Fault(fault, block, offset) => {
             replay_failure(&fault, block, source.offset().map(|_| offset))
         }
-        Stop::State(Fault { record, broken }, block, offset) => {
-            let error = format!("STATE_BROKEN: after record {record}: {broken}");
-            let offset = source.offset().map(|_| offset);
-            damaged(&error, block, [record; 2], before(record), offset)
+        Stop::State(fault, block, offset) => {
+            state_failure(fault, block, source.offset().map(|_| offset))
         }
     })?;
     let (results, confirmed) = (replayer.results(), replayer.confirmed());
@@ -249,6 +247,13 @@ impl Walk {
         let ended = listener.ended(self.replayer.exchange());
         ended.map_err(|fault| Stop::State(fault, last.0, last.1))
     }
+}
+
+/// An invalid state, and the block it was found in.
+pub fn state_failure(fault: Fault, block: Sequence, offset: Option<u64>) -> Failure {
+    let Fault { record, broken } = fault;
+    let error = format!("STATE_BROKEN: after record {record}: {broken}");
+    damaged(&error, block, [record; 2], before(record), offset)
 }
 
 /// A replay fault: the block it was found in, and the records that may have it.

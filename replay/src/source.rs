@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::archive::{Archive, ArchiveError};
 use openoutcry::journal::portable::{self, Place, PortableFile};
 use openoutcry::journal::prefix::Prefix;
 use openoutcry::journal::sled::SledJournal;
@@ -73,6 +74,19 @@ impl Source {
             }
             Err(error) => Err(Failure::failed(error)),
         }
+    }
+
+    /// Checks that an archive is one that a server would go on writing: its files' names, and that
+    /// each follows the one before it. The blocks alone do not tell.
+    pub fn check_archive(&self) -> Result<(), Failure> {
+        let Source::File { path, .. } = self else { return Ok(()) };
+        if !path.is_dir() {
+            return Ok(());
+        }
+        Archive::check_folder(path).map_err(|error| match error {
+            ArchiveError::Io { .. } => Failure::failed(error),
+            _ => Failure::Damaged(json!({ "ok": false, "error": error.to_string() })),
+        })
     }
 
     /// All blocks from the first, verified one by one.

@@ -80,6 +80,7 @@ impl Listener for Tracer {
 /// Checks a journal: its bytes, and if `state` is set the states it leads to.
 pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
+    source.check_archive()?;
     let (head, blocks, reached) = if state {
         let reached = hold(&mut source, Exchange::check)?;
         (reached.head, reached.blocks, Some(reached))

@@ -15,7 +15,9 @@ use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, Sequence, TimeMs};
 use openoutcry::journal::Journal;
+use openoutcry::journal::archive::Archive;
 use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::portable;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
 use serde_json::Value;
@@ -501,4 +503,117 @@ fn an_empty_file_is_no_journal_and_a_file_that_is_there_is_not_written_over() {
     let error = answer["error"].as_str().unwrap();
     assert!(error.ends_with("it is there already and is left alone"), "{error}");
     assert_eq!(fs::read(empty).unwrap(), b"");
+}
+
+/// A journal of a venue, then deposits, one a block, of which the second records these results.
+fn recording(data: &Path, deposits: usize, second: Results) {
+    venue(data);
+    let (mut journal, _) = SledJournal::open(data).unwrap();
+    for number in 1..=deposits {
+        let mut builder = BlockBuilder::new(journal.head());
+        let command = Command::Deposit { user: UserNo(0), amount: Money::new(500) };
+        let sequence = journal.head().sequence.next();
+        let record = Record { sequence, time: TimeMs::default(), once: None, command };
+        assert!(builder.push(record).is_ok());
+        let results = if number == 2 { second } else { Results::NONE };
+        journal.append(builder.build(results).unwrap()).unwrap();
+    }
+}
+
+/// Whose bytes are whole, but which no server could start from.
+#[test]
+fn what_does_not_replay_is_imported_only_unchecked_and_then_says_so() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let other = ResultsHash([7; 32]);
+    for (name, deposits, second) in [
+        ("RESULTS_DIFFER", 2, Results { through: Sequence::new(2), hash: other }),
+        ("RESULTS_PLACE", 2, Results { through: Sequence::new(1), hash: other }),
+        ("RESULTS_LAG", 9, Results::NONE),
+    ] {
+        recording(Path::new(&path(name)), deposits, second);
+        let packed = path(&format!("{name}.gz"));
+        assert_eq!(ask(&["export", &path(name), &packed]).0, 0);
+        for (source, kind) in [(path(name), "directory"), (packed, "file")] {
+            let (code, verified) = ask(&["verify", &source]);
+            assert_eq!((code, &verified["code"]), (3, &name.into()), "{verified}");
+            let made = path(&format!("{name} {kind}"));
+            let (code, answer) = ask(&["import", &source, &made]);
+            assert_eq!((code, &answer["code"]), (3, &name.into()), "{answer}");
+            assert_eq!(answer["block"], verified["block"], "{answer}");
+            assert!(!Path::new(&made).exists(), "nothing was made");
+            let (code, answer) = ask(&["import", &source, &made, "--unchecked"]);
+            assert_eq!((code, &answer["replayed"]), (0, &false.into()), "{answer}");
+            assert_eq!(answer["head"]["sequence"], deposits + 6, "{answer}");
+        }
+    }
+    // Up to a moment before what does not replay, all is well.
+    let to = ["import", &path("RESULTS_DIFFER"), &path("before"), "--to", "3"];
+    let (code, answer) = ask(&to);
+    assert_eq!((code, &answer["replayed"]), (0, &true.into()), "{answer}");
+}
+
+/// A server's archive of this journal, in files of these numbers of blocks.
+fn archive_of(data: &Path, folder: &Path, files: &[usize]) {
+    fs::create_dir(folder).unwrap();
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let mut blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
+    for count in files {
+        let part: Vec<_> = blocks.by_ref().take(*count).collect();
+        let file = folder.join(format!("{:020}.blocks.gz", part[0].first().get()));
+        let part = part.into_iter().map(Ok);
+        portable::export_as(portable::Form::Compressed, part, &file, |_| ()).unwrap();
+    }
+}
+
+#[test]
+fn an_archive_that_no_server_would_go_on_with_is_neither_verified_nor_imported() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    venue(&path("venue"));
+    let file = |first: u64| format!("{first:020}.blocks.gz");
+    type Change = fn(&Path, &dyn Fn(u64) -> String);
+    let cases: [(&str, &str, Change); 9] = [
+        ("", "untouched", |_, _| ()),
+        ("", "a next file without a block yet", |a, file| fs::write(a.join(file(7)), "").unwrap()),
+        ("", "a file of another name", |a, _| fs::write(a.join("notes"), "").unwrap()),
+        ("ARCHIVE_DAMAGED", "an empty file more", |a, file| {
+            fs::write(a.join(file(99)), "").unwrap();
+        }),
+        ("ARCHIVE_DAMAGED", "an empty file between", |a, file| {
+            fs::write(a.join(file(3)), "").unwrap();
+        }),
+        ("ARCHIVE_DAMAGED", "an empty first file", |a, file| {
+            fs::write(a.join(file(0)), "").unwrap();
+        }),
+        ("ARCHIVE_BEGINNING", "the first file renamed", |a, file| {
+            fs::rename(a.join(file(1)), a.join(file(2))).unwrap();
+        }),
+        ("ARCHIVE_BEGINNING", "the first file gone", |a, file| {
+            fs::remove_file(a.join(file(1))).unwrap();
+        }),
+        ("ARCHIVE_GAP", "a file gone", |a, file| fs::remove_file(a.join(file(4))).unwrap()),
+    ];
+    for (number, (code, what, change)) in cases.into_iter().enumerate() {
+        let archive = path(&format!("archive {number}"));
+        archive_of(&path("venue"), &archive, &[2, 2, 1]);
+        change(&archive, &file);
+        let taken = Archive::open(&archive).and_then(|(archive, _)| {
+            let (journal, _) = SledJournal::open(&path("venue")).unwrap();
+            archive.belongs_to(&journal.reader())
+        });
+        assert_eq!(taken.is_ok(), code.is_empty(), "{what}: {taken:?}");
+        let exit = if code.is_empty() { 0 } else { 3 };
+        for more in [&[][..], &["--no-state"]] {
+            let asked = [OsStr::new("verify"), archive.as_os_str()];
+            let (came, answer) =
+                ask(&[&asked, &more.iter().map(OsStr::new).collect::<Vec<_>>()[..]].concat());
+            assert_eq!((came, answer["code"].as_str().unwrap_or_default()), (exit, code), "{what}");
+        }
+        let made = path(&format!("made {number}"));
+        let (came, answer) = ask(&[OsStr::new("import"), archive.as_os_str(), made.as_os_str()]);
+        assert_eq!((came, answer["code"].as_str().unwrap_or_default()), (exit, code), "{what}");
+    }
 }

@@ -224,7 +224,9 @@ impl Call {
         again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Writing<T>, Problem> {
         self.record(&asked.command)?;
-        let look = |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, look, again);
+        let user = self.caller.user;
+        let look =
+            move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }
 
@@ -248,11 +250,12 @@ impl Call {
 fn seen<T>(
     view: &ReadModel,
     applied: &Applied<'_>,
+    user: UserNo,
     look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T>,
     again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T>,
 ) -> Option<T> {
     match applied.effects {
-        [Effect::Repeated { first }] => view.answers.of(*first).and_then(|kept| again(view, kept)),
+        [Effect::Repeated { first }] => again(view, &view.answers.or_placed(*first, user)),
         // The caller only gets the reason. And a refused command may concern an order that ended
         // long ago, which would be read from disk under the write lock.
         [Effect::Refused(_)] => None,
@@ -305,7 +308,7 @@ mod tests {
         let view = ReadModel::new();
         let looked = |effects: &[Effect]| {
             let applied = Applied { sequence: Sequence::new(1), time: view.time(), effects };
-            seen(&view, &applied, |_, _| Some(()), never).is_some()
+            seen(&view, &applied, UserNo(0), |_, _| Some(()), never).is_some()
         };
         assert!(looked(&[]));
         assert!(!looked(&[Effect::Refused(Reject::OrderNotOpen)]));

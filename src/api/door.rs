@@ -4,6 +4,7 @@
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
 use crate::exchange::ids::UserNo;
+use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
@@ -240,8 +242,19 @@ impl Door {
         };
         asked.await.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
+            wait: problem.wait.or_else(|| self.wait_for_names(&problem, caller.user)),
             ..problem
         })
+    }
+
+    /// Seconds until a user who was refused a name has room for one again.
+    fn wait_for_names(&self, problem: &Problem, user: UserNo) -> Option<NonZeroU32> {
+        if problem.kind != Kind::Refused(Reject::TooManyNames) {
+            return None;
+        }
+        let engine = self.venue.engine().ok()?;
+        let ms = engine.name_free_at(user)?.get().saturating_sub(engine.now().get()).max(1);
+        u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok().and_then(NonZeroU32::new)
     }
 
     async fn ask<B>(
@@ -428,7 +441,7 @@ fn failure(
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
     }
-    if let Some(seconds) = problem.kind.retry_after() {
+    if let Some(seconds) = problem.wait.map(NonZeroU32::get).or(problem.kind.retry_after()) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if problem.kind.lacks_good_key() {

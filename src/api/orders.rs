@@ -17,7 +17,7 @@ use super::stream::Content;
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
-use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
+use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
@@ -64,9 +64,8 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
 pub enum Placed {
     /// Placed by this request.
     Now(PlacedJson),
-    /// Placed by an earlier request: the order's row as it was then, if that was not its last
-    /// state, and the order with its fills.
-    Before(Box<(Option<OrderRow>, SoughtFills)>),
+    /// Placed by an earlier request: the order's row as it was then, and the order with its fills.
+    Before(Box<(RowThen, SoughtFills)>),
 }
 
 impl Placed {
@@ -101,10 +100,15 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
     match kept {
         StoredResponse::Order(row) => {
             let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((Some(**row), fills))))
+            Some(Placed::Before(Box::new((RowThen::Kept(**row), fills))))
         }
         StoredResponse::Ended(user, order) => {
-            Some(Placed::Before(Box::new((None, view.orders.fills_of_order(*user, *order)))))
+            let fills = view.orders.fills_of_order(*user, *order);
+            Some(Placed::Before(Box::new((RowThen::Last, fills))))
+        }
+        StoredResponse::Placed(user, order) => {
+            let fills = view.orders.fills_of_order(*user, *order);
+            Some(Placed::Before(Box::new((RowThen::Told, fills))))
         }
         _ => None,
     }

@@ -2,6 +2,7 @@
 //! requests and halts to HTTP statuses (semantics 7).
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 
 use hyper::StatusCode;
 
@@ -313,6 +314,8 @@ pub struct Problem {
     pub allowance: Option<Box<Allowance>>,
     /// Replay progress, if the venue is not open yet.
     pub replay: Option<Box<ReplayProgress>>,
+    /// Seconds to wait before the request is sent again, if its kind does not tell.
+    pub wait: Option<NonZeroU32>,
     /// The cause of a server error: for the log, never for the client.
     pub cause: Option<&'static str>,
 }
@@ -328,6 +331,7 @@ impl Problem {
             allow: None,
             allowance: None,
             replay: None,
+            wait: None,
             cause: None,
         }
     }

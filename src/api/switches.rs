@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
 use super::wire::json::Json;
 use crate::exchange::command::Command;
+use crate::exchange::restrictions::Heartbeat;
 use crate::projection::ReadModel;
 use crate::projection::responses::StoredResponse;
 
@@ -22,7 +23,11 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, heartbeat) = call.look(|view| {
         let row = view.accounts.user(call.caller.user);
-        row.map(|row| HeartbeatJson::from(row.standing.heartbeat)).ok_or_else(Problem::lacking_row)
+        let heartbeat = row.ok_or_else(Problem::lacking_row)?.standing.heartbeat;
+        let promised = call.engine.heartbeat_promised(call.caller.user);
+        // What is off or has run out is so, whatever was promised before.
+        let until = heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
+        Ok(HeartbeatJson::from(Heartbeat { until, ..heartbeat }))
     })?;
     Reply::ok(sequence, &heartbeat)
 }
@@ -37,9 +42,26 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
         StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
         _ => None,
     };
+    if call.once.is_none()
+        && let Some(renewed) = renewed(&call, timeout_seconds)
+    {
+        return renewed;
+    }
     let command = Command::Heartbeat { user, timeout_seconds };
     let written = call.submit_and_show(command, again).await?;
     written.reply(&written.shown)
+}
+
+/// Renews a heartbeat without a record, if that is possible.
+fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> {
+    let user = call.caller.user;
+    let view = call.engine.read();
+    let heartbeat = view.accounts.user(user)?.standing.heartbeat;
+    let shown = heartbeat.until.filter(|_| !heartbeat.expired)?;
+    let until = Some(call.engine.renew_heartbeat(user, timeout_seconds, shown)?);
+    let sequence = view.watermark();
+    drop(view);
+    Some(Reply::ok(sequence, &HeartbeatJson::from(Heartbeat { until, expired: false })))
 }
 
 /// Reads a timeout: 0, or within the bounds.

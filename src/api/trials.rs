@@ -167,12 +167,12 @@ fn shown(
             let step = all.iter().find(|one| accepts(one, OrderNo(*first)));
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
-                None => view.answers.of(*first).and_then(|kept| match kept {
+                None => match &*view.answers.or_placed(*first, user) {
                     StoredResponse::Order(row) if row.no.0 != *first => {
                         Some(Shown::Cancelled(OrderJson::of(view, row)))
                     }
                     kept => placed_before(view, kept).map(Shown::Placed),
-                }),
+                },
             };
             shown.map(|shown| (shown, true)).ok_or_else(incomplete_effects)
         }

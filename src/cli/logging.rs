@@ -8,10 +8,11 @@ use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
+use super::environment::check_filter;
 use super::output::{self, LogLine};
 
 /// The environment variable with the filter, in the syntax of `tracing`.
-const FILTER: &str = "OPENOUTCRY_LOG";
+pub const FILTER: &str = "OPENOUTCRY_LOG";
 /// The level of what the filter does not name, unless it has a level of its own for that.
 const FILTER_DEFAULT: &str = "info";
 
@@ -32,7 +33,8 @@ const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 /// # Errors
 /// The filter is invalid, or logging cannot start.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
-    let text = std::env::var(FILTER).unwrap_or_default();
+    let text = std::env::var_os(FILTER).unwrap_or_default();
+    let text = text.into_string().map_err(|_| Failure::Usage(format!("{FILTER}: not text")))?;
     let filter = filter(&text)?;
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -69,8 +71,11 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 /// The filter of a text. It comes after the default, so that a filter for one module does not
 /// silence the others: the log must say why the venue halted. A level for all replaces the default.
 fn filter(text: &str) -> Result<EnvFilter, Failure> {
-    EnvFilter::try_new(format!("{FILTER_DEFAULT},{text}"))
-        .map_err(|error| Failure::Usage(format!("{FILTER}={text}: {error}")))
+    let refused = |why: String| Failure::Usage(format!("{FILTER}={text}: {why}"));
+    check_filter(text).map_err(refused)?;
+    let parts: Vec<_> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    EnvFilter::try_new([&[FILTER_DEFAULT], parts.as_slice()].concat().join(","))
+        .map_err(|error| refused(error.to_string()))
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub mod bootstrap;
 pub mod play;
 pub mod demo;
 pub mod completions;
+pub mod data_folder;
+pub mod environment;
 
 use std::process::ExitCode;
 
@@ -29,7 +31,7 @@ answers, matches deterministically, and can rebuild its whole state from that jo
 
 const EXAMPLES: &str = "Examples:
   openoutcry serve --demo                     try it: catalogue, users, keys and trading books
-  openoutcry serve --data /var/lib/openoutcry --listen 127.0.0.1:8080
+  openoutcry serve --init --data /var/lib/openoutcry --listen 127.0.0.1:8080
   openoutcry admin users list                 operate a running server; see admin --help
   openoutcry play FLOW.jsonl.gz               play recorded order flow to a running server
 
@@ -67,6 +69,11 @@ pub enum Failure {
     Failed(String),
 }
 
+/// The names of the environment's variables.
+fn names() -> impl Iterator<Item = std::ffi::OsString> {
+    std::env::vars_os().map(|(name, _)| name)
+}
+
 /// Parses the command line and runs the command. Usage errors exit with code 2.
 pub fn run() -> ExitCode {
     os::prepare();
@@ -75,7 +82,9 @@ pub fn run() -> ExitCode {
         Err(said) => return output::usage(&said),
     };
     let outcome = match command {
-        Verb::Serve(args) => serve::run(&args),
+        Verb::Serve(args) => {
+            environment::check(&Cli::command(), names()).and_then(|()| serve::run(&args))
+        }
         Verb::Play(args) => return play::run(&args),
         Verb::Admin(args) => admin::run(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),

@@ -18,7 +18,7 @@ const REPEATED_CHARS_MIN: usize = 16;
 const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
 /// The environment variable with the operator's key. There is no flag, because every local process
 /// can read a process's arguments.
-const VARIABLE: &str = "OPENOUTCRY_OPERATOR_KEY";
+pub const VARIABLE: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 /// The operator's key from the environment, if set.
 ///

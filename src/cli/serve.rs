@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use clap::builder::FalseyValueParser;
+use clap::builder::{BoolishValueParser, FalseyValueParser};
 use tokio::net::TcpListener;
 
 use tokio::sync::oneshot;
@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use super::Failure;
 use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
+use super::data_folder::{self, Leave};
 use super::demo::seed::{self, Seeded, Seeding};
 use super::demo::{self, SeedError, banner};
 use super::logging::{self, LogFormat};
@@ -76,6 +77,7 @@ Environment:
                            random; a new value replaces the old key. Without it the first start
                            makes a random key and prints it once, as `operator key: ...`
   OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
+A start refuses other variables that begin with OPENOUTCRY_.
 
 SIGTERM, SIGINT and SIGQUIT stop the server in order: it answers requests in progress, makes the
 journal durable, and exits with code 0. So does SIGHUP where the server has a terminal; elsewhere it
@@ -90,9 +92,13 @@ do not start the server again before the folder is copied.";
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
-    /// Folder of the journal; created if missing
-    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA", default_value = "./data")]
-    data: PathBuf,
+    /// Folder of the journal [default: ./data]
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA")]
+    pub(super) data: Option<PathBuf>,
+    /// Begin a new venue if the folder holds none. Without it only --demo, and a start without
+    /// --data where there is no ./data, begin one
+    #[arg(long, env = "OPENOUTCRY_INIT", value_parser = BoolishValueParser::new())]
+    pub(super) init: bool,
     /// Address and port to listen on; port 0 takes a free one
     #[arg(
         long,
@@ -104,7 +110,7 @@ pub struct ServeArgs {
     listen: SocketAddr,
     /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
     #[arg(long)]
-    demo: bool,
+    pub(super) demo: bool,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
@@ -128,6 +134,13 @@ pub struct ServeArgs {
     /// Format of log lines
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
+}
+
+impl ServeArgs {
+    /// The data directory.
+    pub fn folder(&self) -> &Path {
+        self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
+    }
 }
 
 /// How much a user may ask.
@@ -191,9 +204,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     if let Some(archive) = &args.archive {
-        outside(&args.data, archive)?;
+        outside(args.folder(), archive)?;
     }
     venue_clock::possible()?;
+    let leave = data_folder::leave(args)?;
     logging::start(args.log_format)?;
     // This runtime only accepts connections and waits for signals; workers answer requests.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -205,7 +219,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
     let limits = api::Limits { workers_pinned, rates, ..limits()? };
     let (running, served) =
-        runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
+        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
     // An abandoned replay may still be running; it has changed nothing.
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
@@ -241,31 +255,38 @@ const fn failure(journal_refused: bool, message: String) -> Failure {
 }
 
 /// Opens the journal and replays it.
-fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let named = |error: String| format!("{}: {error}", args.data.display());
+fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Failure> {
+    let data = args.folder();
+    let named = |error: String| format!("{}: {error}", data.display());
     let failed = |error: String| Failure::Failed(named(error));
     let began = Instant::now();
-    let (journal, recovered) = SledJournal::open(&args.data)
-        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
+    if leave == Leave::BeginUnasked {
+        say(&format!("a new venue begins in {}", data.display()));
+    }
+    let opened = match leave {
+        Leave::Begin | Leave::BeginUnasked => SledJournal::open(data),
+        Leave::Open => SledJournal::open_existing(data),
+    };
+    let (journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
     let head = recovered.head;
     tracing::info!(
-        data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
+        data = %data.display(), sequence = %head.sequence, chain = %head.hash,
         "journal opened"
     );
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
     for repair in recovered.repairs.described() {
-        tracing::warn!(data = %args.data.display(), "{repair}; check this disk");
+        tracing::warn!(data = %data.display(), "{repair}; check this disk");
     }
-    let clock = venue_clock::open(&args.data, head.time, args.accept_clock || args.demo)?;
+    let clock = venue_clock::open(data, head.time, args.accept_clock || args.demo)?;
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
-    for folder in [Some(&args.data), args.archive.as_ref()].into_iter().flatten() {
+    for folder in [Some(data), args.archive.as_deref()].into_iter().flatten() {
         warn_of_exposed(folder);
     }
     let reader = journal.reader();
-    let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    let history = HistoryStore::open(data).map_err(|error| failed(error.to_string()))?;
     let storage = Storage { history, snapshots: snapshots(args) };
     let mut running = start::start_metered(journal, Some(storage), meter, clock)
         .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
@@ -298,7 +319,7 @@ fn warn_of_exposed(folder: &Path) {
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
-    match SnapshotFolder::open(&args.data) {
+    match SnapshotFolder::open(args.folder()) {
         Ok(folder) => Some(Snapshots { folder, every }),
         Err(error) => {
             tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");
@@ -351,6 +372,7 @@ fn limits() -> Result<api::Limits, Failure> {
 /// Returns the engine if it was started.
 async fn serve(
     args: &ServeArgs,
+    leave: Leave,
     operator_key: Option<&str>,
     listener: TcpListener,
     limits: api::Limits,
@@ -374,7 +396,7 @@ async fn serve(
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
         let opening_args = args.clone();
-        let opening = tokio::task::spawn_blocking(move || open(&opening_args, meter));
+        let opening = tokio::task::spawn_blocking(move || open(&opening_args, leave, meter));
         let opened = tokio::select! {
             opened = opening => opened
                 .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,

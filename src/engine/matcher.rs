@@ -18,6 +18,7 @@ use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::command::{Command, Record};
 use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::reject::Reject;
 use crate::exchange::results::{Results, ResultsHasher};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::Durable;
@@ -141,9 +142,11 @@ impl Matcher {
             }
         };
         if live {
-            let commands = block.records().iter().map(|record| &record.command);
-            for (command, applied) in commands.zip(applied.records()) {
-                meter.count(command, applied.effects);
+            for (record, applied) in block.records().iter().zip(applied.records()) {
+                meter.count(&record.command, applied.effects);
+                if let [Effect::Refused(Reject::TooManyNames)] = applied.effects {
+                    self.post_name_free(record);
+                }
             }
         }
         // Before folding: by the time a caller is answered, no reader may be ahead of this figure,
@@ -155,6 +158,7 @@ impl Matcher {
             self.status.post_left(self.slicing);
         }
         self.status.post_came(exchange.next_due(), results);
+        self.status.post_names(exchange.names());
         meter.post_applied(exchange.sequence());
         if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
@@ -169,6 +173,22 @@ impl Matcher {
             meter.apply.count_since(began);
         }
         true
+    }
+}
+
+impl Matcher {
+    /// Posts when whoever sent a record that was refused for its names has room again.
+    fn post_name_free(&self, record: &Record) {
+        let caller = record.once.as_ref().map(|once| once.caller);
+        let user = caller.or(match &record.command {
+            Command::PlaceOrder(terms) => Some(terms.user),
+            _ => None,
+        });
+        if let Some(user) = user
+            && let Some(at) = self.replayer.exchange().name_free_at(user)
+        {
+            self.status.post_name_free(user, at);
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! What the matcher reports to the sequencer: how far it is, the results hash, and when something
 //! is due next.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::exchange::Exchange;
+use crate::exchange::ids::UserNo;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 
@@ -35,6 +38,10 @@ pub struct MatcherStatus {
     rest: Mutex<Rest>,
     /// Behind a lock, so that hash and record belong together.
     results: Mutex<Results>,
+    /// Names remembered.
+    names: AtomicU64,
+    /// Of users who were refused a name, when their oldest one is forgotten.
+    names_free: Mutex<BTreeMap<UserNo, TimeMs>>,
 }
 
 impl Default for MatcherStatus {
@@ -45,11 +52,22 @@ impl Default for MatcherStatus {
             folded: AtomicU64::new(0),
             rest: Mutex::new(Rest::Over),
             results: Mutex::new(Results::NONE),
+            names: AtomicU64::new(0),
+            names_free: Mutex::default(),
         }
     }
 }
 
 impl MatcherStatus {
+    /// The status after a record, with the results up to it.
+    pub fn of(exchange: &Exchange, results: Results) -> MatcherStatus {
+        let status = MatcherStatus::default();
+        status.post_came(exchange.next_due(), results);
+        status.post_folded(results.through);
+        status.post_names(exchange.names());
+        status
+    }
+
     /// Posts the results up to a block's end and what is due next. Called before anyone is
     /// answered, so that the sequencer already uses it for a caller's next command.
     pub fn post_came(&self, next_due: Option<TimeMs>, results: Results) {
@@ -67,6 +85,26 @@ impl MatcherStatus {
     /// Posts that a clock command left something due, and that it and its block took this long.
     pub fn post_slice(&self, took: Duration) {
         *self.rest.lock() = Instant::now().checked_add(took).map_or(Rest::Over, Rest::Until);
+    }
+
+    /// Posts how many names are remembered.
+    pub fn post_names(&self, names: u64) {
+        self.names.store(names, Ordering::Relaxed);
+    }
+
+    /// How many names are remembered.
+    pub fn names(&self) -> u64 {
+        self.names.load(Ordering::Relaxed)
+    }
+
+    /// Posts when a user who was refused a name has room again. Called before the user is answered.
+    pub fn post_name_free(&self, user: UserNo, at: TimeMs) {
+        self.names_free.lock().insert(user, at);
+    }
+
+    /// When a user who was refused a name has room again.
+    pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
+        self.names_free.lock().get(&user).copied()
     }
 
     /// Posts that everything up to this record is applied, folded and answered, and its results

@@ -9,6 +9,7 @@
 pub mod clock;
 pub mod halt;
 pub mod batch_reply;
+pub mod heartbeats;
 pub mod histogram;
 pub mod meter;
 pub mod mailbox;
@@ -49,7 +50,9 @@ use crate::projection::ReadModel;
 
 use batch_reply::BatchReplies;
 use halt::{Halt, HaltReason};
+use heartbeats::Heartbeats;
 use intake_quota::IntakeQuota;
+use matcher_status::MatcherStatus;
 use meter::Meter;
 use past::Past;
 use pending::{
@@ -88,6 +91,8 @@ struct EngineShared {
     meter: Arc<Meter>,
     past: Past,
     snapshots: Arc<SnapshotBoard>,
+    heartbeats: Arc<Heartbeats>,
+    status: Arc<MatcherStatus>,
 }
 
 /// A submitted command whose caller has not waited for the answer yet.
@@ -288,6 +293,36 @@ impl Engine {
     /// The time by the venue's clock: a record that is stamped later never has an earlier one.
     pub fn now(&self) -> TimeMs {
         self.0.past.now()
+    }
+
+    /// Renews a user's heartbeat without a record, if what the reader's view shows of it allows
+    /// that; returns when it runs out. The sequencer journals it in time.
+    pub fn renew_heartbeat(
+        &self,
+        user: UserNo,
+        timeout_seconds: u32,
+        shown: TimeMs,
+    ) -> Option<TimeMs> {
+        if self.0.halt.reason().is_some() {
+            return None;
+        }
+        self.0.heartbeats.renew(user, timeout_seconds, shown, || self.now())
+    }
+
+    /// How many client order ids and idempotency keys are remembered.
+    pub fn names(&self) -> u64 {
+        self.0.status.names()
+    }
+
+    /// When a user who was refused a name has room for one again.
+    pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
+        self.0.status.name_free_at(user)
+    }
+
+    /// When a user's heartbeat runs out by what was answered, which can be later than the read
+    /// model shows.
+    pub fn heartbeat_promised(&self, user: UserNo) -> Option<TimeMs> {
+        self.0.heartbeats.promised(user)
     }
 
     /// Answers queries about earlier states and records, from the journal.

@@ -4,6 +4,9 @@
 //! Group commit: what arrives while the last block is made durable becomes the next block, so an
 //! idle venue answers at once and a busy one fills larger blocks.
 
+mod renewals;
+mod waiting;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +14,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded
 
 use super::clock::Clock;
 use super::halt::{Halt, HaltReason};
+use super::heartbeats::Heartbeats;
 use super::matcher_status::MatcherStatus;
 use super::meter::{Meter, SequencerMeter};
 use super::pending::{CommandBatch, CommandOutcome, Intake, Pending, Refusal, ReplySlot};
@@ -20,6 +24,7 @@ use crate::exchange::command::{Command, KeyedCommand, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
 use crate::journal::{Durable, Journal, JournalError, record};
+use waiting::Waiting;
 
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
 /// happens. No order can exploit the delay: the exchange decides by the stamp.
@@ -60,34 +65,14 @@ pub struct Sequencer<J> {
     pub meter: Arc<Meter>,
     /// Stamps records.
     pub clock: Arc<Clock>,
+    /// Heartbeats renewed without a record, which are journaled in time.
+    pub heartbeats: Arc<Heartbeats>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
     last_records: usize,
     /// Whether [`Intake::Stop`] has come.
     stopping: bool,
-}
-
-/// Work waiting for its block.
-enum Waiting {
-    /// The clock command, for something due; nobody waits for it.
-    Clock,
-    /// A command that fits a record, and its reply slot.
-    One(KeyedCommand, ReplySlot),
-    /// A batch of which some commands are not taken out yet.
-    Several(CommandBatch),
-}
-
-impl Waiting {
-    /// Refuses its callers.
-    fn refuse(self, refusal: Refusal) {
-        let slot = match self {
-            Waiting::Clock => None,
-            Waiting::One(_, reply) => Some(reply),
-            Waiting::Several(several) => several.rest(),
-        };
-        refuse(slot, refusal);
-    }
 }
 
 /// Why a run of a batch's commands ended.
@@ -122,6 +107,7 @@ impl OpenBlock {
                 let full = self.stamp(Command::AdvanceClock.into(), None);
                 full.map(|_| Waiting::Clock)
             }
+            Waiting::Renewals => None,
             Waiting::One(asked, reply) => {
                 let (asked, reply) = self.stamp(asked, Some(reply))?;
                 reply.map(|reply| Waiting::One(asked, reply))
@@ -210,6 +196,7 @@ impl<J: Journal> Sequencer<J> {
             halt,
             meter,
             clock,
+            heartbeats: Arc::default(),
             last_clock: Sequence::ZERO,
             last_records: 0,
             stopping: false,
@@ -253,6 +240,11 @@ impl<J: Journal> Sequencer<J> {
                 }
             }
         }
+        if self.halt.reason().is_none()
+            && let Err(reason) = self.keep_promises()
+        {
+            self.halt.halt(reason);
+        }
         if let Some(reason) = self.halt.reason() {
             self.refuse_the_rest(reason);
         }
@@ -265,6 +257,9 @@ impl<J: Journal> Sequencer<J> {
         while !self.stopping && self.halt.reason().is_none() {
             if self.status.wants_clock(self.clock.now(), self.last_clock) {
                 return Some(Waiting::Clock);
+            }
+            if self.heartbeats.wake(self.clock.now()) {
+                return Some(Waiting::Renewals);
             }
             let wait = self.status.ask_again_in(self.last_clock, DUE_CHECK_EVERY);
             match self.intake.recv_timeout(wait) {
@@ -316,15 +311,21 @@ impl<J: Journal> Sequencer<J> {
             first.refuse(Refusal::JournalUnavailable(reason));
             return Err(reason);
         }
-        let time = self.clock.stamp();
+        let time = match self.stamp_after_renewals() {
+            Ok(time) => time,
+            Err(reason) => {
+                first.refuse(Refusal::JournalUnavailable(reason));
+                return Err(reason);
+            }
+        };
         let mut open = OpenBlock::after(self.journal.head(), time, self.last_records);
         // Due work comes before commands (semantics 3).
-        let asked = !matches!(first, Waiting::Clock);
+        let asked = !matches!(first, Waiting::Clock | Waiting::Renewals);
         if asked && self.status.wants_clock(open.time, self.last_clock) {
             open.stamp(Command::AdvanceClock.into(), None);
             self.last_clock = open.last;
         }
-        if !asked {
+        if matches!(first, Waiting::Clock) {
             self.last_clock = open.last.next();
         }
         let left = self.fill(&mut open, first);
@@ -349,7 +350,10 @@ impl<J: Journal> Sequencer<J> {
     fn fill(&mut self, open: &mut OpenBlock, first: Waiting) -> Option<Waiting> {
         let mut next = Some(first);
         while let Some(waiting) = next {
-            let left = open.add(waiting, &self.meter.sequencer);
+            let left = match waiting.heartbeat() {
+                None => open.add(waiting, &self.meter.sequencer),
+                Some(beat) => self.add_heartbeat(open, waiting, beat),
+            };
             if left.is_some() {
                 return left;
             }

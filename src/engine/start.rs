@@ -254,11 +254,9 @@ fn replay_from<J: Journal + 'static>(
     clock: Arc<Clock>,
 ) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
-    let status = Arc::new(MatcherStatus::default());
     let Restored { replayer, read_model } = restored;
     let began = replayer.results();
-    status.post_came(replayer.exchange().next_due(), began);
-    status.post_folded(began.through);
+    let status = Arc::new(MatcherStatus::of(replayer.exchange(), began));
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = sequencer::intake();
@@ -286,18 +284,11 @@ fn replay_from<J: Journal + 'static>(
     let past =
         Past::new(journal.reader(), snapshot_folder.cloned(), Bounds::STANDARD, Arc::clone(&clock));
     let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&status));
-    let mut sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
+    let sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
+    let heartbeats = Arc::clone(&sequencer.heartbeats);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
-    let sequencer = spawn("sequencer", &halt, move || {
-        // The start waits for this; if the receiver is gone, so is the process.
-        if let Err(error) = sequencer.replay() {
-            drop(sender.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
-            return Left { _journal: None };
-        }
-        drop(sender.send(Ok(())));
-        Left { _journal: Some(Box::new(sequencer.run())) }
-    })?;
+    let sequencer = spawn("sequencer", &halt, move || sequence(sequencer, &sender))?;
     let died = || StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = result.recv().map_err(|_| NotStarted { journal: None, error: died() });
     if let Err(not) = replayed.and_then(|replayed| replayed) {
@@ -308,10 +299,35 @@ fn replay_from<J: Journal + 'static>(
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
     let quota = IntakeQuota::default();
-    let shared =
-        EngineShared { intake, quota, trials, read_model, published, halt, meter, past, snapshots };
+    let shared = EngineShared {
+        intake,
+        quota,
+        trials,
+        read_model,
+        published,
+        halt,
+        meter,
+        past,
+        snapshots,
+        heartbeats,
+        status: Arc::clone(&status),
+    };
     let engine = Engine(Arc::new(shared));
     Ok((Running::of(engine, sequencer, matcher, history.cloned()), status))
+}
+
+/// The sequencer's thread.
+fn sequence<J: Journal + 'static>(
+    mut sequencer: Sequencer<J>,
+    replayed: &Sender<Result<(), NotStarted<J>>>,
+) -> Left {
+    // The start waits for this; if the receiver is gone, so is the process.
+    if let Err(error) = sequencer.replay() {
+        drop(replayed.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
+        return Left { _journal: None };
+    }
+    drop(replayed.send(Ok(())));
+    Left { _journal: Some(Box::new(sequencer.run())) }
 }
 
 /// Takes a snapshot out of use that the journal has proved wrong.

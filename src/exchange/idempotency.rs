@@ -9,12 +9,13 @@
 
 mod excerpt;
 mod image;
+mod table;
 
-use std::collections::{BTreeMap, VecDeque};
-
-use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
+
+pub use table::IdempotencyTable;
+use table::NameEntry;
 
 use super::catalogue::Outcome;
 use super::command::{
@@ -22,9 +23,7 @@ use super::command::{
 };
 use super::effect::Effect;
 use super::ids::{OrderNo, Token, UserNo};
-use super::invariant::Broken;
 use super::reject::Reject;
-use super::rules::{USER_NAMES_OF_MANY_MAX, VENUE_NAMES_MANY};
 use super::units::{Sequence, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
@@ -108,124 +107,6 @@ impl Fingerprint {
     }
 }
 
-/// What is remembered of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct NameEntry {
-    /// The user who gave it.
-    user: UserNo,
-    /// What was requested with it.
-    body: Fingerprint,
-    /// First moment at which it is no longer valid, unless its order still rests.
-    until: TimeMs,
-    /// The records that executed the request, by part. Only batches have several.
-    firsts: SmallVec<[(u8, Sequence); 1]>,
-    /// Whether it is a client order id.
-    order: bool,
-}
-
-/// When a name is to be checked for expiry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ExpiryCheck {
-    at: TimeMs,
-    name: Fingerprint,
-    /// The first record with the name; another one if the name was reused since.
-    first: Sequence,
-}
-
-/// All names that may still be valid.
-#[derive(Debug, Clone, Default)]
-pub struct IdempotencyTable {
-    /// A tree, because clients choose the names and could make them collide in a hash table.
-    entries: BTreeMap<Fingerprint, NameEntry>,
-    /// Every name, in order of time.
-    checks: VecDeque<ExpiryCheck>,
-    /// The number of names of each user who has any. Looked up, never iterated.
-    counts: FxHashMap<UserNo, u32>,
-    /// The number of all names.
-    count: u64,
-}
-
-impl IdempotencyTable {
-    /// Every name has exactly one valid expiry entry, in order of time, and the counts are right.
-    pub(super) fn check(&self) -> Result<(), Broken> {
-        let sorted = self.checks.iter().zip(self.checks.iter().skip(1)).all(|(a, b)| a.at <= b.at);
-        let entry = |check: &&ExpiryCheck| self.entries.get(&check.name);
-        let is_valid =
-            |check: &&ExpiryCheck| entry(check).is_some_and(|entry| entry.starts_at(check.first));
-        let valid = self.checks.iter().filter(is_valid).count();
-        let counts_right = self.recounted() == (self.counts.clone(), self.count);
-        if sorted && counts_right && valid == self.entries.len() {
-            Ok(())
-        } else {
-            Err(Broken::Dangling)
-        }
-    }
-
-    /// Whether there is no name.
-    pub(super) fn is_empty(&self) -> bool {
-        self.checks.is_empty()
-    }
-
-    /// The numbers of names of each user and of all, recounted from the entries.
-    fn recounted(&self) -> (FxHashMap<UserNo, u32>, u64) {
-        let (mut held, mut all): (FxHashMap<UserNo, u32>, u64) = Default::default();
-        for check in &self.checks {
-            let entry = self.entries.get(&check.name);
-            if let Some(entry) = entry.filter(|entry| entry.starts_at(check.first)) {
-                let count = held.entry(entry.user).or_default();
-                *count = count.saturating_add(entry.count());
-                all = all.saturating_add(entry.count().into());
-            }
-        }
-        (held, all)
-    }
-
-    /// The number of a user's names.
-    fn names_of(&self, user: UserNo) -> u32 {
-        self.counts.get(&user).copied().unwrap_or_default()
-    }
-
-    fn add(&mut self, name: Fingerprint, entry: NameEntry, first: Sequence) {
-        self.checks.push_back(ExpiryCheck { at: entry.until, name, first });
-        self.count(entry.user, entry.count());
-        if let Some(before) = self.entries.insert(name, entry) {
-            self.uncount(before.user, before.count());
-        }
-    }
-
-    fn remove(&mut self, name: Fingerprint) {
-        if let Some(entry) = self.entries.remove(&name) {
-            self.uncount(entry.user, entry.count());
-        }
-    }
-
-    fn count(&mut self, user: UserNo, names: u32) {
-        let held = self.counts.entry(user).or_default();
-        *held = held.saturating_add(names);
-        self.count = self.count.saturating_add(u64::from(names));
-    }
-
-    fn uncount(&mut self, user: UserNo, names: u32) {
-        let left = self.names_of(user).saturating_sub(names);
-        self.count = self.count.saturating_sub(u64::from(names));
-        if left == 0 {
-            self.counts.remove(&user);
-        } else {
-            self.counts.insert(user, left);
-        }
-    }
-}
-
-impl NameEntry {
-    fn count(&self) -> u32 {
-        u32::try_from(self.firsts.len()).unwrap_or(u32::MAX)
-    }
-
-    fn starts_at(&self, first: Sequence) -> bool {
-        self.firsts.first().is_some_and(|(_, sequence)| *sequence == first)
-    }
-}
-
 /// The name of an order.
 fn order_name(terms: &PlaceOrder) -> Option<Fingerprint> {
     Some(Fingerprint::of_order_name(terms.user, terms.client_order_id.as_ref()?))
@@ -264,18 +145,17 @@ impl Exchange {
         if entry.body != Fingerprint::of_order(terms) {
             return Err(Stop::Refused(Reject::ClientOrderIdReused));
         }
-        Ok(entry.firsts.first().map(|(_, first)| *first))
+        Ok(Some(entry.first().1))
     }
 
     /// A name that is valid at `now`: it was given within the window, or its order still rests.
-    fn valid_name(&self, name: Fingerprint, now: TimeMs) -> Option<&NameEntry> {
-        let entry = self.idempotency.entries.get(&name)?;
-        (now < entry.until || self.named_order_rests(entry, now)).then_some(entry)
+    fn valid_name(&self, name: Fingerprint, now: TimeMs) -> Option<NameEntry> {
+        let entry = self.idempotency.get(name)?;
+        (now < entry.until || self.named_order_rests(&entry, now)).then_some(entry)
     }
 
     fn named_order_rests(&self, entry: &NameEntry, now: TimeMs) -> bool {
-        let first = entry.firsts.first().filter(|_| entry.order);
-        let order = first.and_then(|(_, first)| self.order(OrderNo(*first)));
+        let order = if entry.order { self.order(OrderNo(entry.first().1)) } else { None };
         // An order that is due to be cancelled no longer counts as resting.
         order.is_some_and(|order| matches!(self.due_cancel_reason(&order, now), Ok(None)))
     }
@@ -288,9 +168,8 @@ impl Exchange {
         };
         let key_user = record.once.as_ref().map(|once| once.caller);
         // A record with both kinds of name may exceed the bound by one.
-        let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.user_names_max);
-        let many = self.idempotency.count >= VENUE_NAMES_MANY;
-        let max = if many { max.min(USER_NAMES_OF_MANY_MAX) } else { max };
+        let all = self.idempotency.count();
+        let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.names_max(all));
         let below_max = |user| self.idempotency.names_of(user) < max;
         let all = order_user.into_iter().chain(key_user).all(below_max);
         if all { Ok(()) } else { Err(Reject::TooManyNames) }
@@ -318,20 +197,18 @@ impl Exchange {
             let (user, body) = (terms.user, Fingerprint::of_order(terms));
             let firsts = smallvec![(0, at.sequence)];
             let entry = NameEntry { user, body, until, firsts, order: true };
-            self.idempotency.add(name, entry, at.sequence);
+            self.idempotency.add(until, name, &entry);
         }
         if let Some(once) = &record.once {
             let (name, first) = (key_name(once), (once.part, at.sequence));
-            let valid = self.valid_name(name, at.time).is_some();
             let user = once.caller;
-            if let Some(entry) = self.idempotency.entries.get_mut(&name).filter(|_| valid) {
+            if self.valid_name(name, at.time).is_some() {
                 // A key expires a day after its first part, whatever parts follow.
-                entry.firsts.push(first);
-                self.idempotency.count(user, 1);
+                self.idempotency.add_part(name, user, first);
             } else {
                 let (body, firsts) = (key_body(once), smallvec![first]);
                 let entry = NameEntry { user, body, until, firsts, order: false };
-                self.idempotency.add(name, entry, at.sequence);
+                self.idempotency.add(until, name, &entry);
             }
         }
         Ok(())
@@ -340,22 +217,25 @@ impl Exchange {
     /// Removes some of the expired names.
     pub(super) fn forget_expired_names(&mut self, now: TimeMs) {
         for _ in 0..CHECKS_PER_RECORD {
-            let Some(check) =
-                self.idempotency.checks.front().copied().filter(|check| check.at <= now)
-            else {
-                return;
-            };
-            self.idempotency.checks.pop_front();
-            let entry = self.idempotency.entries.get(&check.name);
-            let Some(entry) = entry.filter(|entry| entry.starts_at(check.first)) else { continue };
-            if self.named_order_rests(entry, now) {
+            let Some((slot, entry)) = self.idempotency.take_due(now) else { return };
+            let Some(entry) = entry else { continue };
+            if self.named_order_rests(&entry, now) {
                 let window = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
-                let at = now.after_seconds(window);
-                self.idempotency.checks.push_back(ExpiryCheck { at, ..check });
+                self.idempotency.prolong(slot, entry.until, now.after_seconds(window));
             } else {
-                self.idempotency.remove(check.name);
+                self.idempotency.remove(&slot, &entry);
             }
         }
+    }
+
+    /// The number of names that are remembered.
+    pub fn names(&self) -> u64 {
+        self.idempotency.count()
+    }
+
+    /// When the oldest name of a user who may give no more is forgotten.
+    pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
+        self.idempotency.oldest_until(user)
     }
 }
 
@@ -363,7 +243,7 @@ impl Exchange {
 mod tests {
     use super::*;
     use crate::exchange::command::BodyHash;
-    use crate::exchange::rules::Rules;
+    use crate::exchange::rules::{Rules, USER_NAMES_SHARE, VENUE_NAMES_MAX};
     use crate::exchange::units::Money;
 
     const ANN: UserNo = UserNo(0);
@@ -406,7 +286,7 @@ mod tests {
         let refused = [Effect::Refused(Reject::TooManyNames)];
         assert!(deposit_with_key(&mut exchange, ANN, "first", 1).len() > 1);
         // As if she had given that many.
-        exchange.idempotency.count(ANN, Rules::current().user_names_max - 1);
+        exchange.idempotency.count_more(ANN, Rules::current().user_names_max - 1);
         assert_eq!(deposit_with_key(&mut exchange, ANN, "more", 2), refused);
         // Her earlier name is still valid, and other users are not affected.
         let first = Effect::Repeated { first: Sequence::new(4) };
@@ -418,15 +298,34 @@ mod tests {
         assert_eq!(exchange.idempotency.names_of(ANN), Rules::current().user_names_max);
     }
 
+    /// The heaviest users fill a venue only as far as others still find room.
     #[test]
-    fn a_venue_with_many_names_takes_fewer_of_one_user() {
+    fn a_venue_with_many_names_refuses_only_the_users_who_have_most() {
         let mut exchange = venue();
         let refused = [Effect::Refused(Reject::TooManyNames)];
-        exchange.idempotency.counts.insert(ANN, USER_NAMES_OF_MANY_MAX);
-        exchange.idempotency.count = VENUE_NAMES_MANY - 1;
-        assert!(deposit_with_key(&mut exchange, ANN, "last", 1).len() > 1);
+        let (bob, room) = (UserNo(1), 150_000);
+        exchange.idempotency.count_more(ANN, room);
+        exchange.idempotency.count_more(bob, room - 2);
+        let others = u32::try_from(VENUE_NAMES_MAX).unwrap() - 3 * room + 2;
+        exchange.idempotency.count_more(UserNo(9), others);
+        // Room for as many as Ann has, less one.
         assert_eq!(deposit_with_key(&mut exchange, ANN, "more", 1), refused);
-        assert!(deposit_with_key(&mut exchange, UserNo(1), "first", 1).len() > 1);
+        assert!(deposit_with_key(&mut exchange, bob, "last", 1).len() > 1);
+        assert_eq!(deposit_with_key(&mut exchange, bob, "more", 2), refused);
+        // In a full venue everybody has a share.
+        let before = exchange.idempotency.names_of(bob);
+        exchange.idempotency.count_more(UserNo(9), u32::try_from(VENUE_NAMES_MAX).unwrap());
+        assert_eq!(deposit_with_key(&mut exchange, bob, "more", 2), refused);
+        assert_eq!(exchange.idempotency.names_of(bob), before);
+        let light = UserNo(7);
+        exchange.idempotency.count_more(light, USER_NAMES_SHARE - 1);
+        assert!(deposit_with_key(&mut exchange, light, "last", 3).len() > 1);
+        assert_eq!(deposit_with_key(&mut exchange, light, "more", 3), refused);
+        // Under the first version a venue with four million took 100,000 of each.
+        let all = 4_000_000;
+        let old = Rules { version: 1, ..Rules::current() };
+        assert_eq!((old.names_max(all), old.names_max(all - 1)), (100_000, 1_000_000));
+        assert_eq!(Rules::current().names_max(all), 1_000_000);
     }
 
     #[test]
@@ -445,10 +344,11 @@ mod tests {
         assert_eq!(exchange.idempotency.names_of(ANN), 3);
         exchange.check().unwrap();
         let image = exchange.image().unwrap();
-        assert_eq!(
-            Exchange::from_image(&image).unwrap().idempotency.counts,
-            exchange.idempotency.counts
-        );
+        let again = Exchange::from_image(&image).unwrap();
+        assert_eq!(again.idempotency.names_of(ANN), 3);
+        assert_eq!(again.image().unwrap(), image);
+        let free = exchange.name_free_at(ANN).map(TimeMs::get);
+        assert_eq!((free, again.name_free_at(ANN).map(TimeMs::get)), (Some(DAY_MS), Some(DAY_MS)));
         deposit_with_key(&mut exchange, UserNo(1), "c", DAY_MS);
         assert_eq!(
             (exchange.idempotency.names_of(ANN), exchange.idempotency.names_of(UserNo(1))),

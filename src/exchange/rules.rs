@@ -23,13 +23,16 @@ pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 /// each of them, and the work of one record must be bounded.
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
-/// Names, client order ids and idempotency keys, from which on a venue has many, in this version of
-/// the rules: some 2 GB of memory (`benches/neighbours.py`).
-pub const VENUE_NAMES_MANY: u64 = 4_000_000;
+/// Names, client order ids and idempotency keys, of all users, up to which a user may have more
+/// than [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
+pub const VENUE_NAMES_MAX: u64 = 10_000_000;
 
-/// Names that one user may have, in a venue with many: the memory for names must not grow with the
-/// number of users who give as many as they can. One a second, day and night.
-pub const USER_NAMES_OF_MANY_MAX: u32 = 100_000;
+/// Names that a user may have however many there are: one for each order that may be open.
+pub const USER_NAMES_SHARE: u32 = 10_000;
+
+/// Under version 1, names from which on a venue has many, and those that one user may have then.
+const VENUE_NAMES_MANY_V1: u64 = 4_000_000;
+const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 
 /// Orders cancelled and positions paid by one record at most where ends are sliced: about what
 /// others may wait for (`benches/neighbours.py`). What one user asks for of the user's own is not
@@ -72,6 +75,18 @@ impl Rules {
             // Eleven new ones a second, day and night.
             user_names_max: 1_000_000,
         }
+    }
+
+    /// Names that a user may have where there are `all`. From version 2 on they are as many as
+    /// there is room for others, so that the users who have most are refused first.
+    pub fn names_max(&self, all: u64) -> u32 {
+        if self.version < 2 {
+            let many = all >= VENUE_NAMES_MANY_V1;
+            let max = if many { USER_NAMES_OF_MANY_MAX_V1 } else { u32::MAX };
+            return self.user_names_max.min(max);
+        }
+        let room = u32::try_from(VENUE_NAMES_MAX.saturating_sub(all)).unwrap_or(u32::MAX);
+        self.user_names_max.min(room.max(USER_NAMES_SHARE))
     }
 
     /// Whether this program can apply them: a version it knows, no limit beyond its ceiling.

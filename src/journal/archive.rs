@@ -7,6 +7,7 @@
 
 mod continuity;
 
+use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -172,37 +173,33 @@ impl Archive {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let mut files = segments(folder).map_err(failed)?.unwrap_or_default();
-        let mut all = files.clone();
-        let Some(segment) = files.pop_back() else {
+        let files = segments(folder).map_err(failed)?.unwrap_or_default();
+        let Some(segment) = files.back().cloned() else {
             let (head, segment) = (Head::START, segment_path(folder, &Head::START));
             return Ok((Archive::at(folder, head, (segment, 0), lock)?, None));
         };
         let (last, cut) = cut_torn(&segment)?;
         let whole = last.as_ref().map_or(0, |last| last.end);
-        let head = match (last, files.pop_back()) {
-            (Some(last), _) => head_of(&segment, &last)?,
-            // Created, with no member yet: the archive ends with the file before it.
-            (None, Some(earlier)) => {
-                let (last, _) = whole_members(&earlier)?;
-                last.map_or(Ok(Head::START), |last| head_of(&earlier, &last))?
-            }
-            (None, None) => Head::START,
-        };
-        if whole == 0 && segment != segment_path(folder, &head) {
-            let what = format!("it is empty, and record {} is next", head.sequence.next());
-            return Err(ArchiveError::Damaged { path: segment, offset: 0, what });
-        }
-        if whole == 0 {
-            all.pop_back();
-        }
-        continuity::check(&all)?;
+        let all = files.clone();
+        let head = end_of(folder, files, last)?;
         let mut archive = Archive::at(folder, head, (segment, whole), lock)?;
         for sealed in all.into_iter().filter(|file| *file != archive.segment) {
             let length = fs::metadata(&sealed).map_err(failed)?.len();
             archive.sealed.push((sealed, length));
         }
         Ok((archive, cut))
+    }
+
+    /// Checks, without changing anything, that a folder's files are what [`Archive::open`] and
+    /// [`Archive::belongs_to`] take, as far as their names and joints say. A torn end is left to
+    /// the reader of the blocks.
+    pub fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
+        let files = segments(folder).map_err(|error| failed(folder, error))?.unwrap_or_default();
+        let Some(segment) = files.back() else { return Ok(()) };
+        let (last, _) = whole_members(segment)?;
+        let first = files.front().cloned();
+        let head = end_of(folder, files, last)?;
+        if head == Head::START { Ok(()) } else { begins(folder, first.as_ref()) }
     }
 
     fn at(
@@ -251,11 +248,7 @@ impl Archive {
             return Ok(());
         }
         let first = segments(&self.folder).map_err(|error| failed(&self.folder, error))?;
-        let first = first.and_then(|files| files.front().cloned());
-        let begins = |first: &PathBuf| *first == segment_path(&self.folder, &Head::START);
-        if let Some(first) = first.filter(|first| !begins(first)) {
-            return Err(ArchiveError::Beginning(first));
-        }
+        begins(&self.folder, first.as_ref().and_then(VecDeque::front))?;
         // The first block too: otherwise a shorter journal of another venue would pass as a
         // truncated one.
         let mut archived = PortableFile::open(&self.folder)
@@ -344,6 +337,44 @@ impl Archive {
             file.set_len(self.whole)?;
         }
         Ok(file)
+    }
+}
+
+/// The head that an archive's files lead to, with the last whole member of the last of them; each
+/// file must follow the one before it.
+fn end_of(
+    folder: &Path,
+    mut files: VecDeque<PathBuf>,
+    last: Option<WholeMember>,
+) -> Result<Head, ArchiveError> {
+    let Some(segment) = files.back().cloned() else { return Ok(Head::START) };
+    let Some(last) = last else {
+        // Created, with no member yet: the archive ends with the file before it.
+        files.pop_back();
+        let head = match files.back() {
+            Some(earlier) => {
+                let (last, _) = whole_members(earlier)?;
+                last.map_or(Ok(Head::START), |last| head_of(earlier, &last))?
+            }
+            None => Head::START,
+        };
+        if segment != segment_path(folder, &head) {
+            let what = format!("it is empty, and record {} is next", head.sequence.next());
+            return Err(ArchiveError::Damaged { path: segment, offset: 0, what });
+        }
+        continuity::check(&files)?;
+        return Ok(head);
+    };
+    let head = head_of(&segment, &last)?;
+    continuity::check(&files)?;
+    Ok(head)
+}
+
+/// Refuses an archive whose first file does not begin with record 1.
+fn begins(folder: &Path, first: Option<&PathBuf>) -> Result<(), ArchiveError> {
+    match first.filter(|first| **first != segment_path(folder, &Head::START)) {
+        Some(first) => Err(ArchiveError::Beginning(first.clone())),
+        None => Ok(()),
     }
 }
 

@@ -117,12 +117,23 @@ impl SledStore {
 
     /// Opens the store of a data directory; an error if there is none.
     pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
-        // Where one of these exists there is a journal, or was.
-        let signs = [UNFINISHED_FILE.into(), MARKER_FILE.into(), database_in(STORE_DIR)];
-        if !signs.iter().any(|sign: &PathBuf| data.join(sign).exists()) {
-            return Err(OpenError::Missing(data.to_owned()));
-        }
+        SledStore::there(data)?;
         SledStore::open_locked(data, lock(data)?)
+    }
+
+    /// Whether a data directory holds a journal, or did; the error says what it is instead.
+    pub fn there(data: &Path) -> Result<(), OpenError> {
+        let signs = [UNFINISHED_FILE.into(), MARKER_FILE.into(), database_in(STORE_DIR)];
+        if signs.iter().any(|sign: &PathBuf| data.join(sign).exists()) {
+            return Ok(());
+        }
+        if data.is_file() {
+            return Err(OpenError::File(data.to_owned()));
+        }
+        if data.is_dir() && portable::segments(data).map_err(at(data))?.is_some() {
+            return Err(OpenError::Archive(data.to_owned()));
+        }
+        Err(OpenError::Missing(data.to_owned()))
     }
 
     fn open_locked(data: &Path, lock: File) -> Result<SledStore, OpenError> {

@@ -200,6 +200,13 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time, &self.orders);
+        for effect in applied.effects {
+            if let Effect::OrderAmended { order, user, .. } = effect
+                && let Some(row) = self.orders.open_order_of(*user, *order)
+            {
+                self.answers.keep_before_amend(&row, applied.time);
+            }
+        }
         let ReadModel { accounts, depth, orders, positions, activity, .. } = self;
         let ReadModel { performance, tape, changes, statements, faults, .. } = self;
         accounts.fold(applied, faults);

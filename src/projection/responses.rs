@@ -3,6 +3,7 @@
 
 mod image;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
@@ -11,10 +12,11 @@ use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, Orders};
-use crate::exchange::command::{PlaceOrder, TradingMode};
+use crate::exchange::command::{PlaceOrder, TimeInForce, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
 use crate::exchange::restrictions::Heartbeat;
+use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
 /// Expiry entries checked per record: more than the one that a record can add.
@@ -28,6 +30,9 @@ pub enum StoredResponse {
     Order(Box<OrderRow>),
     /// An order that ended in the record that placed it: its row never changes, so history has it.
     Ended(UserNo, OrderNo),
+    /// An order of which no answer is stored, since its row tells what it was: see
+    /// [`StoredResponses::keep`].
+    Placed(UserNo, OrderNo),
     /// An account's money after a deposit, a withdrawal or a payout of fees.
     Balance(Balance),
     /// A user that was created, or whose mode or limit was set.
@@ -163,9 +168,57 @@ impl StoredResponses {
         self.rows.len()
     }
 
+    /// The stored response to this record, or, if there is none, to the placing of the user's order
+    /// of that number.
+    pub fn or_placed(&self, record: Sequence, user: UserNo) -> Cow<'_, StoredResponse> {
+        let placed = || Cow::Owned(StoredResponse::Placed(user, OrderNo(record)));
+        self.of(record).map_or_else(placed, Cow::Borrowed)
+    }
+
+    /// Stores a response, unless an order's row will always tell what it was: that of an order that
+    /// could not rest stays as its record left it, and that of a named one that rests untouched can
+    /// be told from its later states, until an amend (see [`Self::keep_before_amend`]). There are
+    /// millions of these.
     pub(super) fn keep(&mut self, applied: &Applied<'_>, until: TimeMs, kept: StoredResponse) {
-        self.rows.insert(applied.sequence, Row { kept, given: applied.time, until });
-        self.ends.push_back((until, applied.sequence));
+        let told = match &kept {
+            StoredResponse::Order(row) => {
+                row.no.0 == applied.sequence
+                    && row.client_id.is_some()
+                    && row.filled == Lots::ZERO
+                    && row.status.open()
+            }
+            StoredResponse::Ended(..) => applied.effects.iter().any(|effect| match effect {
+                Effect::OrderAccepted { terms, .. } => {
+                    !matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
+                }
+                _ => false,
+            }),
+            _ => false,
+        };
+        if !told {
+            self.store(applied.sequence, Row { kept, given: applied.time, until });
+        }
+    }
+
+    /// Stores the response to an order's placing before it is amended for the first time, if it may
+    /// be asked for.
+    pub(super) fn keep_before_amend(&mut self, row: &OrderRow, now: TimeMs) {
+        if row.client_id.is_some() && !self.rows.contains_key(&row.no.0) {
+            let kept = StoredResponse::Order(Box::new(row.as_placed()));
+            let until = now.after_seconds(Rules::current().repeat_window_seconds);
+            self.store(row.no.0, Row { kept, given: row.created_at, until });
+        }
+    }
+
+    fn store(&mut self, record: Sequence, row: Row) {
+        self.look_again(row.until, record);
+        self.rows.insert(record, row);
+    }
+
+    /// Notes when a response is checked, not before those that were noted earlier.
+    fn look_again(&mut self, at: TimeMs, record: Sequence) {
+        let at = self.ends.back().map_or(at, |(last, _)| at.max(*last));
+        self.ends.push_back((at, record));
     }
 
     /// Removes expired responses. One whose order is still open is kept for another window.
@@ -183,7 +236,7 @@ impl StoredResponses {
                 Some(row) => {
                     let window = row.until.get().saturating_sub(row.given.get());
                     let next = TimeMs::new(at.max(now).get().saturating_add(window));
-                    self.ends.push_back((next.unwrap_or(TimeMs::MAX), record));
+                    self.look_again(next.unwrap_or(TimeMs::MAX), record);
                 }
                 None => drop(self.rows.remove(&record)),
             }

@@ -21,6 +21,8 @@ mod load;
 #[path = "../model/naive/mod.rs"]
 mod naive;
 mod server;
+#[path = "../starting/mod.rs"]
+mod starting;
 mod snapshots;
 #[path = "../model/state.rs"]
 mod state;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
+use crate::starting;
+
 /// The operator's key.
 pub const KEY: &str = "crash-operator-key-of-enough-characters";
 
@@ -62,15 +63,12 @@ impl Server {
     /// Starts it without waiting.
     #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     pub fn spawn(ground: &Ground) -> Server {
-        let mut child = Command::new(BINARY)
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(ground.venue())
+        let mut child = starting::serve(&ground.venue())
             .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
             // Snapshots are so frequent that kills hit their writing and starts begin with them.
             .args(["--snapshot-every", "50", "--archive"])
             .arg(ground.archive())
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
-            .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())
             .stderr(File::create(ground.log_path()).unwrap())
             .spawn()

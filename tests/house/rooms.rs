@@ -37,7 +37,7 @@ pub const ROOMS: [Room; 11] = [
         ours: &[],
         // Ratios, hashes, ids, hash tables with a fixed seed: nothing that could differ in a
         // replay.
-        others: &["fixed", "sha2", "uuid", "rustc_hash", "smallvec", "data_encoding"],
+        others: &["fixed", "hashbrown", "sha2", "uuid", "rustc_hash", "smallvec", "data_encoding"],
     },
     Room {
         name: "journal",

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::client::{Answer, FIGURES, bare};
 use super::shape::{Shape, list, object};
 use super::shapes;
-use super::venue::{Trader, Venue};
+use super::venue::{Trader, Venue, order, with};
 
 fn scrape(venue: &Venue) -> String {
     let key = [("x-api-key", venue.operator.key.as_str()), ("accept", "text/plain")];
@@ -39,6 +39,21 @@ fn metrics_are_for_operators_only() {
     let answer = ask(&venue, &venue.operator.key);
     assert_eq!((answer.status, answer.header("content-type")), (200, FIGURES));
     assert_eq!(answer.sequence(), 6);
+}
+
+#[test]
+fn names_are_counted_with_their_bound() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    shows(&scrape(&venue), "names", 0);
+    for name in ["a", "b"] {
+        let body = order(&market, "BUY", "yes", "0.10", "1");
+        ann.order(&with(body, &json!({"clientOrderId": name}))).ok(&shapes::placed());
+    }
+    let page = scrape(&venue);
+    shows(&page, "names", 2);
+    shows(&page, "names_max", 10_000_000);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Repeated requests: under an order's client order id, or under an `Idempotency-Key` (semantics
 //! 8).
 
+use openoutcry::exchange::rules::Rules;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
@@ -90,6 +91,76 @@ fn an_order_repeated_under_its_name_gets_the_first_answer() {
     }
     // Names are per user.
     assert!(!replayed(&ann.order(&named(&market, "BUY", "0.10", "1", "mm-1"))));
+}
+
+/// Most answers are not stored, but told from what the order is now.
+#[test]
+fn what_becomes_of_an_order_does_not_change_its_first_answer() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let patch = |path: &str, change: Value| bob.client.patch(path, &change).ok(&shapes::order());
+    let sell = |price: &str, quantity: &str| {
+        ann.place(&market, "SELL", "yes", price, quantity).ok(&shapes::placed());
+    };
+    for (keyed, name) in [(false, "named"), (true, "keyed")] {
+        for (number, fate) in
+            ["filled", "cut", "cancelled", "amended", "resized"].iter().enumerate()
+        {
+            let body = if keyed {
+                order(&market, "BUY", "yes", "0.50", "4")
+            } else {
+                named(&market, "BUY", "0.50", "4", &format!("{name}-{number}"))
+            };
+            let ask = || {
+                let key = format!("{name}-{fate}");
+                if keyed { under(&bob.client, &key, ORDERS, &body) } else { bob.order(&body) }
+            };
+            let first = ask();
+            let placed = first.ok(&shapes::placed());
+            assert_eq!(placed["status"], "OPEN");
+            let path = format!("{ORDERS}/{}", placed["orderId"].as_str().unwrap());
+            match *fate {
+                "filled" => sell("0.50", "4"),
+                "cut" => {
+                    sell("0.50", "1");
+                    same(&ask(), &first);
+                    bob.client.delete(&path).ok(&shapes::order());
+                }
+                "cancelled" => drop(bob.client.delete(&path).ok(&shapes::order())),
+                "amended" => {
+                    sell("0.50", "1");
+                    drop(patch(&path, json!({"price": "0.20", "quantity": "7"})));
+                    same(&ask(), &first);
+                    drop(patch(&path, json!({"price": "0.50", "quantity": "2"})));
+                    same(&ask(), &first);
+                    sell("0.50", "1");
+                }
+                _ => {
+                    drop(patch(&path, json!({"quantity": "1"})));
+                    sell("0.50", "1");
+                }
+            }
+            same(&ask(), &first);
+        }
+    }
+}
+
+/// A user at the bound learns when there is room again.
+#[test]
+fn a_refused_name_says_when_one_is_forgotten() {
+    let rules = Rules { user_names_max: 1, ..Rules::current() };
+    let venue = Venue::with_rules(rules);
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    ann.order(&named(&market, "BUY", "0.10", "1", "first")).ok(&shapes::placed());
+    for again in 0..2 {
+        let refused = ann.order(&named(&market, "BUY", "0.10", "1", "second"));
+        refused.refused(429, "TOO_MANY_NAMES");
+        // A day, but for what has passed of it.
+        let wait: u32 = refused.header("retry-after").parse().unwrap();
+        assert!((23 * 3600..=24 * 3600).contains(&wait), "{wait} {again}");
+    }
 }
 
 #[test]

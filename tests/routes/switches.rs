@@ -46,6 +46,38 @@ fn a_silent_traders_orders_are_cancelled_until_the_next_heartbeat() {
     assert_eq!(bob.get(HEARTBEAT).json, off);
 }
 
+/// A trader who beats every second must not write a record a second.
+#[test]
+fn a_beat_that_only_renews_is_answered_without_a_record_and_read_as_answered() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let beat = |seconds: u32, key: &[(&str, &str)]| {
+        let body = json!({"timeoutSeconds": seconds}).to_string();
+        let answer = ann.client.send("POST", HEARTBEAT, key, Some(body.as_bytes()));
+        (answer.sequence(), answer.ok(&shapes::heartbeat()))
+    };
+    let (first, armed) = beat(300, &[]);
+    for _ in 0..50 {
+        let (sequence, renewed) = beat(300, &[]);
+        assert_eq!((sequence, &renewed["expired"]), (first, &json!(false)));
+        assert!(renewed["expiresAt"].as_str() >= armed["expiresAt"].as_str());
+        let read = ann.get(HEARTBEAT);
+        assert_eq!((read.sequence(), read.ok(&shapes::heartbeat())), (first, renewed));
+    }
+    // Another time-out, a key, and the end are commands as before.
+    let (second, shorter) = beat(60, &[]);
+    assert!(second > first && shorter["expiresAt"].as_str() < armed["expiresAt"].as_str());
+    assert_eq!(ann.get(HEARTBEAT).json, shorter);
+    let (third, keyed) = beat(60, &[("Idempotency-Key", "once")]);
+    assert!(third > second);
+    assert_eq!(ann.get(HEARTBEAT).json, keyed);
+    let (fourth, _) = beat(60, &[]);
+    assert!(fourth > third, "what a key did is not remembered");
+    let (fifth, off) = beat(0, &[]);
+    assert!(fifth > fourth);
+    assert_eq!(ann.get(HEARTBEAT).json, off);
+}
+
 #[test]
 fn a_timeout_has_bounds() {
     let venue = Venue::open();

@@ -14,6 +14,7 @@ use super::traffic::Traffic;
 use crate::engine::Engine;
 use crate::engine::histogram::Histogram;
 use crate::engine::meter::Meter;
+use crate::exchange::rules::VENUE_NAMES_MAX;
 use crate::exchange::units::Sequence;
 use print::{Family, Label, Value};
 
@@ -103,6 +104,16 @@ fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
     let families = vec![
         Family::single("open_orders", "Orders on the books", size(orders)),
         Family::single("users", "Users", size(users)),
+        Family::single(
+            "names",
+            "Client order ids and idempotency keys remembered",
+            level(engine.names()),
+        ),
+        Family::single(
+            "names_max",
+            "Names from which on only users with few may give more",
+            level(VENUE_NAMES_MAX),
+        ),
         Family::single("markets", "Markets, drafts and settled ones too", size(markets)),
         Family::single(
             "intake_waiting",

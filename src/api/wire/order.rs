@@ -172,6 +172,16 @@ pub struct PlacedJson {
     pub(super) sequence: u64,
 }
 
+/// What an order's row was when its record had placed it.
+pub enum RowThen {
+    /// This.
+    Kept(OrderRow),
+    /// Its last state.
+    Last,
+    /// As its last state tells.
+    Told,
+}
+
 impl PlacedJson {
     /// The order placed by the record `sequence` at `time`, from its effects alone; `None` if they
     /// do not place one.
@@ -207,20 +217,22 @@ impl PlacedJson {
 }
 
 impl PlacedJson {
-    /// The same answer for a repetition: from the order's row as its record left it, or as it is if
-    /// none is given, and from its fills. `None` if there is no such order.
+    /// The same answer for a repetition: from the order's row as its record left it, and from its
+    /// fills. `None` if there is no such order.
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn again(
-        row: Option<OrderRow>,
-        fills: SoughtFills,
-    ) -> Result<Option<PlacedJson>, HistoryError> {
+    pub fn again(row: RowThen, fills: SoughtFills) -> Result<Option<PlacedJson>, HistoryError> {
         let (row, made) = match row {
-            Some(row) if row.filled == Lots::ZERO => (row, None),
+            RowThen::Kept(row) if row.filled == Lots::ZERO => (row, None),
             row => {
                 let Some((last, fills)) = fills.list()? else { return Ok(None) };
-                (row.unwrap_or(last), Some(fills))
+                let row = match row {
+                    RowThen::Kept(row) => row,
+                    RowThen::Last => last,
+                    RowThen::Told => last.as_placed(),
+                };
+                (row, Some(fills).filter(|_| row.filled > Lots::ZERO))
             }
         };
         // Only the fills of the placement itself. Later fills as a maker are not part of the

@@ -3,12 +3,13 @@
 use super::{Exchange, NameEntry, Sequence, key_name, order_name};
 use crate::exchange::command::{Command, Record};
 use crate::exchange::ids::UserNo;
+use crate::exchange::units::TimeMs;
 
 impl Exchange {
     /// The records that executed requests with this record's names.
     pub(in crate::exchange) fn first_executions(&self, record: &Record) -> Vec<Sequence> {
-        let entries = names(record).filter_map(|name| self.idempotency.entries.get(&name));
-        entries.flat_map(|entry| entry.firsts.iter().map(|(_, first)| *first)).collect()
+        let entries = names(record).filter_map(|name| self.idempotency.get(name));
+        entries.flat_map(|entry| entry.firsts.into_iter().map(|(_, first)| first)).collect()
     }
 
     /// Copies what the whole exchange remembers of a record's names, with record numbers translated
@@ -20,17 +21,18 @@ impl Exchange {
         number: impl Fn(Sequence) -> Sequence,
     ) {
         for name in names(record) {
-            if let Some(entry) = whole.idempotency.entries.get(&name) {
+            if let Some(entry) = whole.idempotency.get(name) {
                 let firsts = entry.firsts.iter().map(|(part, first)| (*part, number(*first)));
-                let entry = NameEntry { firsts: firsts.collect(), ..entry.clone() };
-                self.idempotency.entries.insert(name, entry);
+                let entry = NameEntry { firsts: firsts.collect(), ..entry };
+                // Never checked for expiry here.
+                self.idempotency.add(TimeMs::MAX, name, &entry);
             }
         }
     }
 
     /// Copies the number of a user's names.
     pub(in crate::exchange) fn copy_names_count(&mut self, whole: &Exchange, user: UserNo) {
-        self.idempotency.count(user, whole.idempotency.names_of(user));
+        self.idempotency.copy_counts(&whole.idempotency, user);
     }
 }
 

@@ -2,12 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{ExpiryCheck, Fingerprint, IdempotencyTable, NameEntry};
+use super::{Fingerprint, IdempotencyTable, NameEntry};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
 use crate::exchange::image::coding::{imaged, write_count};
-use crate::exchange::units::Sequence;
+use crate::exchange::units::{Sequence, TimeMs};
 
-imaged!(ExpiryCheck { at, name, first });
 imaged!(NameEntry { user, body, until, firsts, order });
 
 impl Imaged for Fingerprint {
@@ -45,11 +44,12 @@ impl Imaged for SmallVec<[(u8, Sequence); 1]> {
 
 impl Imaged for IdempotencyTable {
     fn write(&self, sink: &mut impl ImageSink) {
-        write_count(self.checks.len(), sink);
-        for check in &self.checks {
-            check.write(sink);
-            // A reused name is written with its newer expiry entry only.
-            let entry = self.entries.get(&check.name).filter(|entry| entry.starts_at(check.first));
+        write_count(self.entries().count(), sink);
+        for (slot, entry) in self.entries() {
+            slot.at().write(sink);
+            slot.name.write(sink);
+            slot.first.write(sink);
+            // A reused name is written with its newer slot only.
             entry.is_some().write(sink);
             if let Some(entry) = entry {
                 entry.write(sink);
@@ -60,17 +60,19 @@ impl Imaged for IdempotencyTable {
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let mut table = IdempotencyTable::default();
         for _ in 0..read_count(source)? {
-            let check = ExpiryCheck::read(source)?;
-            if bool::read(source)? {
-                let entry = NameEntry::read(source)?;
-                let first = entry.starts_at(check.first);
-                if !first || table.entries.insert(check.name, entry).is_some() {
-                    return Err(BadImage::Contradiction("a name that stands twice or for nothing"));
-                }
+            let at = TimeMs::read(source)?;
+            let (name, first) = (Fingerprint::read(source)?, Sequence::read(source)?);
+            if !bool::read(source)? {
+                table.add_stale(at, name, first);
+                continue;
             }
-            table.checks.push_back(check);
+            let entry = NameEntry::read(source)?;
+            let begins = entry.firsts.first().is_some_and(|(_, begins)| *begins == first);
+            if !begins || table.get(name).is_some() {
+                return Err(BadImage::Contradiction("a name that stands twice or for nothing"));
+            }
+            table.add(at, name, &entry);
         }
-        (table.counts, table.count) = table.recounted();
         Ok(table)
     }
 }
@@ -78,9 +80,10 @@ impl Imaged for IdempotencyTable {
 impl IdempotencyTable {
     /// The last record that a name refers to.
     pub(in crate::exchange) fn last_record(&self) -> Sequence {
-        let firsts = self.checks.iter().filter_map(|check| self.entries.get(&check.name));
-        let records = firsts.flat_map(|entry| entry.firsts.iter().map(|(_, first)| *first));
-        let ends = self.checks.iter().map(|check| check.first);
-        records.chain(ends).max().unwrap_or(Sequence::ZERO)
+        let firsts = self.entries().flat_map(|(slot, entry)| {
+            let parts = entry.into_iter().flat_map(|entry| entry.firsts);
+            parts.map(|(_, first)| first).chain([slot.first])
+        });
+        firsts.max().unwrap_or(Sequence::ZERO)
     }
 }

@@ -34,6 +34,10 @@ impl Imaged for StoredResponse {
                 tagged(12, user, sink);
                 order.write(sink);
             }
+            StoredResponse::Placed(user, order) => {
+                tagged(13, user, sink);
+                order.write(sink);
+            }
         }
     }
 
@@ -51,6 +55,7 @@ impl Imaged for StoredResponse {
             10 => StoredResponse::Done,
             11 => StoredResponse::Converted(Box::new(Imaged::read(source)?)),
             12 => StoredResponse::Ended(Imaged::read(source)?, Imaged::read(source)?),
+            13 => StoredResponse::Placed(Imaged::read(source)?, Imaged::read(source)?),
             _ => return Err(BadImage::Value("StoredResponse")),
         })
     }

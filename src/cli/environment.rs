@@ -1,0 +1,136 @@
+//! The environment of a start: a name that is misspelt, or a log filter that says nothing, would
+//! otherwise be noticed when what it was to do is missed.
+
+use std::ffi::OsString;
+use std::str::FromStr;
+
+use clap::Command;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::Failure;
+use super::logging::FILTER;
+use super::operator_key;
+
+/// What every variable of ours begins with.
+const PREFIX: &str = "OPENOUTCRY_";
+/// The modules that log; all lines are from one of them.
+const OURS: &str = "openoutcry";
+
+/// Refuses variables that look like ours and are not.
+///
+/// # Errors
+/// Names the first such variable, and the nearest that exists.
+pub fn check(whole: &Command, names: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    let known = known(whole);
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    let ours = names.filter(|name| name.starts_with(PREFIX));
+    let Some(unknown) = ours.filter(|name| !known.contains(name)).min() else { return Ok(()) };
+    let near = known.iter().map(|name| (strsim::damerau_levenshtein(name, &unknown), name));
+    let hint = near.min().map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
+    Err(Failure::Usage(format!(
+        "{unknown} is no variable of this program{hint} (`openoutcry serve --help` has all)"
+    )))
+}
+
+/// The variables of all commands, so that one environment serves them all.
+fn known(whole: &Command) -> Vec<String> {
+    let arguments = whole.get_subcommands().flat_map(Command::get_arguments);
+    let of_flags = arguments.filter_map(clap::Arg::get_env).filter_map(|name| name.to_str());
+    of_flags.chain([operator_key::VARIABLE, FILTER]).map(str::to_owned).collect()
+}
+
+/// Checks a log filter: levels, or levels of our modules, with commas. A bare word that is no level
+/// would be taken for a module, of which there is no line.
+///
+/// # Errors
+/// Says which part is wrong.
+pub fn check_filter(text: &str) -> Result<(), String> {
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (target, level) =
+            part.rsplit_once('=').map_or((None, part), |(target, level)| (Some(target), level));
+        let bare_module = target.is_none() && is_ours(part);
+        if target.is_some_and(|target| !is_ours(target)) {
+            return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::api"));
+        }
+        if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {
+            return Err(format!("`{part}`: a level is off, error, warn, info, debug or trace"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a module is one of ours by its name.
+fn is_ours(target: &str) -> bool {
+    let mut parts = target.split("::");
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    parts.next() == Some(OURS) && parts.all(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn refused(names: &[&str]) -> Option<String> {
+        let names = names.iter().map(OsString::from);
+        match check(&crate::cli::Cli::command(), names) {
+            Ok(()) => None,
+            Err(Failure::Usage(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_variable_of_a_flag_is_known_and_a_misspelt_one_is_not() {
+        let ours = ["DATA", "INIT", "LISTEN", "LOG", "OPERATOR_KEY", "RATE_READS", "URL"];
+        let ours = ours.map(|name| format!("{PREFIX}{name}"));
+        let ours: Vec<_> = ours.iter().map(String::as_str).chain(["OPENOUTCRY", "PATH"]).collect();
+        assert_eq!(refused(&ours), None);
+        for (wrong, right) in [
+            ("OPENOUTCRY_ARCHIV", "OPENOUTCRY_ARCHIVE"),
+            ("OPENOUTCRY_DATA_DIR", "OPENOUTCRY_DATA"),
+            ("OPENOUTCRY_OPERATORKEY", "OPENOUTCRY_OPERATOR_KEY"),
+            ("OPENOUTCRY_log", "OPENOUTCRY_LOG"),
+            ("OPENOUTCRY_SNAPSHOTS_EVERY", "OPENOUTCRY_SNAPSHOT_EVERY"),
+            ("OPENOUTCRY_", "OPENOUTCRY_LOG"),
+        ] {
+            let why = refused(&[wrong]).unwrap_or_default();
+            assert!(why.contains(wrong) && why.contains(&format!("{right}?")), "{wrong}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_would_log_nothing_is_refused() {
+        for good in [
+            "",
+            "info",
+            "OFF",
+            "warn,openoutcry::api=debug",
+            " info , openoutcry=trace",
+            "openoutcry::engine",
+            "debug,",
+        ] {
+            assert_eq!(check_filter(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "verbose",
+            "warning",
+            "inof,openoutcry=debug",
+            "openoutcry=loud",
+            "hyper=debug",
+            "openoutry::api=debug",
+            "openoutcry:api=debug",
+            "openoutcry::=debug",
+            "=info",
+            "info;",
+            "openoutcry=",
+            "[{user}]=debug",
+            "info debug",
+        ] {
+            assert!(check_filter(bad).is_err(), "{bad}");
+        }
+    }
+}
