@@ -75,7 +75,7 @@ fn replayed(source: &mut Source, to: Option<Moment>) -> Result<Sequence, Failure
     source.check_archive()?;
     let reached = pass(source, to, false, &mut Silent)?;
     let record = reached.exchange.sequence();
-    let broken = |broken| state_failure(Fault { record, broken }, reached.head.sequence, None);
+    let broken = |broken| state_failure(&Fault { record, broken }, reached.head.sequence, None);
     reached.exchange.check().map_err(broken)?;
     Ok(reached.head.sequence)
 }

@@ -107,7 +107,7 @@ pub fn pass(
             replay_failure(&fault, block, source.offset().map(|_| offset))
         }
         Stop::State(fault, block, offset) => {
-            state_failure(fault, block, source.offset().map(|_| offset))
+            state_failure(&fault, block, source.offset().map(|_| offset))
         }
     })?;
     let (results, confirmed) = (replayer.results(), replayer.confirmed());
@@ -250,8 +250,8 @@ impl Walk {
 }
 
 /// An invalid state, and the block it was found in.
-pub fn state_failure(fault: Fault, block: Sequence, offset: Option<u64>) -> Failure {
-    let Fault { record, broken } = fault;
+pub fn state_failure(fault: &Fault, block: Sequence, offset: Option<u64>) -> Failure {
+    let Fault { record, broken } = *fault;
     let error = format!("STATE_BROKEN: after record {record}: {broken}");
     damaged(&error, block, [record; 2], before(record), offset)
 }

@@ -567,6 +567,9 @@ fn archive_of(data: &Path, folder: &Path, files: &[usize]) {
     }
 }
 
+/// A change to an archive's files, given a file's name by its first record.
+type Change = fn(&Path, &dyn Fn(u64) -> String);
+
 #[test]
 fn an_archive_that_no_server_would_go_on_with_is_neither_verified_nor_imported() {
     let _turn = my_turn();
@@ -574,7 +577,6 @@ fn an_archive_that_no_server_would_go_on_with_is_neither_verified_nor_imported()
     let path = |name: &str| dir.path().join(name);
     venue(&path("venue"));
     let file = |first: u64| format!("{first:020}.blocks.gz");
-    type Change = fn(&Path, &dyn Fn(u64) -> String);
     let cases: [(&str, &str, Change); 9] = [
         ("", "untouched", |_, _| ()),
         ("", "a next file without a block yet", |a, file| fs::write(a.join(file(7)), "").unwrap()),
