@@ -296,6 +296,8 @@ pub struct Problem {
     pub sequence: Option<Sequence>,
     /// The allowed methods, if the method was wrong.
     pub allow: Option<Box<str>>,
+    /// The only coding that bodies may have, if another was the reason (RFC 9110, 15.5.16).
+    pub takes_coding: Option<&'static str>,
     /// State of the bucket that had too few tokens.
     pub allowance: Option<Box<Allowance>>,
     /// Replay progress, if the venue is not open yet.
@@ -313,6 +315,7 @@ impl Problem {
             errors: Vec::new(),
             sequence: None,
             allow: None,
+            takes_coding: None,
             allowance: None,
             replay: None,
             cause: None,

@@ -24,6 +24,7 @@ use super::Limits;
 use super::connection_slots::Granted;
 use super::cores::Cores;
 use super::door::Door;
+use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
@@ -224,6 +225,8 @@ async fn serve_connection<S>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
+    let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
+    let stream = WriteTimeout::new(CheckedStream::new(stream, body_max), limits.write_wait);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)
@@ -232,7 +235,7 @@ async fn serve_connection<S>(
         // A client may close its sending side after a request and still gets its answer. To notice
         // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
-        .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
+        .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         biased;
         ended = watcher.watch(connection) => if let Err(error) = ended {

@@ -82,6 +82,7 @@ pub const ROOMS: [Room; 10] = [
             "hyper",
             "hyper_util",
             "matchit",
+            "memchr",
             "parking_lot",
             "prometheus_client",
             "rustc_hash",
