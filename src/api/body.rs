@@ -39,8 +39,8 @@ where
 {
     if rule != BodyRule::Absent && !media::sends_json(headers) {
         let detail = "send the body as application/json in UTF-8, and not compressed";
-        let takes_coding = media::is_coded(headers).then_some("identity");
-        return Err(Problem { takes_coding, ..Problem::new(Kind::UnsupportedMediaType, detail) });
+        let coded = media::is_coded(headers);
+        return Err(Problem { coded, ..Problem::new(Kind::UnsupportedMediaType, detail) });
     }
     let announced = headers.contains_key(header::CONTENT_LENGTH)
         || headers.contains_key(header::TRANSFER_ENCODING);

@@ -135,6 +135,10 @@ impl Door {
         if !keeps_open || ends {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
+        if head.version < Version::HTTP_11 && response.headers().contains_key(header::CONNECTION) {
+            // In an answer of 1.1, hyper would add `keep-alive` beside `close`.
+            *response.version_mut() = Version::HTTP_10;
+        }
         let response = if takes_gzip { packing::packed(response).await } else { response };
         let status = response.status().as_u16();
         // The time spent on draining an unread body does not count.
@@ -429,8 +433,9 @@ fn failure(
     if let Some(sequence) = sequence {
         headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
     }
-    if let Some(coding) = problem.takes_coding {
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(coding));
+    if problem.coded {
+        // The only coding that a body may have (RFC 9110, 15.5.16).
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
@@ -465,8 +470,7 @@ mod tests {
     fn retryable_problems_have_retry_after() {
         use crate::exchange::reject::Reject;
         let waits = |kind: Kind| {
-            let response =
-                failure(&Problem::new(kind, "x"), None, "id", HeaderMap::new());
+            let response = failure(&Problem::new(kind, "x"), None, "id", HeaderMap::new());
             response.headers().get(header::RETRY_AFTER).cloned()
         };
         for reject in Reject::ALL {

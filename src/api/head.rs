@@ -123,13 +123,15 @@ mod tests {
 
     #[test]
     fn a_host_is_a_name_or_an_address_and_perhaps_a_port() {
-        for host in ["", "h", "h:", ":1", "h:80", "[::1]", "[::1]:80", "1.2.3.4:9", "a_b.", "%41%2f"]
+        for host in
+            ["", "h", "h:", ":1", "h:80", "[::1]", "[::1]:80", "1.2.3.4:9", "a_b.", "%41%2f"]
         {
             assert!(is_host(host.as_bytes()), "{host}");
         }
         for host in [
             "h h", "h/", "u@h", "h:8a", "h:1:2", "h?", "h#", "::1", "[", "[]", "[::1", "[::1]x",
-            "[h]", "[::1]:x", "%4", "%", "%4g", "h\\", "<h>", "\"h\"", "h\t", "é", "{h}", "h|", "h^",
+            "[h]", "[::1]:x", "%4", "%", "%4g", "h\\", "<h>", "\"h\"", "h\t", "é", "{h}", "h|",
+            "h^",
         ] {
             assert!(!is_host(host.as_bytes()), "{host}");
         }
