@@ -190,6 +190,13 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         assert_eq!(again, Some(row).filter(|row| row.resolution.is_none()));
     }
     answers.push(format!("{positions:?}"));
+    let closed: Vec<_> = model.closed.live(user).collect();
+    answers.push(format!("{closed:?} {:?}", all(model.closed.ended(user))));
+    for row in closed {
+        assert_eq!(row.realised, model.performance.realised_in(user, row.market));
+        let held = |outcome| model.positions.position(user, row.market, outcome);
+        assert!(held(Outcome::Yes).is_none() && held(Outcome::No).is_none(), "{row:?}");
+    }
     answers
 }
 
@@ -427,7 +434,7 @@ fn an_image_truncated_or_extended_is_refused() {
     assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
     let mut later = image;
     later[0] += 1;
-    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(3));
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(4));
 }
 
 /// Every bit of an image matters: flipped, it is refused or restores to another model.

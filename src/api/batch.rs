@@ -8,7 +8,7 @@ use super::members::{self, Members, Noting};
 use super::order_form::{OrderForm, TimeLimit};
 use super::orders::{
     Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
-    placed_before,
+    placed_before, with_end,
 };
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Kind, Problem};
@@ -44,8 +44,28 @@ enum Operation {
 enum Slot {
     Refused(Box<Problem>),
     Placing(TimeLimit),
-    /// With the time limit of a placement.
-    Writing(Box<Writing<Shown>>, Option<TimeLimit>),
+    Writing(Box<Writing<Shown>>, Subject),
+}
+
+/// What an operation is about: its refusal may say more about it.
+pub enum Subject {
+    /// A placement with this time limit.
+    Placement(TimeLimit),
+    /// A cancel of this order.
+    Order(OrderNo),
+    /// A cancel of an order that an earlier operation would place.
+    Unplaced,
+}
+
+impl Subject {
+    /// The refusal with what is known.
+    pub fn explain(self, call: &Call, problem: Problem) -> Problem {
+        match self {
+            Subject::Placement(limit) => limit.named(problem),
+            Subject::Order(order) => with_end(call, order, problem),
+            Subject::Unplaced => problem,
+        }
+    }
 }
 
 /// What the answer shows of an operation.
@@ -174,9 +194,9 @@ impl<'a> Batch<'a> {
         };
         let again =
             |view: &ReadModel, kept: &StoredResponse| placed_before(view, kept).map(Shown::Placed);
-        let limit = Some(TimeLimit::of(&terms));
+        let subject = Subject::Placement(TimeLimit::of(&terms));
         let asked = self.asked(part, Command::PlaceOrder(terms));
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), limit))
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), subject))
     }
 
     fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
@@ -189,7 +209,8 @@ impl<'a> Batch<'a> {
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
-        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), None))
+        let writing = self.call.ask_and_look(asked, look, again)?;
+        Ok(Slot::Writing(Box::new(writing), Subject::Order(order)))
     }
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
@@ -214,12 +235,9 @@ impl<'a> Batch<'a> {
                     }
                     came => Err(limit.named(unplaced(came))),
                 },
-                Slot::Writing(writing, limit) => {
+                Slot::Writing(writing, subject) => {
                     let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
-                    came.map_err(|problem| match limit {
-                        Some(limit) => limit.named(problem),
-                        None => problem,
-                    })
+                    came.map_err(|problem| subject.explain(self.call, problem))
                 }
             };
             self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);

@@ -39,7 +39,8 @@ where
 {
     if rule != BodyRule::Absent && !media::sends_json(headers) {
         let detail = "send the body as application/json in UTF-8, and not compressed";
-        return Err(Problem::new(Kind::UnsupportedMediaType, detail));
+        let coded = media::is_coded(headers);
+        return Err(Problem { coded, ..Problem::new(Kind::UnsupportedMediaType, detail) });
     }
     let announced = headers.contains_key(header::CONTENT_LENGTH)
         || headers.contains_key(header::TRANSFER_ENCODING);
@@ -65,7 +66,7 @@ where
             }
         }
         Some(Ok(bytes)) => Ok(bytes),
-        Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Some(Err(error)) if is_too_large(&*error) => Err(too_large()),
         Some(Err(_)) => Err(bad_body(FieldCode::Malformed, "did not arrive whole")),
     }
 }
@@ -160,6 +161,15 @@ async fn discard<B: Body<Data = Bytes> + Unpin>(body: &mut B, max: usize) -> boo
         }
     }
     true
+}
+
+/// Whether a body ended because it is too large, or announces a chunk that would make it so.
+fn is_too_large(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    // hyper says so of its own bounds only: of a chunk's size, its extensions, and trailers.
+    let hyper = error.downcast_ref::<hyper::Error>().and_then(std::error::Error::source);
+    let bound = hyper.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    error.is::<LengthLimitError>()
+        || bound.is_some_and(|cause| cause.kind() == std::io::ErrorKind::InvalidData)
 }
 
 fn bad_body(code: FieldCode, detail: &'static str) -> Problem {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
 use super::Limits;
@@ -53,8 +53,14 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
+/// What a page of this server's may load and do: its own files, and not inside another's frame.
+const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' \
+     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
 /// Initial capacity for an answer's headers, including those that hyper adds.
-const HEADERS_USUAL: usize = 10;
+const HEADERS_USUAL: usize = 12;
 /// Largest header capacity reused for the next request: a connection that sent many headers must
 /// not hold the memory for ever.
 const HEADERS_KEPT_MAX: usize = 32;
@@ -75,6 +81,9 @@ struct Known<'a> {
     connection: Option<&'a ConnectionSlot>,
     route: Option<&'a Route>,
     allowance: Option<Allowance>,
+    /// Whether the caller has shown a key. Others are not told how far the journal is: it grows
+    /// with what everybody does.
+    caller: bool,
 }
 
 impl Door {
@@ -147,9 +156,15 @@ impl Door {
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
         let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
         let (method, headers) = (head.method, reuse_headers(head.headers));
-        let mut response = self.respond(outcome, known.allowance, id.as_str(), headers);
-        if !keeps_open {
+        let mut response = self.respond(outcome, &known, id.as_str(), headers);
+        // HTTP/1.0 has no chunks: an answer of unknown length ends with its connection.
+        let ends = head.version < Version::HTTP_11 && response.body().size_hint().exact().is_none();
+        if !keeps_open || ends {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
+        if head.version < Version::HTTP_11 && response.headers().contains_key(header::CONNECTION) {
+            // In an answer of 1.1, hyper would add `keep-alive` beside `close`.
+            *response.version_mut() = Version::HTTP_10;
         }
         let response = if takes_gzip { packing::packed(response).await } else { response };
         let status = response.status().as_u16();
@@ -173,7 +188,7 @@ impl Door {
         let detail = "too many connections are open; nothing was accepted";
         let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
         let id = id.as_str();
-        complete(failure(&problem, self.venue.sequence(), id, HeaderMap::new()), None, id)
+        complete(failure(&problem, None, id, HeaderMap::new()), None, id)
     }
 
     /// Drains the unread part of a body; returns whether the connection is kept, and how long it
@@ -208,9 +223,9 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         head::check_size(head, &self.limits)?;
-        let found = self.routes.find(&head.method, head.uri.path());
+        let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
-        head::check_host(head)?;
+        head::check_form(head)?;
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
@@ -218,6 +233,7 @@ impl Door {
         }
         let engine = self.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
+        known.caller = true;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
@@ -319,17 +335,21 @@ impl Door {
     fn respond(
         &self,
         outcome: Result<Reply, Problem>,
-        mut allowance: Option<Allowance>,
+        known: &Known<'_>,
         request_id: &str,
         headers: HeaderMap,
     ) -> Response<Content> {
+        let mut allowance = known.allowance;
         let response = match outcome {
-            Ok(reply) => success(reply, headers),
+            Ok(reply) => success(reply, known.caller, headers),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
+                // A key may be revoked while its request is read.
+                let told = known.caller && problem.kind != Kind::InvalidApiKey;
                 let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
+                let sequence = Some(sequence).filter(|_| told);
                 allowance = problem.allowance.as_deref().copied().or(allowance);
                 failure(&problem, sequence, request_id, headers).map(Content::Whole)
             }
@@ -350,6 +370,8 @@ fn complete<B>(
         put_allowance(headers, allowance);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }
 
@@ -399,7 +421,7 @@ fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
+fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
     let Reply { status, sequence, replayed, drew: _, location, media, gzipped, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
@@ -412,7 +434,12 @@ fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
     if gzipped {
         headers.insert(header::CONTENT_ENCODING, packing::GZIP);
     }
-    headers.insert(SEQUENCE, number(sequence.get()));
+    if to_caller {
+        headers.insert(SEQUENCE, number(sequence.get()));
+    }
+    if media.is_some_and(|media| media.starts_with("text/html")) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    }
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
     }
@@ -424,7 +451,7 @@ fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
 
 fn failure(
     problem: &Problem,
-    sequence: Sequence,
+    sequence: Option<Sequence>,
     request_id: &str,
     headers: HeaderMap,
 ) -> Response<Bytes> {
@@ -437,7 +464,13 @@ fn failure(
     *response.headers_mut() = headers;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
-    headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    if let Some(sequence) = sequence {
+        headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    }
+    if problem.coded {
+        // The only coding that a body may have (RFC 9110, 15.5.16).
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
     }
@@ -471,8 +504,7 @@ mod tests {
     fn retryable_problems_have_retry_after() {
         use crate::exchange::reject::Reject;
         let waits = |kind: Kind| {
-            let response =
-                failure(&Problem::new(kind, "x"), Sequence::ZERO, "id", HeaderMap::new());
+            let response = failure(&Problem::new(kind, "x"), None, "id", HeaderMap::new());
             response.headers().get(header::RETRY_AFTER).cloned()
         };
         for reject in Reject::ALL {

@@ -1,5 +1,8 @@
 //! Checks of a request's head that come before everything else.
 
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
 use hyper::Version;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
@@ -27,18 +30,127 @@ pub fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses a request without `Host`, which HTTP/1.1 needs, or with several (RFC 9112, 3.2).
+/// Longest method; the longest that is registered has 17 letters.
+const METHOD_BYTES_MAX: usize = 32;
+
+/// Refuses a head that a proxy may read differently (RFC 9112, 3.2): one without `Host`, which
+/// HTTP/1.1 needs, with several or one that names no host, with an absolute target that is not of
+/// this server's schemes, or with a method of any length.
 ///
 /// # Errors
-/// The header is missing or repeated.
-pub fn check_host(head: &Parts) -> Result<(), Problem> {
+/// The field that is not as it must be.
+pub fn check_form(head: &Parts) -> Result<(), Problem> {
     let mut hosts = head.headers.get_all(HOST).iter();
-    let (code, detail) = match (hosts.next(), hosts.next()) {
-        (Some(_), None) => return Ok(()),
-        (None, _) if head.version < Version::HTTP_11 => return Ok(()),
-        (None, _) => (FieldCode::Required, "is missing; HTTP/1.1 needs it"),
-        (Some(_), Some(_)) => (FieldCode::Repeated, "is sent more than once"),
+    let host = match (hosts.next(), hosts.next()) {
+        (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
+        (Some(_), None) => Err((FieldCode::InvalidValue, "is not a host and perhaps a port")),
+        (None, _) if head.version < Version::HTTP_11 => Ok(()),
+        (None, _) => Err((FieldCode::Required, "is missing; HTTP/1.1 needs it")),
+        (Some(_), Some(_)) => Err((FieldCode::Repeated, "is sent more than once")),
     };
-    let (field, detail) = ("Host".to_owned(), detail.into());
+    let ours = head.uri.scheme_str().is_none_or(|scheme| matches!(scheme, "http" | "https"));
+    let authority = head.uri.authority().map_or("", |authority| authority.as_str());
+    let long = head.method.as_str().len() > METHOD_BYTES_MAX;
+    let (field, (code, detail)) = match host {
+        Err(wrong) => ("Host", wrong),
+        Ok(()) if !ours || !is_host(authority.as_bytes()) => {
+            ("target", (FieldCode::InvalidValue, "is not an http or https address"))
+        }
+        Ok(()) if long => ("method", (FieldCode::OutOfBounds, "is longer than any method")),
+        Ok(()) => return Ok(()),
+    };
+    let (field, detail) = (field.to_owned(), detail.into());
     Err(Problem::invalid(vec![FieldError { field, code, detail }]))
+}
+
+/// Whether this is `uri-host [ ":" port ]` (RFC 9112, 3.2; RFC 3986, 3.2.2), which may be empty.
+fn is_host(text: &[u8]) -> bool {
+    // Most are of these bytes only.
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(byte);
+    let (host, port) = match text.iter().rposition(|byte| *byte == b':') {
+        Some(colon) if !text.ends_with(b"]") => text.split_at(colon),
+        _ => (text, &b""[..]),
+    };
+    if !port.iter().skip(1).all(u8::is_ascii_digit) {
+        return false;
+    }
+    if let Some(literal) = host.strip_prefix(b"[") {
+        let literal = literal.strip_suffix(b"]").and_then(|text| str::from_utf8(text).ok());
+        return literal.is_some_and(|text| text.parse::<Ipv6Addr>().is_ok());
+    }
+    host.iter().all(plain) || {
+        // Escapes are whole ones of two digits.
+        let mut parts = host.split(|byte| *byte == b'%');
+        let first = parts.next().is_some_and(|part| part.iter().all(plain));
+        let escaped = |part: &[u8]| match part {
+            [high, low, rest @ ..] => {
+                high.is_ascii_hexdigit() && low.is_ascii_hexdigit() && rest.iter().all(plain)
+            }
+            _ => false,
+        };
+        first && parts.all(escaped)
+    }
+}
+
+/// A path with those escapes undone that mean nothing: of letters, digits and `-._~` (RFC 3986,
+/// 6.2.2.2). Others stay, so that an escaped slash never becomes one. A path with a broken escape
+/// stays as it is.
+pub fn unescaped(path: &str) -> Cow<'_, str> {
+    let mut parts = path.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    if plain.len() == path.len() {
+        return Cow::Borrowed(path);
+    }
+    for part in parts {
+        let digits = part.get(..2).filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(byte) = digits.and_then(|two| u8::from_str_radix(two, 16).ok()) else {
+            return Cow::Borrowed(path);
+        };
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            plain.push(byte.into());
+            plain.push_str(part.get(2..).unwrap_or_default());
+        } else {
+            plain.push('%');
+            plain.push_str(part);
+        }
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_perhaps_a_port() {
+        for host in
+            ["", "h", "h:", ":1", "h:80", "[::1]", "[::1]:80", "1.2.3.4:9", "a_b.", "%41%2f"]
+        {
+            assert!(is_host(host.as_bytes()), "{host}");
+        }
+        for host in [
+            "h h", "h/", "u@h", "h:8a", "h:1:2", "h?", "h#", "::1", "[", "[]", "[::1", "[::1]x",
+            "[h]", "[::1]:x", "%4", "%", "%4g", "h\\", "<h>", "\"h\"", "h\t", "é", "{h}", "h|",
+            "h^",
+        ] {
+            assert!(!is_host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn escapes_that_mean_nothing_are_undone_and_others_stay() {
+        for (path, plain) in [
+            ("/a/b", "/a/b"),
+            ("/%61%2D%2e%5F%7e%39", "/a-._~9"),
+            ("/a%2Fb%25%3f", "/a%2Fb%25%3f"),
+            ("/%2541", "/%2541"),
+            // Undoing the second would make the first a whole one.
+            ("/%%34%31", "/%%34%31"),
+            ("/%41%", "/%41%"),
+            ("/%41%4", "/%41%4"),
+            ("/%4é", "/%4é"),
+        ] {
+            assert_eq!(unescaped(path), plain);
+        }
+    }
 }

@@ -46,12 +46,16 @@ pub fn takes_gzip(headers: &HeaderMap) -> bool {
 /// Whether a body may be read as JSON: announced as such, or not announced as anything, and not
 /// compressed.
 pub fn sends_json(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_TYPE).iter().all(is_json) && !is_coded(headers)
+}
+
+/// Whether a body is compressed or coded otherwise than in chunks.
+pub fn is_coded(headers: &HeaderMap) -> bool {
     let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     let chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
-    headers.get_all(CONTENT_TYPE).iter().all(is_json)
-        && headers.get_all(CONTENT_ENCODING).iter().all(plain)
+    !headers.get_all(CONTENT_ENCODING).iter().all(plain)
         // hyper takes the chunks apart and leaves any other coding in the body.
-        && headers.get_all(TRANSFER_ENCODING).iter().all(chunked)
+        || !headers.get_all(TRANSFER_ENCODING).iter().all(chunked)
 }
 
 fn is_json(value: &HeaderValue) -> bool {

@@ -12,6 +12,7 @@ pub mod members;
 pub mod venue;
 pub mod directory;
 pub mod write_timeout;
+mod framing;
 pub mod door;
 pub mod head;
 pub mod body;
@@ -100,7 +101,8 @@ pub struct Limits {
     pub connections_max: usize,
     /// Longest wait for a request's head, from the opening of the connection or the previous
     /// answer. It is also the longest idle time of a connection, since hyper has one timer for
-    /// both.
+    /// both. Longer than the usual minute of the pools in front of a server, so that they close
+    /// first: a request that meets the server's close is lost.
     pub head_wait: Duration,
     /// Longest wait for a request's body, from the end of its head.
     pub body_wait: Duration,
@@ -132,7 +134,7 @@ impl Limits {
     /// The limits of a production server.
     pub const STANDARD: Limits = Limits {
         connections_max: 4096,
-        head_wait: Duration::from_mins(1),
+        head_wait: Duration::from_secs(75),
         body_wait: Duration::from_secs(10),
         write_wait: Duration::from_secs(30),
         drain_wait: Duration::from_secs(10),

@@ -1,12 +1,13 @@
 //! Health checks: whether the process is alive and whether it is ready. They need no key, since
-//! they reveal nothing beyond the headers of every answer.
+//! they reveal nothing else. And the time, for holders of keys.
 
 use hyper::http::request::Parts;
 
+use super::call::Call;
 use super::door::Door;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::wire::operations::StatusJson;
+use super::wire::operations::{StatusJson, TimeJson};
 
 /// `GET /healthz`: the process can answer. If it cannot, a restart is right.
 pub fn health(door: &Door, _: &Parts) -> Result<Reply, Problem> {
@@ -22,4 +23,11 @@ pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     }
     let warnings = engine.meter().gauges.warnings();
     Reply::ok(engine.watermark(), &StatusJson { status: "ready", warnings })
+}
+
+/// `GET /time`: by the clock that stamps records, with which `validUntil` and `expiresAt` are
+/// compared.
+pub fn time(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    Reply::ok(call.engine.watermark(), &TimeJson::from(call.engine.now()))
 }

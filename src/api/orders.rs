@@ -11,13 +11,14 @@ use super::lazy_view::LazyView;
 use super::order_form::{OrderForm, TimeLimit};
 use super::page::{Above, PageRule};
 use super::parse::{self, Fault};
-use super::problem::{FieldCode, Problem};
+use super::problem::{FieldCode, Kind, Problem, Told};
 use super::reply::Reply;
-use super::stream::Content;
+use super::stream::{self, Content};
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
-use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
+use super::wire::cancelled::{CancelledJson, CancelledOrderJson};
+use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
@@ -28,9 +29,9 @@ use crate::projection::history::HistoryError;
 use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
 use crate::projection::responses::StoredResponse;
 
-/// Most orders in one answer, the newest ones. The interface has no pages here, and the rows are
-/// copied while the projector waits, so a bound is needed. It equals the open orders a user may
-/// have, so that `active=true` never omits any.
+/// Most orders in one answer: all open ones, and the newest others. The interface has no pages
+/// here, and the rows are copied while the projector waits, so a bound is needed. It equals the
+/// open orders a user may have, so that none of them is ever left out.
 const ORDERS_MAX: usize = 10_000;
 /// Most orders that are read without waiting for a turn.
 const SHORT_MAX: usize = 1000;
@@ -142,11 +143,11 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
     let rows = |most| apart(&call, count, move |view| Ok(wanted.rows(view, user, most)));
     let mut reserved = None;
-    let (sequence, rows, next) = if let Some(page) = page {
+    let (sequence, rows, next, cut) = if let Some(page) = page {
         let (sequence, rows) = rows(page.one_more()).await?;
         let rows = read_in_turns(rows.read()?.map(keyed), page.one_more()).await?;
         let (rows, next) = page.cut(rows.into_iter());
-        (sequence, rows, Some(next))
+        (sequence, rows, Some(next), None)
     } else {
         let count = count.min(ORDERS_MAX);
         let turn = if count > SHORT_MAX {
@@ -156,15 +157,21 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         } else {
             None
         };
-        let (sequence, rows) = rows(ORDERS_MAX).await?;
-        let rows = read_in_turns(rows.read()?, ORDERS_MAX).await?;
+        let most = ORDERS_MAX.saturating_add(1);
+        let listed = move |view: &ReadModel| {
+            let open = if count < ORDERS_MAX { Vec::new() } else { wanted.open(view, user) };
+            Ok((wanted.rows(view, user, most), open))
+        };
+        let (sequence, (rows, open)) = apart(&call, count, listed).await?;
+        let rows = read_in_turns(rows.read()?, most).await?;
         drop(turn);
-        (sequence, rows, None)
+        let (rows, cut) = with_open(rows, &open);
+        (sequence, rows, None, cut)
     };
     let listed =
         |view: &ReadModel| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect());
     let (_, orders) = apart(&call, count, listed).await?;
-    let orders = OrdersJson { orders, next };
+    let orders = OrdersJson { orders, next, cut };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Some(reserved) = reserved {
         reply.body.count(reserved);
@@ -185,6 +192,24 @@ async fn apart<T: Send + 'static>(
     let call = call.clone();
     let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
     looking.unwrap_or_else(|_| Err(Problem::internal("a look at many orders ended early")))
+}
+
+/// Cuts a list that is too long: as many of its newest orders stay as leave room for all open ones.
+fn with_open(mut rows: Vec<OrderRow>, open: &[OrderRow]) -> (Vec<OrderRow>, Option<CutJson>) {
+    let Some(newest) = rows.first().map(|row| row.no).filter(|_| rows.len() > ORDERS_MAX) else {
+        return (rows, None);
+    };
+    let older = |than: Option<&OrderRow>| {
+        let begin = than.map_or(0, |than| open.partition_point(|row| row.no >= than.no));
+        open.get(begin..).unwrap_or_default()
+    };
+    while !rows.is_empty() && rows.len().saturating_add(older(rows.last()).len()) > ORDERS_MAX {
+        rows.pop();
+    }
+    let cursor = rows.last().map_or(newest.0.get().saturating_add(1), |row| row.no.0.get());
+    let older = older(rows.last());
+    rows.extend_from_slice(older);
+    (rows, Some(CutJson { truncated: true, cursor: Text(cursor) }))
 }
 
 /// All the caller's open orders, which trading programs read most. The answer is cached until one
@@ -210,7 +235,7 @@ async fn all_open(call: &Call) -> Result<Reply, Problem> {
     let copy = move |view: &ReadModel| {
         let orders = view.orders.open_of(user).take(ORDERS_MAX);
         let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
-        Ok((view.changes.of_orders(user), OrdersJson { orders, next: None }))
+        Ok((view.changes.of_orders(user), OrdersJson { orders, next: None, cut: None }))
     };
     let (sequence, (changed, orders)) = apart(call, count, copy).await?;
     drop(turn);
@@ -252,6 +277,13 @@ impl Wanted {
             }
             None => Rows::All(Box::new(view.orders.before(user, before, most))),
         }
+    }
+
+    /// All open orders among them, newest first.
+    fn open(self, view: &ReadModel, user: UserNo) -> Vec<OrderRow> {
+        let market = self.market.map(|id| view.catalogue.market_no(id));
+        let open = view.orders.open_of(user);
+        open.filter(|row| market.is_none_or(|of| of == Some(row.market))).collect()
     }
 }
 
@@ -316,7 +348,8 @@ pub async fn amend(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let order = own_order(&call, id)?;
     if dry_run.unwrap_or(false) {
-        return trials::amend(&call, order, price, quantity).await;
+        let tried = trials::amend(&call, order, price, quantity).await;
+        return tried.map_err(|problem| with_end(&call, order, problem));
     }
     reply_with(&call, order, Command::AmendOrder { user, order, price, quantity }).await
 }
@@ -361,10 +394,15 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     // Read the list while this record is the latest: later, each order would have to be found in
     // history.
     let look = |view: &ReadModel, _: &Applied<'_>| {
-        Some(CancelledJson { cancelled: view.orders.just_ended().map(Text).collect() })
+        Some(view.orders.just_ended().map(CancelledOrderJson::from).collect::<Vec<_>>())
     };
     let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
-    Reply::list(written.sequence, written.shown, "cancelled", |all| &mut all.cancelled)
+    let ids: Vec<_> = written.shown.iter().map(|order| Text(order.order_id.0)).collect();
+    let lists: Vec<(&str, Box<dyn stream::Rows>)> = vec![
+        ("cancelled", Box::new(ids.into_iter())),
+        ("orders", Box::new(written.shown.into_iter())),
+    ];
+    Reply::lists(written.sequence, &CancelledJson::default(), lists)
 }
 
 /// The number in an order's id; the caller must check that the order has this very id.
@@ -414,6 +452,24 @@ fn show(
 async fn reply_with(call: &Call, order: OrderNo, command: Command) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let look = move |view: &ReadModel, _: &Applied<'_>| changed_order(view, user, order);
-    let written = call.submit_and_look(command, look, never).await?;
+    let written = call.submit_and_look(command, look, never).await;
+    let written = written.map_err(|problem| with_end(call, order, problem))?;
     written.reply(&written.shown)
+}
+
+/// Adds to a refusal for an order that is not open how it ended: it may have filled while its
+/// cancel was on the way. Ended orders never change.
+pub fn with_end(call: &Call, order: OrderNo, problem: Problem) -> Problem {
+    if problem.kind != Kind::Refused(Reject::OrderNotOpen) {
+        return problem;
+    }
+    let ended = || {
+        let (_, sought) = call.look(|view| Ok(view.orders.order(call.caller.user, order)))?;
+        let row = sought.row()?.filter(|row| !row.status.open());
+        let listed = call.look(|view| Ok(row.map(|row| ListedOrder::of(view, row))));
+        listed.map(|(_, order)| order)
+    };
+    // The refusal stands, whether history can be read or not.
+    let told = ended().ok().flatten().map(|order| Box::new(Told::Order(order)));
+    Problem { told, ..problem }
 }

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use hyper::StatusCode;
 
 use super::rates::Allowance;
+use super::wire::order::ListedOrder;
 use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
 use crate::engine::halt::HaltReason;
@@ -297,6 +298,15 @@ const fn status_of(reject: Reject) -> StatusCode {
 /// Detail of a deadline that has passed.
 pub const NOT_IN_FUTURE: &str = "must be in the future";
 
+/// What a problem tells besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Replay progress, if the venue is not open yet.
+    Replay(ReplayProgress),
+    /// How the order ended that is not open.
+    Order(ListedOrder),
+}
+
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -310,10 +320,12 @@ pub struct Problem {
     pub sequence: Option<Sequence>,
     /// The allowed methods, if the method was wrong.
     pub allow: Option<Box<str>>,
+    /// Whether the body's coding was the reason.
+    pub coded: bool,
     /// State of the bucket that had too few tokens.
     pub allowance: Option<Box<Allowance>>,
-    /// Replay progress, if the venue is not open yet.
-    pub replay: Option<Box<ReplayProgress>>,
+    /// What the client is told besides.
+    pub told: Option<Box<Told>>,
     /// Seconds to wait before the request is sent again, if its kind does not tell.
     pub wait: Option<NonZeroU32>,
     /// The cause of a server error: for the log, never for the client.
@@ -329,8 +341,9 @@ impl Problem {
             errors: Vec::new(),
             sequence: None,
             allow: None,
+            coded: false,
             allowance: None,
-            replay: None,
+            told: None,
             wait: None,
             cause: None,
         }
@@ -364,7 +377,8 @@ impl Problem {
             _ => format!("the journal is being replayed: {applied} of {head} records are done"),
         };
         let problem = Problem::new(Kind::Starting, detail);
-        Problem { sequence: Some(applied), replay: Some(Box::new(progress)), ..problem }
+        let told = Some(Box::new(Told::Replay(progress)));
+        Problem { sequence: Some(applied), told, ..problem }
     }
 
     /// The intake is closed for this reason.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::problem::Problem;
 use super::routes::RequestClass;
-use super::stream::Content;
+use super::stream::{Content, Rows};
 use super::wire::print;
 use crate::exchange::units::Sequence;
 
@@ -58,6 +58,18 @@ impl Reply {
         let rows = std::mem::take(rows(&mut content));
         let body = Content::list(&content, member, rows)
             .map_err(|_| Problem::internal("a list could not be printed"))?;
+        Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
+    }
+
+    /// A 200 answer with several lists as members of `around`, in the order of its members; long
+    /// ones are sent in pieces.
+    pub fn lists(
+        sequence: Sequence,
+        around: &impl Serialize,
+        members: Vec<(&str, Box<dyn Rows>)>,
+    ) -> Result<Reply, Problem> {
+        let body = Content::lists(around, members)
+            .map_err(|_| Problem::internal("lists could not be printed"))?;
         Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
     }
 

@@ -186,6 +186,7 @@ fn public() -> Vec<Route> {
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
+        read("/time", operations::time),
         past("/trading/books/{marketId}/depth", |call| Box::pin(books::depth(call))),
     ]
 }

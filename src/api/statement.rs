@@ -1,17 +1,23 @@
 //! The caller's statement: every change of money with its cause, settlements of final markets, and
 //! profit and loss.
 
-use super::call::Call;
+use super::call::{Call, public_market};
 use super::cursor::CursorPage;
 use super::page::{Above, PageRule};
+use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::statement::{
-    LedgerJson, LedgerLineJson, PnlJson, SettlementJson, SettlementsJson,
+    LedgerJson, LedgerLineJson, MarketPnlJson, PnlJson, SettlementJson, SettlementsJson,
 };
+use crate::exchange::ids::MarketId;
+use crate::exchange::units::TimeMs;
 
 /// Pages of the ledger and of settlements.
 const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+
+/// How long before or after a market's end its payments may be made.
+const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
 pub fn ledger(call: &Call) -> Result<Reply, Problem> {
@@ -42,11 +48,46 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /account/pnl`
 pub fn pnl(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    let mut form = call.form();
+    let market = form.query("marketId", parse::market_id);
+    if let Some(market) = form.finish(market)? {
+        return pnl_in(call, market);
+    }
     let (sequence, pnl) = call.look(|view| {
         let pnl = view.pnl(call.caller.user);
-        pnl.and_then(|pnl| PnlJson::of(&pnl, view.accounts.currency()))
-            .map_err(|_| Problem::internal("an amount left its range"))
+        pnl.and_then(|pnl| PnlJson::of(&pnl, view.accounts.currency())).map_err(|_| overflow())
     })?;
     Reply::ok(sequence, &pnl)
+}
+
+/// The same in one market, whether anything is held there or was.
+fn pnl_in(call: &Call, id: MarketId) -> Result<Reply, Problem> {
+    let user = call.caller.user;
+    let (sequence, (market, mut pnl, ended)) = call.look(|view| {
+        let row = public_market(view, id)?;
+        let pnl = view.pnl_in(user, row).map_err(|_| overflow())?;
+        let ended = row.settled_at.map(|_| {
+            (view.activity.of(row.no), view.settlements.of(user), view.closed.ended(user))
+        });
+        Ok((row.no, pnl, ended))
+    })?;
+    if let Some((mut activity, settlements, closed)) = ended {
+        // Nothing happens in a market after its end.
+        let end = activity.next().transpose()?.map(|row| row.time()).unwrap_or_default();
+        let moment = |ms: i64| TimeMs::new(end.get().saturating_add(ms)).unwrap_or(end);
+        let times = || moment(-PAID_WITHIN_MS)..=moment(PAID_WITHIN_MS);
+        let paid = settlements.find_within(times(), |row| row.time, |row| row.market == market)?;
+        let closed =
+            closed.find_within(times(), |row| row.updated_at, |row| row.market == market)?;
+        let realised = paid.map(|row| row.realised).or(closed.map(|row| row.realised));
+        pnl.realised = realised.unwrap_or_default();
+    }
+    let (_, pnl) = call.look(|view| {
+        MarketPnlJson::of(id, &pnl, view.accounts.currency()).map_err(|_| overflow())
+    })?;
+    Reply::ok(sequence, &pnl)
+}
+
+fn overflow() -> Problem {
+    Problem::internal("an amount left its range")
 }

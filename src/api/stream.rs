@@ -35,13 +35,13 @@ pub enum Content {
     Packed(Box<PackedList>),
 }
 
-/// A partly serialised list.
+/// A partly serialised list, or several in one object.
 pub struct Listed {
     printed: Vec<u8>,
-    rows: Box<dyn Rows>,
+    /// The lists that are not complete, the next one last: their rows, and the text after them.
+    lists: Vec<(Box<dyn Rows>, Vec<u8>)>,
+    /// Whether the next list has rows already.
     has_rows: bool,
-    /// The text after the rows, until it is written.
-    tail: Option<Vec<u8>>,
     /// Pieces sent in this turn.
     sent: usize,
     /// The reservation of its waiting rows.
@@ -49,7 +49,7 @@ pub struct Listed {
 }
 
 /// Rows still to be serialised.
-trait Rows: Send {
+pub trait Rows: Send {
     /// Writes the next row; false if there is none.
     fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable>;
 
@@ -85,18 +85,30 @@ impl Content {
         member: &str,
         rows: Vec<T>,
     ) -> Result<Content, Unprinted> {
+        Content::lists(around, vec![(member, Box::new(rows.into_iter()))])
+    }
+
+    /// Several lists as members of `around`, in the order of its members.
+    pub fn lists(
+        around: &impl Serialize,
+        members: Vec<(&str, Box<dyn Rows>)>,
+    ) -> Result<Content, Unprinted> {
         let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
         print(&mut printed, around)?;
-        // In a string value the quotes would be escaped: only a member's name can look like this.
-        let name = format!("\"{member}\":[");
-        let empty = format!("{name}]");
-        let mut places = printed.windows(empty.len());
-        let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
-        let tail = Some(printed.split_off(place.saturating_add(name.len())));
-        let rows = Box::new(rows.into_iter());
-        let mut list = Listed { printed, rows, has_rows: false, tail, sent: 0, reserved: None };
+        let mut lists = Vec::with_capacity(members.len());
+        for (member, rows) in members.into_iter().rev() {
+            // In a string value the quotes would be escaped: only a member's name can look like
+            // this.
+            let name = format!("\"{member}\":[");
+            let empty = format!("{name}]");
+            let mut places = printed.windows(empty.len());
+            let place = places.position(|bytes| bytes == empty.as_bytes());
+            let place = place.ok_or(Unprinted::NoPlace)?;
+            lists.push((rows, printed.split_off(place.saturating_add(name.len()))));
+        }
+        let mut list = Listed { printed, lists, has_rows: false, sent: 0, reserved: None };
         list.print()?;
-        if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
+        if list.lists.is_empty() && list.printed.len() <= PIECE_BYTES_MAX {
             return Ok(Content::Whole(Bytes::from(list.printed)));
         }
         Ok(Content::Listed(Box::new(list)))
@@ -105,7 +117,9 @@ impl Content {
     /// The number of waiting rows without a reservation; `None` if there are none.
     pub(super) fn uncounted(&self) -> Option<usize> {
         match self {
-            Content::Listed(list) if list.reserved.is_none() => Some(list.rows.left()),
+            Content::Listed(list) if list.reserved.is_none() => {
+                Some(list.lists.iter().fold(0, |all, (rows, _)| rows.left().saturating_add(all)))
+            }
             _ => None,
         }
     }
@@ -127,16 +141,16 @@ impl Listed {
     /// Serialises rows until there is more than a piece, or all.
     fn print(&mut self) -> Result<(), Unprintable> {
         while self.printed.len() <= PIECE_BYTES_MAX {
-            let Some(tail) = self.tail.take() else { break };
+            let Some((rows, tail)) = self.lists.last_mut() else { break };
             let begins = self.printed.len();
             if self.has_rows {
                 self.printed.push(b',');
             }
-            if self.rows.print_next(&mut self.printed)? {
-                (self.has_rows, self.tail) = (true, Some(tail));
-            } else {
+            self.has_rows = rows.print_next(&mut self.printed)?;
+            if !self.has_rows {
                 self.printed.truncate(begins);
-                self.printed.extend_from_slice(&tail);
+                self.printed.extend_from_slice(tail);
+                self.lists.pop();
             }
         }
         Ok(())
@@ -208,7 +222,7 @@ impl Body for Content {
     fn is_end_stream(&self) -> bool {
         match self {
             Content::Whole(bytes) => bytes.is_empty(),
-            Content::Listed(list) => list.tail.is_none() && list.printed.is_empty(),
+            Content::Listed(list) => list.lists.is_empty() && list.printed.is_empty(),
             Content::Packed(list) => list.is_at_end(),
         }
     }
@@ -322,8 +336,34 @@ mod tests {
 
     fn left_of(content: &Content) -> usize {
         match content {
-            Content::Packed(packed) => packed.list().rows.left(),
+            Content::Packed(packed) => {
+                packed.list().lists.iter().map(|(rows, _)| rows.left()).sum()
+            }
             _ => 0,
+        }
+    }
+
+    #[test]
+    fn several_lists_follow_each_other_in_one_object() {
+        #[derive(Serialize)]
+        struct Two {
+            few: Vec<u32>,
+            many: Vec<String>,
+            none: Vec<u32>,
+        }
+        for count in [0, 1, 5000] {
+            let many: Vec<String> = (0..count).map(|row| row.to_string()).collect();
+            let two = Two { few: vec![1, 2], many, none: vec![] };
+            let whole = printed(&two, 0).unwrap();
+            let Two { few, many, none } = two;
+            let around = Two { few: vec![], many: vec![], none: vec![] };
+            let lists: Vec<(&str, Box<dyn Rows>)> = vec![
+                ("few", Box::new(few.into_iter())),
+                ("many", Box::new(many.into_iter())),
+                ("none", Box::new(none.into_iter())),
+            ];
+            let content = Content::lists(&around, lists).unwrap();
+            assert_eq!(pieces(content).0.concat(), whole);
         }
     }
 

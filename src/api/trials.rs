@@ -1,7 +1,7 @@
 //! Dry runs: the result that a placement, an amend or a batch would have now. Nothing is journaled
 //! and no name is used up; `Sequence` is the last record that the answer reflects.
 
-use super::batch::{Resolved, Shown, key_reused};
+use super::batch::{Resolved, Shown, Subject, key_reused};
 use super::call::Call;
 use super::idempotency;
 use super::order_form::TimeLimit;
@@ -88,12 +88,12 @@ pub async fn batch(
         let step = operation.and_then(|operation| step(call, operation, &steps));
         let keyed = |step| (step, once.map(|once| Box::new(IdempotencyKey { part, ..once })));
         slots.push(step.map(|step| {
-            let limit = match &step {
-                Step::Place(terms) => Some(TimeLimit::of(terms)),
-                Step::Cancel { .. } => None,
+            let subject = match &step {
+                Step::Place(terms) => Subject::Placement(TimeLimit::of(terms)),
+                Step::Cancel { order, .. } => order.map_or(Subject::Unplaced, Subject::Order),
             };
             steps.push(keyed(step));
-            limit
+            subject
         }));
     }
     let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
@@ -107,12 +107,9 @@ pub async fn batch(
     let (sequence, shown, balance) = call.engine.try_out_several(user, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
-        let came = slot.and_then(|limit| {
+        let came = slot.and_then(|subject| {
             let came = shown.next().unwrap_or_else(|| Err(incomplete_effects()));
-            came.map_err(|problem| match limit {
-                Some(limit) => limit.named(problem),
-                None => problem,
-            })
+            came.map_err(|problem| subject.explain(call, problem))
         });
         let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
         match json {

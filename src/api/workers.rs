@@ -27,6 +27,7 @@ use super::Limits;
 use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
+use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
@@ -254,6 +255,8 @@ async fn serve_connection<A, F>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
+    let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
+    let stream = WriteTimeout::new(CheckedStream::new(stream, body_max), limits.write_wait);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)
@@ -262,7 +265,7 @@ async fn serve_connection<A, F>(
         // A client may close its sending side after a request and still gets its answer. To notice
         // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
-        .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.write_wait)), service);
+        .serve_connection(TokioIo::new(stream), service);
     // Dropped after the connection.
     let _closing;
     let mut serving = pin!(watcher.watch(connection));

@@ -53,6 +53,8 @@ const THREADS_BESIDES_WORKERS: usize = 24;
 const BIND_WAIT: Duration = Duration::from_secs(2);
 /// Pause between two tries.
 const BIND_PAUSE: Duration = Duration::from_millis(50);
+/// Longest time that a connection without a request is kept, in seconds.
+const KEEP_ALIVE_SECONDS_MAX: u64 = 3600;
 /// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
 /// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
@@ -127,6 +129,16 @@ pub struct ServeArgs {
     accept_clock: bool,
     #[command(flatten)]
     rates: RateArgs,
+    /// Seconds after which a connection without a request is closed; more than those of the pools
+    /// in front of the server, which keep connections for 60 as a rule
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "OPENOUTCRY_KEEP_ALIVE",
+        default_value_t = api::Limits::STANDARD.head_wait.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=KEEP_ALIVE_SECONDS_MAX)
+    )]
+    keep_alive: u64,
     /// Pin each thread that serves connections to a core of its own, where the process may use as
     /// many cores as it has such threads: for a machine that nothing else uses
     #[arg(long, env = "OPENOUTCRY_PIN_WORKERS", value_parser = FalseyValueParser::new())]
@@ -217,7 +229,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
     let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
-    let limits = api::Limits { workers_pinned, rates, ..limits()? };
+    let head_wait = Duration::from_secs(args.keep_alive);
+    let limits = api::Limits { head_wait, workers_pinned, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
     // An abandoned replay may still be running; it has changed nothing.

@@ -9,6 +9,7 @@ use super::accounts::Accounts;
 use super::activity::Activity;
 use super::catalogue::Catalogue;
 use super::changes::Changes;
+use super::closed::Closed;
 use super::depth::Depth;
 use super::fault::Faults;
 use super::history::History;
@@ -27,7 +28,7 @@ use crate::exchange::image::coding::{
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 2;
+pub const IMAGE_VERSION: u32 = 3;
 /// Bytes written or read at once.
 const PAGE_BYTES: usize = 64 << 10;
 
@@ -66,6 +67,7 @@ impl ReadModel {
             depth,
             orders,
             positions,
+            closed,
             activity,
             statements,
             settlements,
@@ -90,6 +92,7 @@ impl ReadModel {
         depth.write(sink);
         orders.write(sink);
         positions.write(sink);
+        closed.write(sink);
         activity.write(sink);
         statements.write(sink);
         settlements.write(sink);
@@ -118,6 +121,7 @@ impl ReadModel {
             depth: Depth::read(sizes, source)?,
             orders: Orders::read(history.clone(), sizes, source)?,
             positions: Positions::read(history.clone(), sizes, source)?,
+            closed: Closed::read(history.clone(), sizes, source)?,
             activity: Activity::read(history.clone(), sizes, source)?,
             statements: Statements::read(history.clone(), sizes, source)?,
             settlements: Settlements::read(history.clone(), sizes, source)?,

@@ -11,6 +11,7 @@ pub mod quote;
 pub mod orders;
 pub mod fills;
 pub mod positions;
+pub mod closed;
 pub mod activity;
 pub mod statements;
 pub mod settlements;
@@ -25,6 +26,7 @@ pub mod image;
 #[cfg(test)]
 mod fixture;
 
+use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::Direction;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -34,11 +36,12 @@ use accounts::Accounts;
 use activity::Activity;
 use catalogue::{Catalogue, MarketRow};
 use changes::Changes;
+use closed::Closed;
 use depth::{Depth, Level};
 use fault::{Fault, Faults};
 use history::History;
 use orders::Orders;
-use performance::{Performance, Pnl};
+use performance::{MarketPnl, Performance, Pnl};
 use positions::Positions;
 use quote::Quote;
 use responses::{StoredResponse, StoredResponses};
@@ -68,6 +71,8 @@ pub struct ReadModel {
     pub orders: Orders,
     /// Current positions, and those held at a market's end.
     pub positions: Positions,
+    /// What was realised where nothing is held any more.
+    pub closed: Closed,
     /// Trades and status changes of each market.
     pub activity: Activity,
     /// Every change of every account, with its cause.
@@ -100,6 +105,7 @@ impl ReadModel {
         ReadModel {
             orders: Orders::on(history.clone()),
             positions: Positions::on(history.clone()),
+            closed: Closed::on(history.clone()),
             activity: Activity::on(history.clone()),
             statements: Statements::on(history.clone()),
             settlements: Settlements::on(history.clone()),
@@ -164,6 +170,22 @@ impl ReadModel {
         })
     }
 
+    /// A user's profit and loss in one market; what was realised is zero once it has ended.
+    ///
+    /// # Errors
+    /// An amount leaves the range of its type.
+    pub fn pnl_in(&self, user: UserNo, row: &MarketRow) -> Result<MarketPnl, Overflow> {
+        let realised = self.performance.realised_in(user, row.no);
+        let mut pnl = MarketPnl { realised, ..MarketPnl::default() };
+        for outcome in [Outcome::Yes, Outcome::No] {
+            if let Some(held) = self.positions.position(user, row.no, outcome) {
+                pnl.cost = pnl.cost.plus(held.cost)?;
+                pnl.value = pnl.value.plus(self.quote(row).value(outcome, held.quantity)?)?;
+            }
+        }
+        Ok(pnl)
+    }
+
     /// The displayed value of a market's yes contract.
     pub fn quote(&self, row: &MarketRow) -> Quote {
         use crate::exchange::command::Direction::{Down, Up};
@@ -207,12 +229,13 @@ impl ReadModel {
                 self.answers.keep_before_amend(&row, applied.time);
             }
         }
-        let ReadModel { accounts, depth, orders, positions, activity, .. } = self;
+        let ReadModel { accounts, depth, orders, positions, closed, activity, .. } = self;
         let ReadModel { performance, tape, changes, statements, faults, .. } = self;
         accounts.fold(applied, faults);
         depth.fold(applied, faults);
         orders.fold(applied, faults);
         statements.fold(applied, orders.placed(), faults);
+        closed.fold(applied, positions, faults);
         positions.fold(applied, faults);
         activity.fold(applied, faults);
         performance.fold(applied, faults);

@@ -26,7 +26,7 @@ use super::history::chain::length;
 use super::history::pack::RowBuffer;
 use super::history::stream::Tail;
 use crate::exchange::effect::CancelReason;
-use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
 use late::Late;
 use list::{ListKind, OrderPages, Search};
@@ -64,6 +64,13 @@ struct JustEnded {
     open_order: OpenOrder,
     reason: Option<CancelReason>,
     client_id: Option<Token>,
+}
+
+impl JustEnded {
+    fn row(&self) -> OrderRow {
+        let JustEnded { no, open_order, reason, client_id } = self;
+        open_order.ended(*no, *client_id, *reason)
+    }
 }
 
 /// All orders and fills.
@@ -115,10 +122,10 @@ impl Orders {
         &self.placed
     }
 
-    /// The ids of the orders that the latest record ended, in the order of its effects. Read from
-    /// memory, however old the orders are.
-    pub fn just_ended(&self) -> impl ExactSizeIterator<Item = OrderId> {
-        self.just_ended.iter().map(|ended| ended.no.id(ended.open_order.created_at))
+    /// The orders that the latest record ended, in the order of its effects. Read from memory,
+    /// however old the orders are.
+    pub fn just_ended(&self) -> impl ExactSizeIterator<Item = OrderRow> {
+        self.just_ended.iter().map(JustEnded::row)
     }
 
     /// An order of this user. Finding one that is not open reads O(log n) pages.
@@ -144,8 +151,7 @@ impl Orders {
             (open_order.row(order, self.open.name(order)), open_order.fills)
         } else {
             let ended = self.just_ended.iter().find(|ended| ended.no == order)?;
-            let JustEnded { no, open_order, reason, client_id } = ended;
-            (open_order.ended(*no, *client_id, *reason), open_order.fills)
+            (ended.row(), ended.open_order.fills)
         };
         (row.user == user).then_some(Search::Found(row, fills))
     }

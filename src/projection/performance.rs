@@ -138,6 +138,12 @@ impl Performance {
         self.latest.get(user.index()).copied().unwrap_or_default().score
     }
 
+    /// What a user has realised so far in a market that is not final. O(1).
+    pub fn realised_in(&self, user: UserNo, market: MarketNo) -> MoneySum {
+        let users = self.realised.get(&market);
+        users.and_then(|users| users.get(&user)).copied().unwrap_or_default()
+    }
+
     /// All users' scores at the start of a day, which must be one of the last [`DAYS_KEPT`] or
     /// [`Day::FIRST`]. O(users), plus a binary search of the days of each user with a later change.
     pub fn before(&self, day: Day) -> Baseline {
@@ -284,6 +290,17 @@ pub struct Pnl {
     pub available: Money,
     /// Money reserved for orders.
     pub reserved: Money,
+}
+
+/// A user's profit and loss in one market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MarketPnl {
+    /// Realised.
+    pub realised: MoneySum,
+    /// Cost of the contracts held.
+    pub cost: MoneySum,
+    /// Their value at the displayed probabilities.
+    pub value: MoneySum,
 }
 
 impl Pnl {

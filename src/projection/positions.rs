@@ -9,6 +9,8 @@ use std::num::NonZeroU32;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Projection;
+use super::catalogue::MarketRow;
+use super::closed::ClosedRow;
 use super::fault::{Fault, Faults, is_next};
 use super::history::History;
 use super::history::chain::length;
@@ -34,6 +36,17 @@ pub enum Resolution {
 }
 
 impl Resolution {
+    /// The result of holding this outcome of a market; `None` until the market ends.
+    pub fn of(market: &MarketRow, outcome: Outcome) -> Option<Resolution> {
+        match (market.status, market.winner) {
+            (MarketStatus::Voided, _) => Some(Resolution::Void),
+            (MarketStatus::Settled, Some(winner)) => {
+                Some(if winner == outcome { Resolution::Won } else { Resolution::Lost })
+            }
+            _ => None,
+        }
+    }
+
     /// The interface's name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,6 +81,25 @@ pub struct PositionRow {
     pub updated_at: TimeMs,
     /// Grows with every change of any row, and so orders rows with the same `updated_at`.
     change: u64,
+}
+
+impl PositionRow {
+    /// The row of a position that is closed.
+    pub const fn closed(user: UserNo, closed: ClosedRow, resolution: Option<Resolution>) -> Self {
+        let ClosedRow { market, outcome, realised, updated_at } = closed;
+        PositionRow {
+            user,
+            market,
+            outcome,
+            quantity: Lots::ZERO,
+            cost: Money::ZERO,
+            realised,
+            resolution,
+            copy_from: None,
+            updated_at,
+            change: 0,
+        }
+    }
 }
 
 /// How a market ended.

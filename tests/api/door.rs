@@ -20,7 +20,7 @@ async fn without_a_key_every_path_answers_that_a_key_is_needed() {
         assert_eq!((came.status, came.code()), (401, "MISSING_API_KEY"), "{path}");
         assert_eq!(came.header("content-type"), "application/problem+json");
         assert_eq!(came.header("x-request-id"), came.json["requestId"].as_str().unwrap());
-        assert_eq!(came.header("sequence"), "3");
+        assert_eq!(came.header("sequence"), "");
         let came = venue.get("ook_wrong", path).await;
         assert_eq!((came.status, came.code()), (401, "INVALID_API_KEY"), "{path}");
     }
@@ -149,7 +149,7 @@ async fn orders_are_amended_and_cancelled_by_their_owner_only() {
     let second = venue.place(&ann, order(&market, "SELL", "yes", "0.90", "1")).await;
     let path = format!("/trading/orders?marketId={market}");
     let all = venue.call(&ann, Method::DELETE, &path, None).await;
-    assert_eq!(all.json, json!({"cancelled": [second.text("orderId")]}));
+    assert_eq!(all.json["cancelled"], json!([second.text("orderId")]));
 }
 
 #[tokio::test]

@@ -382,3 +382,138 @@ async fn a_drain_beyond_its_time_limit_is_cut_off() {
     served.ended.await.unwrap().unwrap();
     assert_eq!(rest(&mut stuck).await, "");
 }
+
+/// The statuses of the answers to these bytes, sent at once or byte by byte, until the server
+/// closes.
+async fn statuses(served: &Served, bytes: &str, at_once: bool) -> Vec<u16> {
+    let mut stream = served.connect().await;
+    stream.set_nodelay(true).unwrap();
+    for part in bytes.as_bytes().chunks(if at_once { bytes.len() } else { 1 }) {
+        // The server may have answered and closed.
+        if stream.write_all(part).await.is_err() {
+            break;
+        }
+    }
+    let came = tokio::time::timeout(Duration::from_secs(20), rest(&mut stream)).await;
+    let came = came.unwrap_or_else(|_| panic!("it stays open: {bytes:?}"));
+    let answers = came.split("HTTP/1.1 ").skip(1);
+    answers.map(|answer| answer[..3].parse().unwrap()).collect()
+}
+
+/// A proxy in front may read such bytes as other requests than the server does. Whatever follows
+/// them is not answered.
+#[tokio::test]
+async fn what_two_parsers_may_read_differently_gets_400_and_an_end() {
+    let served = served(Limits::STANDARD).await;
+    let post = served.request("POST /api/v1/admin/categories", "");
+    let post = post.strip_suffix("\r\n").unwrap();
+    let next = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let chunked = "transfer-encoding: chunked\r\n";
+    for refused in [
+        next.replace("\r\n", "\n"),
+        "GET /healthz HTTP/1.1\r\nhost: x\na: b\r\n\r\n".to_owned(),
+        "GET /healthz HTTP/1.1\r\nhost: x\r\n\n".to_owned(),
+        format!("\n{next}"),
+        format!("{}{next}", "\r\n".repeat(1000)),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+        format!("{post}{chunked}{chunked}\r\n2\r\n{{}}\r\n0\r\n\r\n"),
+        format!("{post}transfer-encoding: chunked, chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"),
+        format!("{post}{chunked}\r\n2\n{{}}\r\n0\r\n\r\n"),
+    ] {
+        for at_once in [true, false] {
+            let came = statuses(&served, &format!("{next}{refused}{next}"), at_once).await;
+            assert_eq!(came, [200, 400], "{refused:?} {at_once}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_sound_is_answered_on_one_connection() {
+    let served = served(Limits::STANDARD).await;
+    let (next, last) = ("\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", LAST);
+    let chunked = served.request("POST /api/v1/admin/categories", "transfer-encoding: chunked\r\n");
+    let sized = served.request("POST /api/v1/admin/categories", "content-length: 4\r\n");
+    let all = format!(
+        "{next}{chunked}2;a=b\r\n{{}}\r\n0\r\nx: y\r\n\r\n{next}{sized}{{\n\n}}{next}{}",
+        served.request("GET /api/v1/time", last)
+    );
+    for at_once in [true, false] {
+        assert_eq!(statuses(&served, &all, at_once).await, [200, 400, 200, 400, 200, 200]);
+    }
+    let newer = format!("GET /healthz HTTP/1.3\r\nhost: x\r\n{last}\r\n");
+    assert_eq!(statuses(&served, &newer, true).await, [200]);
+}
+
+/// The answer does not wait for the bytes of a chunk that is too large.
+#[tokio::test]
+async fn a_chunk_announced_beyond_the_bound_gets_413_at_once() {
+    let served = served(Limits { body_bytes_max: 100, ..Limits::STANDARD }).await;
+    let request = served.request("POST /api/v1/admin/categories", "transfer-encoding: chunked\r\n");
+    for chunks in ["65\r\n", "ffffffffffffffffff\r\n", "2\r\n{}\r\n63\r\n"] {
+        for at_once in [true, false] {
+            let came = statuses(&served, &format!("{request}{chunks}"), at_once).await;
+            assert_eq!(came, [413], "{chunks:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn hosts_and_targets_that_are_none_get_400() {
+    let served = served(Limits::STANDARD).await;
+    let get =
+        |target: &str, host: &str| format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n{LAST}\r\n");
+    for host in ["x y", "a/b", "u@h", "x:ab", "h?q", "[::1", "<x>", "\"x\"", "x:1:2"] {
+        let answer = served.exchange(&get("/healthz", host)).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("\"Host\""), "{answer}");
+    }
+    for target in ["ftp://x/healthz", "ws://x/healthz", "http://u@x/healthz"] {
+        let answer = served.exchange(&get(target, "x")).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("\"target\""), "{answer}");
+    }
+    for target in ["http://x:80/healthz", "HTTPS://[::1]/healthz", "/healthz"] {
+        assert!(served.exchange(&get(target, "x:")).await.starts_with("HTTP/1.1 200"), "{target}");
+    }
+}
+
+/// HTTP/1.0 has no chunks: an answer without a length ends with its connection, and says so.
+#[tokio::test]
+async fn an_old_client_keeps_its_connection_only_where_the_length_is_known() {
+    let served = served(Limits::STANDARD).await;
+    let old = |target: &str| {
+        let request = served.request(&format!("GET {target}"), "connection: keep-alive\r\n");
+        request.replace("HTTP/1.1", "HTTP/1.0")
+    };
+    let mut stream = served.connect().await;
+    stream.write_all(old("/api/v1/time").as_bytes()).await.unwrap();
+    let short = one(&mut stream).await.to_ascii_lowercase();
+    assert!(short.contains("connection: keep-alive"), "{short}");
+    for round in 0..200 {
+        let body = format!(r#"{{"name":"{}","slug":"rain-{round}"}}"#, "r".repeat(100));
+        let headers = format!("content-length: {}\r\n{LAST}", body.len());
+        let request = served.request("POST /api/v1/admin/categories", &headers);
+        let made = served.exchange(&format!("{request}{body}")).await;
+        assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    }
+    let long = served.exchange(&old("/api/v1/categories/public/list")).await.to_ascii_lowercase();
+    let (head, body) = long.split_once("\r\n\r\n").unwrap();
+    assert!(body.len() > 16 * 1024 && !head.contains("content-length"), "{head}");
+    assert!(head.contains("connection: close") && !head.contains("keep-alive"), "{head}");
+}
+
+/// RFC 9110, 15.5.16: only where the coding was the reason.
+#[tokio::test]
+async fn a_coded_body_is_refused_with_the_coding_that_is_taken() {
+    let served = served(Limits::STANDARD).await;
+    for (header, names_it) in [
+        ("content-encoding: gzip", true),
+        ("transfer-encoding: gzip, chunked", true),
+        ("content-type: text/plain", false),
+    ] {
+        let length = if header.starts_with("transfer") { "" } else { "content-length: 5\r\n" };
+        let headers = format!("{header}\r\n{length}{LAST}");
+        let request = served.request("POST /api/v1/admin/categories", &headers);
+        let answer = served.exchange(&format!("{request}0\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 415"), "{answer}");
+        assert_eq!(answer.contains("accept-encoding: identity\r\n"), names_it, "{answer}");
+    }
+}

@@ -84,6 +84,7 @@ pub const ROOMS: [Room; 11] = [
             "hyper",
             "hyper_util",
             "matchit",
+            "memchr",
             "parking_lot",
             "prometheus_client",
             "rustc_hash",

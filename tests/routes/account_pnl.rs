@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cursors::{CursorList, page};
 use super::shapes;
-use super::venue::{Trader, Venue};
+use super::venue::{NOBODY, Trader, Venue};
 
 fn settlements(trader: &Trader) -> Vec<Value> {
     let shape = page("settlements", shapes::settlement());
@@ -92,4 +92,40 @@ fn profit_and_loss_reconcile_with_the_balance() {
     ann.get("/account/pnl?userId=1").bad_as("userId", "UNKNOWN_FIELD");
     let operator = venue.operator.get("/account/pnl").ok(&shapes::pnl());
     assert_eq!((&operator["deposits"], &operator["equity"]), (&json!("0.00"), &json!("0.00")));
+}
+
+#[test]
+fn the_profit_of_a_market_stays_readable_however_it_was_left() {
+    let venue = Venue::open();
+    let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
+    let [left, held, other] = [(); 3].map(|()| venue.market());
+    let figures = |trader: &Trader, market: &str| {
+        let pnl = trader.get(&format!("/account/pnl?marketId={market}")).ok(&shapes::market_pnl());
+        assert_eq!(pnl["marketId"], *market);
+        let names = ["realisedPnl", "unrealisedPnl", "holdingsCost", "holdingsValue"];
+        names.map(|name| pnl[name].as_str().unwrap().to_owned())
+    };
+    venue.trade(&left, &ann, &bob, "0.60", "10");
+    venue.trade(&left, &bob, &ann, "0.70", "10");
+    venue.trade(&held, &ann, &bob, "0.60", "10");
+    venue.trade(&held, &bob, &ann, "0.80", "5");
+    let gone = ["1.00", "0.00", "0.00", "0.00"];
+    assert_eq!(figures(&ann, &left), gone);
+    assert_eq!(figures(&ann, &held), ["1.00", "1.00", "3.00", "4.00"]);
+    assert_eq!(figures(&eve, &held), ["0.00"; 4]);
+    for market in [&other, &left, &held] {
+        venue.settle(market, "yes");
+    }
+    assert_eq!(figures(&ann, &left), gone);
+    assert_eq!(figures(&bob, &left), ["-1.00", "0.00", "0.00", "0.00"]);
+    assert_eq!(figures(&ann, &held), ["3.00", "0.00", "0.00", "0.00"]);
+    assert_eq!(figures(&bob, &held), ["-3.00", "0.00", "0.00", "0.00"]);
+    assert_eq!(figures(&ann, &other), ["0.00"; 4]);
+    assert_eq!(ann.get("/account/pnl").json["realisedPnl"], "4.00");
+    let draft = venue.draft(&json!({}));
+    for unknown in [draft.as_str(), NOBODY] {
+        let path = format!("/account/pnl?marketId={unknown}");
+        ann.get(&path).refused(404, "MARKET_NOT_FOUND");
+    }
+    ann.get("/account/pnl?marketId=x").bad_as("marketId", "INVALID_VALUE");
 }

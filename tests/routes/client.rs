@@ -135,7 +135,7 @@ pub fn exchange(address: SocketAddr, bytes: &[u8], ending: Ending) -> Result<Vec
 
 impl Answer {
     /// Reads one whole answer and checks what all answers must have; `None` if it is not an answer
-    /// of the API's own, which always has a `Sequence`.
+    /// of the API's own, which always has an `X-Request-Id`.
     pub fn read(bytes: &[u8], asked: String, head_only: bool) -> Option<Answer> {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
         let head = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -157,14 +157,16 @@ impl Answer {
         }
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let answer = Answer { status, headers, body, json, sent, asked };
-        answer.header_of("sequence")?;
+        answer.header_of("x-request-id")?;
         answer.check(head_only);
         Some(answer)
     }
 
     fn check(&self, head_only: bool) {
-        let sequence = self.header("sequence");
-        assert!(sequence.parse::<u64>().is_ok(), "{sequence} {self:?}");
+        let sequence = self.header_of("sequence");
+        assert!(sequence.is_none_or(|text| text.parse::<u64>().is_ok()), "{self:?}");
+        assert_eq!(self.header("x-content-type-options"), "nosniff");
+        assert_eq!(self.header("referrer-policy"), "no-referrer");
         assert_eq!(self.header("cache-control"), "no-store");
         assert!(!self.header("x-request-id").is_empty());
         if self.status == 204 {

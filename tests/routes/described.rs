@@ -14,7 +14,7 @@ use super::venue::{NOBODY, Venue};
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
 
 /// Headers defined by HTTP itself, which any answer may have.
-const PLAIN: [&str; 8] = [
+const PLAIN: [&str; 10] = [
     "content-type",
     "content-length",
     "content-encoding",
@@ -23,6 +23,8 @@ const PLAIN: [&str; 8] = [
     "connection",
     "date",
     "allow",
+    "x-content-type-options",
+    "referrer-policy",
 ];
 
 /// An operation with its path and method.

@@ -15,6 +15,7 @@ const KEPT: &str = include_str!("../../src/api/openapi/examples.json");
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/openapi/examples.json");
 /// The time shown in every example.
 const NOW: &str = "2026-11-21T12:00:00.000Z";
+const NOW_MS: u64 = 1_795_262_400_000;
 const DEADLINE: &str = "2030-12-25T00:00:00.000Z";
 /// Start of the hours whose candles are shown: written as they are.
 const FROM: &str = DEADLINE;
@@ -104,7 +105,9 @@ impl Scene {
             Value::Array(parts) => parts.iter().map(|part| self.plain(part, patterns)).collect(),
             Value::Object(members) => {
                 let plain = |(name, member): (&String, &Value)| {
-                    (name.clone(), self.plain(member, patterns))
+                    let now = name == "unixMilliseconds";
+                    let member = if now { json!(NOW_MS) } else { self.plain(member, patterns) };
+                    (name.clone(), member)
                 };
                 Value::Object(members.iter().map(plain).collect())
             }
@@ -306,6 +309,7 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     scene.show("getFees", &op, &[], "", Value::Null);
     scene.show("getAuditHead", &op, &[], "", Value::Null);
     scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);
+    scene.show("getTime", ann, &[], "", Value::Null);
     for probe in ["getHealth", "getReadiness", "getMetrics", "getDescription"] {
         scene.show(probe, &op, &[], "", Value::Null);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{Answer, bare};
+use super::client::{Answer, Ending, bare, exchange};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
@@ -143,6 +143,40 @@ fn a_head_is_a_get_without_the_body() {
             }
         }
     }
+}
+
+/// RFC 3986, 6.2.2.2: these paths are equal.
+#[test]
+fn escapes_of_plain_letters_in_a_path_mean_nothing() {
+    let venue = Venue::open();
+    let market = venue.market();
+    let of_market = format!("/markets/{}", market.replace('-', "%2D"));
+    for (path, status) in [
+        (of_market.as_str(), 200),
+        ("/trading/%6Frders", 200),
+        ("/%74rading/orders", 200),
+        ("/trading%2forders", 404),
+        ("/trading/%2E/orders", 404),
+    ] {
+        let key = &venue.operator.key;
+        let request = format!(
+            "GET /api/v1{path} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\nconnection: close\r\n\r\n"
+        );
+        let came = exchange(venue.operator.address, request.as_bytes(), Ending::Open).unwrap();
+        let answer = Answer::read(&came, request, false).unwrap();
+        assert_eq!(answer.status, status, "{path}");
+        assert!(path != of_market || answer.text("id") == market);
+    }
+    let path = format!("/trading/orders/by-client-id/{}", "%41%2525");
+    venue.operator.get(&path).refused(404, "ORDER_NOT_FOUND");
+}
+
+#[test]
+fn a_method_longer_than_any_is_refused() {
+    let venue = Venue::open();
+    let send = |method: &str| venue.operator.send(method, "/trading/orders", &[], None);
+    send(&"A".repeat(32)).refused(405, "METHOD_NOT_ALLOWED");
+    send(&"A".repeat(33)).bad_as("method", "OUT_OF_BOUNDS");
 }
 
 #[test]

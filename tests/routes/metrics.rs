@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::client::{Answer, FIGURES, bare};
-use super::shape::{Shape, list, object};
 use super::shapes;
 use super::venue::{Trader, Venue, order, with};
 
@@ -67,7 +66,7 @@ fn events_are_counted_and_no_user_is_named() {
     }
     place(&bob, "0.90").refused(422, "INSUFFICIENT_FUNDS");
     place(&bob, "1").bad(&["price"]);
-    ann.client.delete("/trading/orders").ok(&object([("cancelled", list(Shape::Uuid))]));
+    ann.client.delete("/trading/orders").ok(&shapes::cancelled());
     place(&ann, "0.30").ok(&shapes::placed());
     venue.operator.get("/nowhere").refused(404, "NOT_FOUND");
     let head = i64::try_from(venue.operator.get("/trading/balance").sequence()).unwrap();

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::client::{Answer, bare};
 use super::faults::{Fault, Faulty};
-use super::venue::{NOBODY, Opening, Venue};
+use super::shape::{Shape, object};
+use super::venue::{NOBODY, Opening, Venue, order};
 
 fn ask(venue: &Venue, path: &str) -> Answer {
     bare(venue.operator.address, "GET", path, &[], None)
@@ -38,6 +39,57 @@ fn health_and_readiness_need_no_key_and_say_one_word() {
 }
 
 #[test]
+fn the_time_is_that_of_records_and_needs_a_key() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let answer = ann.get("/time");
+    let time = answer.ok(&object([("time", Shape::Moment), ("unixMilliseconds", Shape::Integer)]));
+    let written = time["time"].as_str().unwrap();
+    let written = chrono::DateTime::parse_from_rfc3339(written).unwrap();
+    assert_eq!(time["unixMilliseconds"], written.timestamp_millis());
+    // What is stamped next is not earlier.
+    let order = order(&venue.market(), "BUY", "yes", "0.10", "1");
+    let id = ann.order(&order).text("orderId");
+    let placed = ann.get(&format!("/trading/orders/{id}")).text("createdAt");
+    assert!(placed.as_str() >= time["time"].as_str().unwrap(), "{placed} {time}");
+    ann.get("/time?zone=UTC").bad_as("zone", "UNKNOWN_FIELD");
+    ask(&venue, "/api/v1/time").refused(401, "MISSING_API_KEY");
+}
+
+#[test]
+fn only_holders_of_keys_are_told_the_sequence() {
+    let venue = Venue::open();
+    let known = venue.operator.get("/time");
+    assert_eq!(known.sequence(), 3);
+    assert_eq!(venue.operator.get("/none").sequence(), 3);
+    let wrong = [("x-api-key", NOBODY)];
+    for (path, headers) in [
+        ("/healthz", &[][..]),
+        ("/readyz", &[]),
+        ("/docs", &[]),
+        ("/api/v1/openapi.json", &[]),
+        ("/api/v1/time", &[]),
+        ("/api/v1/time", &wrong),
+        ("/none", &wrong),
+        ("/metrics", &[]),
+    ] {
+        let answer = bare(venue.operator.address, "GET", path, headers, None);
+        assert_eq!(answer.header("sequence"), "", "{path}");
+    }
+}
+
+#[test]
+fn pages_may_not_be_framed_and_load_their_own_files_only() {
+    let venue = Venue::open();
+    let page = ask(&venue, "/docs");
+    let policy = page.header("content-security-policy");
+    for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(rule), "{policy}");
+    }
+    assert_eq!(ask(&venue, "/healthz").header("content-security-policy"), "");
+}
+
+#[test]
 fn an_opening_venue_is_alive_and_not_ready() {
     let opening = Opening::serve();
     let ask = |method: &str, path: &str| bare(opening.address, method, path, &[], None);
@@ -50,8 +102,8 @@ fn an_opening_venue_is_alive_and_not_ready() {
     let readiness = ask("GET", "/readyz");
     readiness.refused(503, "STARTING");
     assert_eq!(readiness.json["replay"], json!({"applied": 4, "head": 9}));
-    assert_eq!((readiness.sequence(), readiness.header("retry-after")), (4, "1"));
-    assert_eq!((ask("GET", "/healthz").status, ask("GET", "/healthz").sequence()), (200, 4));
+    assert_eq!((readiness.header("sequence"), readiness.header("retry-after")), ("", "1"));
+    assert_eq!(ask("GET", "/healthz").status, 200);
     // While starting, answers reveal neither keys nor paths.
     for (method, path) in [
         ("GET", "/api/v1/markets/public/list"),

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{Shape, list, object};
 use super::shapes;
-use super::venue::{NOBODY, Trader, Venue, order};
+use super::venue::{NOBODY, Trader, Venue, order, with};
 
 fn place(trader: &Trader, market: &str, side: &str, price: &str, quantity: &str) -> String {
     let placed = trader.order(&order(market, side, "yes", price, quantity));
@@ -51,6 +50,58 @@ fn a_cancel_answers_the_order_and_gives_back_what_backed_it() {
     ann.client.delete(&format!("{}?force=true", path(&id))).bad_as("force", "UNKNOWN_FIELD");
 }
 
+/// The order may have filled while its cancel was on the way.
+#[test]
+fn a_change_that_comes_too_late_is_told_how_the_order_ended() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let named = with(order(&market, "BUY", "yes", "0.40", "2"), &json!({"clientOrderId": "c"}));
+    let id = ann.order(&named).text("orderId");
+    place(&bob, &market, "SELL", "0.40", "2");
+    let end = ann.get(&path(&id)).json;
+    assert_eq!((&end["status"], &end["filledQuantity"]), (&json!("FILLED"), &json!("2")));
+    let amend = json!({"quantity": "9"});
+    let cancels = json!([{"cancel": {"orderId": id}}, {"cancel": {"clientOrderId": "c"}}]);
+    let cancels = json!({"operations": cancels});
+    for told in [
+        ann.client.delete(&path(&id)),
+        ann.client.delete("/trading/orders/by-client-id/c"),
+        ann.client.patch(&path(&id), &amend),
+        ann.client.patch(&format!("{}?dryRun=true", path(&id)), &amend),
+    ] {
+        told.refused(409, "ORDER_NOT_OPEN");
+        assert_eq!(told.json["order"], end);
+    }
+    for query in ["", "?dryRun=true"] {
+        let batch = ann.client.post(&format!("/trading/orders/batch{query}"), &cancels);
+        for result in batch.json["results"].as_array().unwrap() {
+            let error = &result["error"];
+            assert_eq!((&error["code"], &error["order"]), (&json!("ORDER_NOT_OPEN"), &end));
+        }
+    }
+    // A stranger is told nothing.
+    let stranger = bob.client.delete(&path(&id));
+    stranger.refused(404, "ORDER_NOT_FOUND");
+    assert_eq!(stranger.json["order"], Value::Null);
+}
+
+#[test]
+fn a_mass_cancel_tells_what_had_traded() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let first = place(&ann, &market, "BUY", "0.50", "10");
+    let second = place(&ann, &market, "BUY", "0.40", "1.5");
+    place(&bob, &market, "SELL", "0.50", "7");
+    let all = ann.client.delete("/trading/orders").ok(&shapes::cancelled());
+    let expected = json!([
+        {"orderId": first, "filledQuantity": "7", "cancelledQuantity": "3"},
+        {"orderId": second, "filledQuantity": "0", "cancelledQuantity": "1.5"},
+    ]);
+    assert_eq!(all, json!({"cancelled": [first, second], "orders": expected}));
+}
+
 /// A filter in a DELETE's body would be ignored and every order cancelled, so such a body is
 /// refused.
 #[test]
@@ -86,17 +137,18 @@ fn a_mass_cancel_covers_all_orders_or_one_market() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let (first, second) = (venue.market(), venue.market());
-    let shape = object([("cancelled", list(Shape::Uuid))]);
+    let shape = shapes::cancelled();
     let a = place(&ann, &first, "BUY", "0.40", "1");
     let b = place(&ann, &second, "BUY", "0.40", "1");
     let c = place(&ann, &first, "BUY", "0.30", "1");
     let kept = place(&bob, &first, "BUY", "0.20", "1");
     let one = ann.client.delete(&format!("/trading/orders?marketId={first}"));
-    assert_eq!(one.ok(&shape), json!({"cancelled": [a, c]}));
+    assert_eq!(one.ok(&shape)["cancelled"], json!([a, c]));
     let rest = ann.client.delete("/trading/orders");
-    assert_eq!(rest.ok(&shape), json!({"cancelled": [b]}));
+    assert_eq!(rest.ok(&shape)["cancelled"], json!([b]));
     assert!(rest.sequence() > one.sequence());
-    assert_eq!(ann.client.delete("/trading/orders").ok(&shape), json!({"cancelled": []}));
+    let nothing = ann.client.delete("/trading/orders").ok(&shape);
+    assert_eq!(nothing, json!({"cancelled": [], "orders": []}));
     assert_eq!(ann.balance(), ("100.00".to_owned(), "0.00".to_owned()));
     assert_eq!(bob.get(&path(&kept)).text("status"), "OPEN");
     let ask = |query: &str| bob.client.delete(&format!("/trading/orders?{query}"));

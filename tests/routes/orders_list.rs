@@ -78,7 +78,7 @@ fn other_users_see_nothing_of_an_order() {
         other.get(&path).refused(404, "ORDER_NOT_FOUND");
         other.delete(&path).refused(404, "ORDER_NOT_FOUND");
         other.patch(&path, &json!({"quantity": "2"})).refused(404, "ORDER_NOT_FOUND");
-        assert_eq!(other.delete("/trading/orders").json, json!({"cancelled": []}));
+        assert_eq!(other.delete("/trading/orders").json["cancelled"], json!([]));
         other.get(&format!("/trading/fills?orderId={id}")).refused(404, "ORDER_NOT_FOUND");
     }
     assert_eq!(ann.get(&path).text("status"), "OPEN");
@@ -134,4 +134,48 @@ fn the_list_is_paged_by_cursor() {
     let all = listed(&ann, "active=true");
     assert_eq!(ids(&rest["orders"]), all[..2]);
     assert_eq!(ask(&format!("cursor=&marketId={NOBODY}")).json["orders"], json!([]));
+}
+
+/// Ended orders may push open ones out of the newest ten thousand.
+#[test]
+fn open_orders_are_never_left_out_and_a_list_that_is_cut_says_so() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (market, other) = (venue.market(), venue.market());
+    let old = place(&ann, &order(&market, "BUY", "yes", "0.01", "1"));
+    let elsewhere = place(&ann, &order(&other, "BUY", "yes", "0.01", "1"));
+    let ioc = json!({"timeInForce": "IOC"});
+    let ended = with(order(&market, "BUY", "yes", "0.01", "0.000001"), &ioc);
+    let batch = json!({"operations": vec![json!({"place": ended}); 100]});
+    let end = |batches: usize| {
+        for _ in 0..batches {
+            assert_eq!(ann.client.post("/trading/orders/batch", &batch).status, 200);
+        }
+    };
+    end(99);
+    let newer = place(&ann, &order(&market, "BUY", "yes", "0.02", "1"));
+    let whole = ann.get("/trading/orders").json;
+    assert_eq!(whole["orders"].as_array().unwrap().len(), 9_903);
+    assert_eq!((&whole["truncated"], &whole["cursor"]), (&Value::Null, &Value::Null));
+    end(1);
+    let of_market = format!("/trading/orders?marketId={market}");
+    for (path, older, rest) in
+        [("/trading/orders", vec![&elsewhere, &old], 5), (of_market.as_str(), vec![&old], 3)]
+    {
+        let cut = ann.get(path).json;
+        let listed = ids(&cut["orders"]);
+        assert_eq!(listed.len(), 10_000, "{path}");
+        assert!(listed.ends_with(&older.iter().map(|id| id.as_str()).collect::<Vec<_>>()));
+        assert_eq!((&cut["truncated"], listed.contains(&newer.as_str())), (&json!(true), true));
+        let cursor = cut["cursor"].as_str().unwrap();
+        let join = if path.contains('?') { "&" } else { "?" };
+        let next = ann.get(&format!("{path}{join}cursor={cursor}&limit=1000")).json;
+        let next_ids = ids(&next["orders"]);
+        // It goes on after those that are listed without a gap: nothing is missing in between.
+        assert_eq!(next_ids.len(), rest, "{path}");
+        let gap = next_ids.len() - older.len();
+        assert!(next_ids[..gap].iter().all(|id| !listed.contains(id)), "{path}");
+    }
+    let active = ids(&ann.get("/trading/orders?active=true").json["orders"]).len();
+    assert_eq!(active, 3);
 }

@@ -204,3 +204,52 @@ fn amounts_are_written_as_numbers() {
     }
     assert_eq!(ann.balance().0, "99.99999999");
 }
+
+#[test]
+fn closed_positions_are_listed_where_they_are_asked_for() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let [sold, merged, held, ended] = [(); 4].map(|()| venue.market());
+    venue.trade(&ended, &ann, &bob, "0.60", "1");
+    venue.trade(&ended, &bob, &ann, "0.50", "1");
+    venue.trade(&held, &ann, &bob, "0.60", "1");
+    venue.trade(&sold, &ann, &bob, "0.60", "10");
+    venue.trade(&sold, &bob, &ann, "0.70", "10");
+    // Ann's no contract completes a pair with her yes contract.
+    venue.trade(&merged, &ann, &bob, "0.30", "2");
+    ann.place(&merged, "BUY", "no", "0.80", "2");
+    bob.place(&merged, "SELL", "no", "0.80", "2");
+    venue.settle(&ended, "yes");
+    let list = |trader: &Trader, query: &str| {
+        let page = trader.get(&format!("/trading/positions?includeClosed=true{query}"));
+        let page = page.ok(&shapes::page("positions", shapes::position()));
+        let rows = page["positions"].as_array().unwrap().iter();
+        let names = ["marketId", "outcomeId", "quantity", "realisedPnl", "resolution"];
+        let rows: Vec<_> = rows.map(|row| json!(names.map(|name| row[name].clone()))).collect();
+        (rows, page["total"].clone())
+    };
+    let (rows, total) = list(&ann, "");
+    let all = [
+        json!([held, "yes", "1", "0.00", null]),
+        json!([merged, "yes", "0", "-0.20", null]),
+        json!([sold, "yes", "0", "1.00", null]),
+        json!([ended, "yes", "0", "-0.10", "WON"]),
+    ];
+    assert_eq!((rows, total), (all.to_vec(), json!(4)));
+    for offset in 0..=5 {
+        for limit in 1..=4 {
+            let (rows, total) = list(&ann, &format!("&limit={limit}&offset={offset}"));
+            let expected: Vec<_> = all.iter().skip(offset).take(limit).cloned().collect();
+            assert_eq!((rows, total), (expected, json!(4)), "{offset} {limit}");
+        }
+    }
+    assert_eq!(list(&bob, "&offset=3").0, [json!([ended, "no", "0", "0.10", "LOST"])]);
+    // Whoever does not ask sees what is held, or was to the end; and a position that is opened
+    // again is closed no more.
+    assert_eq!(only(&ann)["marketId"], held.as_str());
+    assert_eq!(ann.get("/trading/positions?includeClosed=false").json["total"], 1);
+    venue.trade(&sold, &ann, &bob, "0.60", "1");
+    assert_eq!(list(&ann, "").0[0], json!([sold, "yes", "1", "1.00", null]));
+    assert_eq!(list(&ann, "").1, 4);
+    ann.get("/trading/positions?includeClosed=1").bad_as("includeClosed", "INVALID_VALUE");
+}

@@ -33,6 +33,7 @@ pub fn problem(code: &str) -> Shape {
     let error = object([("field", Text), ("code", Text), ("detail", Text)]);
     match code {
         "INVALID_REQUEST" => wider(shape, [("errors", list(error))]),
+        "ORDER_NOT_OPEN" => wider(shape, [("order", order())]),
         "STARTING" => wider(shape, [("replay", object([("applied", Integer), ("head", Integer)]))]),
         _ => shape,
     }
@@ -225,6 +226,13 @@ pub fn tried_as(answer: Shape) -> Shape {
     wider(answer, [("dryRun", Bool), ("balance", balance())])
 }
 
+/// The orders taken off the book by a mass cancel.
+pub fn cancelled() -> Shape {
+    let order =
+        object([("orderId", Uuid), ("filledQuantity", QUANTITY), ("cancelledQuantity", QUANTITY)]);
+    object([("cancelled", list(Uuid)), ("orders", list(order))])
+}
+
 pub fn order() -> Shape {
     let shape = object([
         ("id", Uuid),
@@ -350,6 +358,17 @@ pub fn settlement() -> Shape {
         ("realisedPnl", MONEY),
         ("timestamp", Moment),
         ("sequence", Integer),
+    ])
+}
+
+pub fn market_pnl() -> Shape {
+    object([
+        ("marketId", Uuid),
+        ("realisedPnl", MONEY),
+        ("unrealisedPnl", MONEY),
+        ("holdingsCost", MONEY),
+        ("holdingsValue", MONEY),
+        ("currency", Text),
     ])
 }
 

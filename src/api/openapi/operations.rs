@@ -247,7 +247,11 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
         if kind.retry_after().is_some() || kind.has_allowance() {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
+        if *kind == Kind::UnsupportedMediaType {
+            headers.insert("Accept-Encoding".to_owned(), header("Accept-Encoding"));
+        }
         if kind.lacks_good_key() {
+            headers.remove("Sequence");
             headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
         }
     }
@@ -262,9 +266,11 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
 }
 
 fn headers_of(route: &Route) -> Members {
-    let (all, keys) = (["Sequence", "X-Request-Id"], route.class != RequestClass::Probes);
+    let (known, keys) = (route.access != Access::Everybody, route.class != RequestClass::Probes);
     let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
-    let names = all.into_iter().chain(limits.into_iter().filter(|_| keys));
+    let sequence = ["Sequence"].into_iter().filter(|_| known);
+    let limits = limits.into_iter().filter(|_| keys);
+    let names = ["X-Request-Id"].into_iter().chain(sequence).chain(limits);
     names.map(|name| (name.to_owned(), header(name))).collect()
 }
 

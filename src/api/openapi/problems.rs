@@ -8,9 +8,14 @@ use super::Unfit;
 use super::operations::all_kinds;
 use super::shorthand::{Members, reference};
 use crate::api::problem::Kind;
+use crate::exchange::reject::Reject;
 
 /// Members that only the problems of one status have, with a kind of that status.
-const OWN: [(Kind, &str); 2] = [(Kind::InvalidRequest, "errors"), (Kind::Starting, "replay")];
+const OWN: [(Kind, &str); 3] = [
+    (Kind::InvalidRequest, "errors"),
+    (Kind::Starting, "replay"),
+    (Kind::Refused(Reject::OrderNotOpen), "order"),
+];
 
 /// The name of the schema for problems of this kind's status, such as `NotFoundProblem`.
 pub fn name(kind: Kind) -> String {

@@ -13,6 +13,7 @@ pub mod leaderboard;
 pub mod limits;
 pub mod operations;
 pub mod order;
+pub mod cancelled;
 pub mod print;
 pub mod problem;
 pub mod record;

@@ -99,7 +99,7 @@ impl OrderJson {
 }
 
 /// An order in a list: copied under the lock, converted to JSON when it is serialised.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedOrder {
     row: OrderRow,
     market: Option<MarketId>,
@@ -126,13 +126,18 @@ pub struct OrdersJson {
     /// The next page, if a cursor was given: without one the interface has no pages here.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,
+    /// Where the list was cut, if it was.
+    #[serde(flatten)]
+    pub cut: Option<CutJson>,
 }
 
-/// The orders cancelled by a mass cancel.
+/// What a list says that lacks ended orders.
 #[derive(Debug, Serialize)]
-pub struct CancelledJson {
-    /// Oldest first.
-    pub cancelled: Vec<Text<OrderId>>,
+pub struct CutJson {
+    /// Always true.
+    pub truncated: bool,
+    /// The cursor of the orders after those that are listed without a gap.
+    pub cursor: Text<u64>,
 }
 
 /// A trade in the answer to an order (interface 2.8).

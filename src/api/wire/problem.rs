@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use super::order::ListedOrder;
 use super::print::{Unprintable, printed};
-use crate::api::problem::{FieldError, Problem};
+use crate::api::problem::{FieldError, Problem, Told};
 
 /// Initial buffer capacity for a problem.
 const BODY_BYTES_USUAL: usize = 256;
@@ -24,6 +25,8 @@ pub struct ProblemJson {
     errors: Vec<FieldErrorJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<ReplayJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<ListedOrder>,
 }
 
 /// Replay progress: the sequence numbers of the last record applied and of the journal's last.
@@ -51,6 +54,14 @@ impl ProblemJson {
     /// The JSON of this problem for a request.
     pub fn of(problem: &Problem, request_id: &str) -> ProblemJson {
         let (status, code) = (problem.kind.status(), problem.kind.code());
+        let (replay, order) = match problem.told.as_deref() {
+            Some(Told::Replay(done)) => {
+                let (applied, head) = (done.applied.get(), done.head.get());
+                (Some(ReplayJson { applied, head }), None)
+            }
+            Some(Told::Order(order)) => (None, Some(order.clone())),
+            None => (None, None),
+        };
         ProblemJson {
             r#type: format!("urn:openoutcry:problem:{code}"),
             title: status.canonical_reason().unwrap_or("Problem"),
@@ -59,10 +70,8 @@ impl ProblemJson {
             code,
             request_id: request_id.to_owned(),
             errors: problem.errors.iter().map(FieldErrorJson::from).collect(),
-            replay: problem
-                .replay
-                .as_ref()
-                .map(|done| ReplayJson { applied: done.applied.get(), head: done.head.get() }),
+            replay,
+            order,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{CursorEcho, OutcomeId, Text, Timestamp};
 use crate::exchange::ids::{EventId, MarketId, OrderId};
 use crate::exchange::units::{Lots, Money, MoneySum, Overflow};
 use crate::projection::ReadModel;
-use crate::projection::performance::Pnl;
+use crate::projection::performance::{MarketPnl, Pnl};
 use crate::projection::settlements::SettlementRow;
 use crate::projection::statements::Change;
 
@@ -114,6 +114,32 @@ pub struct PnlJson {
     reserved: Text<Money>,
     equity: Text<MoneySum>,
     currency: String,
+}
+
+/// The caller's profit and loss in one market.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MarketPnlJson {
+    market_id: Text<MarketId>,
+    realised_pnl: Text<MoneySum>,
+    unrealised_pnl: Text<MoneySum>,
+    holdings_cost: Text<MoneySum>,
+    holdings_value: Text<MoneySum>,
+    currency: String,
+}
+
+impl MarketPnlJson {
+    /// These figures in the venue's currency.
+    pub fn of(market: MarketId, pnl: &MarketPnl, currency: &str) -> Result<Self, Overflow> {
+        Ok(MarketPnlJson {
+            market_id: Text(market),
+            realised_pnl: Text(pnl.realised),
+            unrealised_pnl: Text(pnl.value.less(pnl.cost)?),
+            holdings_cost: Text(pnl.cost),
+            holdings_value: Text(pnl.value),
+            currency: currency.to_owned(),
+        })
+    }
 }
 
 impl PnlJson {

@@ -47,6 +47,8 @@ pub enum Kind {
     Positions = 10,
     /// For each user, the newest orders and fills in a market that has ended.
     Traders = 11,
+    /// What a user realised in ended markets of which nothing was held to the end.
+    Closed = 12,
 }
 
 /// The key of a page.

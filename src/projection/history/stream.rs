@@ -1,6 +1,7 @@
 //! Streams: each owner's rows of one kind, the newest packed in memory, the rest in page storage.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use super::chain::{RowIndex, length};
 use super::pack::RowBuffer;
@@ -8,6 +9,7 @@ use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
 };
+use crate::exchange::units::TimeMs;
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
 
@@ -324,6 +326,40 @@ pub struct Newest<R: Row> {
     left: RowIndex,
 }
 
+impl<R: Row> Newest<R> {
+    /// The newest row within these times that is looked for. Later rows are skipped by binary
+    /// search, which reads a page at each step.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn find_within(
+        mut self,
+        times: RangeInclusive<TimeMs>,
+        time: impl Fn(&R) -> TimeMs,
+        is_it: impl Fn(&R) -> bool,
+    ) -> Result<Option<R>, HistoryError> {
+        let mut low = 0;
+        while low < self.left {
+            let middle = low.midpoint(self.left);
+            if self.pages.row(middle)?.is_some_and(|row| time(&row) <= *times.end()) {
+                low = middle.saturating_add(1);
+            } else {
+                self.left = middle;
+            }
+        }
+        for row in self {
+            let row = row?;
+            if time(&row) < *times.start() {
+                break;
+            }
+            if is_it(&row) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl<R: Row> Iterator for Newest<R> {
     type Item = Result<R, HistoryError>;
 
@@ -396,6 +432,28 @@ mod tests {
         let mut push = || tail.push_on(&history, 7, &Number(1), &mut buffer);
         assert_eq!((push(), push()), (Ok(ROWS_MAX - 1), Err(Fault::StreamFull)));
         assert_eq!(tail.count(), ROWS_MAX);
+    }
+
+    #[test]
+    fn a_row_is_found_among_those_of_its_time() {
+        let history = History::default().paged(NonZeroU32::new(4).unwrap());
+        let mut streams = Streams::on(history);
+        streams.add_owner(0).unwrap();
+        // Three rows at each moment: 0, 0, 0, 1, 1, 1, ...
+        for number in 0..60 {
+            streams.push(0, &Number(number), Fault::NotNext(0)).unwrap();
+        }
+        let at = |row: &Number| TimeMs::new((row.0 / 3).try_into().unwrap()).unwrap();
+        for number in 0..60 {
+            for (before, after, there) in [(0, 0, true), (2, 1, true), (-1, 3, false)] {
+                let moment = i64::try_from(number / 3).unwrap();
+                let time = |ms: i64| TimeMs::new(ms.max(0)).unwrap();
+                let times = time(moment - before)..=time(moment + after);
+                let rows = streams.pages(0).newest_first();
+                let found = rows.find_within(times, at, |row| row.0 == number).unwrap();
+                assert_eq!(found, Some(Number(number)).filter(|_| there), "{number}");
+            }
+        }
     }
 
     #[test]

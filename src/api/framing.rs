@@ -1,0 +1,449 @@
+//! Follows a connection's bytes from request to request before hyper reads them, and refuses what
+//! hyper lets pass: a line that ends without CR, many empty lines before a request, two transfer
+//! codings, a chunk announced beyond the largest body. Two parsers, such as a proxy's and ours,
+//! may read such bytes differently.
+//!
+//! A refused byte is replaced by NUL, which hyper answers with 400 in its turn, after the requests
+//! before it; nothing that follows is read.
+
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Empty lines that may precede a request; RFC 9112, 2.2 asks for one.
+const EMPTY_LINES_MAX: u8 = 4;
+/// Bytes kept of a line that arrives in parts: those of a length or a coding are shorter.
+const LINE_KEPT_MAX: usize = 256;
+/// The request line of HTTP/2, which hyper would close without an answer.
+const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n";
+/// What ends a head.
+const HEAD_END: &[u8] = b"\r\n\r\n";
+/// Digits by which hyper's count of any chunk's size overflows.
+const OVERFLOW: &[u8] = &[b'f'; 17];
+/// How long, and up to how many bytes, the rest of a request is read whose answer came first: to
+/// close while it arrives would reset the connection and lose the answer.
+const LINGER_WAIT: Duration = Duration::from_secs(1);
+const LINGER_BYTES_MAX: usize = 64 * 1024;
+
+/// What the next bytes belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A request line, or an empty line before it.
+    Begin,
+    Headers,
+    /// A body of known length, or a chunk with its line end: the bytes left.
+    Sized(u64, After),
+    ChunkSize(u64),
+    /// What follows the size on its line.
+    ChunkExtension(u64),
+    Trailers,
+}
+
+/// What follows a run of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Request,
+    Chunk,
+}
+
+/// How the body is announced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Announced {
+    length: Option<u64>,
+    chunked: bool,
+}
+
+/// Why the bytes may not be read on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Until hyper has been given the end of the head, without which it would not look at it.
+    BadHead,
+    /// There is nothing more to be read.
+    Refused,
+    /// A chunk's size exceeds the largest body.
+    TooLarge,
+}
+
+/// The state between two reads.
+#[derive(Debug)]
+struct Framing {
+    place: Place,
+    /// The line's bytes of earlier reads, at most [`LINE_KEPT_MAX`], and the last of them.
+    kept: Vec<u8>,
+    last: u8,
+    empty_lines: u8,
+    announced: Announced,
+    /// Bytes announced by the chunks of this body.
+    chunks: u64,
+    body_max: u64,
+}
+
+impl Framing {
+    const fn new(body_max: u64) -> Framing {
+        let announced = Announced { length: None, chunked: false };
+        Framing {
+            place: Place::Begin,
+            kept: Vec::new(),
+            last: 0,
+            empty_lines: 0,
+            announced,
+            chunks: 0,
+            body_max,
+        }
+    }
+
+    /// Follows these bytes. If they may not be read to their end: how many may, and why.
+    fn follow(&mut self, bytes: &mut [u8]) -> Result<(), (usize, Fault)> {
+        let mut done = 0_usize;
+        while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let step = match self.place {
+                Place::Sized(left, after) => Ok(self.pass(left, after, rest.len())),
+                Place::ChunkSize(size) => self.digit(size, rest),
+                _ => match memchr(b'\n', rest).and_then(|end| rest.get_mut(..=end)) {
+                    None => Ok(self.keep(rest)),
+                    Some(line) => {
+                        let in_head = matches!(self.place, Place::Begin | Place::Headers);
+                        let fault = if in_head { Fault::BadHead } else { Fault::Refused };
+                        match self.line(line) {
+                            Some(()) => Ok(line.len()),
+                            None => Err((refuse(line), fault)),
+                        }
+                    }
+                },
+            };
+            done = done.saturating_add(match step {
+                Ok(step) => step,
+                Err((step, fault)) => return Err((done.saturating_add(step), fault)),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the last request has arrived whole, and no other has begun.
+    fn is_between_requests(&self) -> bool {
+        self.place == Place::Begin && self.kept.is_empty()
+    }
+
+    /// Passes over bytes of known number; returns how many.
+    fn pass(&mut self, left: u64, after: After, there: usize) -> usize {
+        let step = usize::try_from(left).unwrap_or(usize::MAX).min(there);
+        self.place = match (left.saturating_sub(step as u64), after) {
+            (0, After::Request) => Place::Begin,
+            (0, After::Chunk) => Place::ChunkSize(0),
+            (left, after) => Place::Sized(left, after),
+        };
+        step
+    }
+
+    /// Keeps the beginning of a line; returns its length.
+    fn keep(&mut self, part: &[u8]) -> usize {
+        let room = LINE_KEPT_MAX.saturating_sub(self.kept.len()).min(part.len());
+        self.kept.extend_from_slice(part.get(..room).unwrap_or_default());
+        self.last = part.last().copied().unwrap_or(self.last);
+        part.len()
+    }
+
+    /// One byte of a chunk's size. hyper checks whether there is a size at all.
+    fn digit(&mut self, size: u64, rest: &[u8]) -> Result<usize, (usize, Fault)> {
+        let digit = rest.first().and_then(|byte| char::from(*byte).to_digit(16));
+        let Some(digit) = digit else {
+            self.place = Place::ChunkExtension(size);
+            return Ok(0);
+        };
+        let size = size.saturating_mul(16).saturating_add(digit.into());
+        self.place = Place::ChunkSize(size);
+        let fits = self.chunks.saturating_add(size) <= self.body_max;
+        if fits { Ok(1) } else { Err((1, Fault::TooLarge)) }
+    }
+
+    /// A line that ends with these bytes, the LF included; `None` if it is refused.
+    fn line(&mut self, end: &mut [u8]) -> Option<()> {
+        let (mut line, last) = (mem::take(&mut self.kept), mem::take(&mut self.last));
+        let before_lf = end.len().checked_sub(2).map_or(Some(&last), |at| end.get(at));
+        if before_lf != Some(&b'\r') {
+            return None;
+        }
+        let line: &[u8] = if line.is_empty() {
+            end
+        } else {
+            line.extend_from_slice(end);
+            &line
+        };
+        match self.place {
+            Place::Begin if line == b"\r\n" => {
+                self.empty_lines = self.empty_lines.saturating_add(1);
+                if self.empty_lines > EMPTY_LINES_MAX {
+                    return None;
+                }
+            }
+            Place::Begin if line == HTTP_2 => return None,
+            Place::Begin => {
+                (self.place, self.empty_lines) = (Place::Headers, 0);
+                (self.announced, self.chunks) = (Announced::default(), 0);
+                lower_version(end);
+            }
+            Place::Headers if line == b"\r\n" => self.place = self.announced.body(),
+            Place::Headers => self.announced.note(line)?,
+            Place::ChunkExtension(0) => self.place = Place::Trailers,
+            Place::ChunkExtension(size) => {
+                self.chunks = self.chunks.saturating_add(size);
+                self.place = Place::Sized(size.saturating_add(2), After::Chunk);
+            }
+            Place::Trailers if line == b"\r\n" => self.place = Place::Begin,
+            Place::Trailers | Place::Sized(..) | Place::ChunkSize(_) => {}
+        }
+        Some(())
+    }
+}
+
+impl Announced {
+    /// Where the body begins.
+    const fn body(self) -> Place {
+        match self {
+            Announced { chunked: true, .. } => Place::ChunkSize(0),
+            Announced { length: None | Some(0), .. } => Place::Begin,
+            Announced { length: Some(length), .. } => Place::Sized(length, After::Request),
+        }
+    }
+
+    /// Notes what a header says of the body, as hyper will read it; `None` if it is refused.
+    fn note(&mut self, line: &[u8]) -> Option<()> {
+        let value = |name: &[u8]| {
+            let (begin, value) = line.split_at_checked(name.len())?;
+            begin.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+        };
+        // One that did not fit what is kept of a line is not read: it could say anything.
+        let whole = line.len() <= LINE_KEPT_MAX;
+        if let Some(length) = value(b"content-length:") {
+            let digits = whole && !length.is_empty() && length.iter().all(u8::is_ascii_digit);
+            let length = str::from_utf8(length).ok().filter(|_| digits);
+            let length = length.and_then(|digits| digits.parse().ok())?;
+            if self.length.is_some_and(|other| other != length) {
+                return None;
+            }
+            self.length = Some(length);
+        } else if let Some(codings) = value(b"transfer-encoding:") {
+            let chunked = |coding: &[u8]| coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
+            let mut last_first = codings.rsplit(|byte| *byte == b',');
+            let ends = last_first.next().is_some_and(chunked);
+            if !whole || self.chunked || !ends || last_first.any(chunked) {
+                return None;
+            }
+            self.chunked = true;
+        }
+        Some(())
+    }
+}
+
+/// Makes the end of a line one that hyper refuses; returns the line's length.
+const fn refuse(line: &mut [u8]) -> usize {
+    if let Some(lf) = line.last_mut() {
+        *lf = 0;
+    }
+    line.len()
+}
+
+/// Reads a higher minor version of HTTP/1 as the highest that we know (RFC 9110, 2.5). Does nothing
+/// if the version arrived before its line's end.
+fn lower_version(end: &mut [u8]) {
+    if let Some([b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'2'..=b'9', b'\r', b'\n']) =
+        end.last_chunk_mut::<10>()
+    {
+        *minor = b'1';
+    }
+}
+
+/// A stream whose input is followed.
+pub struct CheckedStream<S> {
+    stream: S,
+    framing: Framing,
+    fault: Option<Fault>,
+    /// Runs while the rest of a request is read after its answer, and how much was.
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
+}
+
+impl<S> CheckedStream<S> {
+    /// Wraps `stream`; chunks may announce a body of at most `body_max` bytes.
+    pub const fn new(stream: S, body_max: u64) -> CheckedStream<S> {
+        CheckedStream { stream, framing: Framing::new(body_max), fault: None, lingering: None }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for CheckedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(fault) = self.fault {
+            let ending = match fault {
+                Fault::BadHead => HEAD_END,
+                Fault::TooLarge => OVERFLOW,
+                Fault::Refused => &[],
+            };
+            let room = ending.len().min(buf.remaining());
+            buf.put_slice(ending.get(..room).unwrap_or_default());
+            self.fault = Some(Fault::Refused);
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let came = buf.filled_mut().get_mut(before..).unwrap_or_default();
+        if let Err((sound, fault)) = self.framing.follow(came) {
+            self.fault = Some(fault);
+            buf.set_filled(before.saturating_add(sound));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for CheckedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.lingering.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        }
+        if self.fault.is_none() && self.framing.is_between_requests() {
+            return Poll::Ready(Ok(()));
+        }
+        let CheckedStream { stream, lingering, .. } = &mut *self;
+        let (timer, read) = lingering.get_or_insert_with(|| (Box::pin(sleep(LINGER_WAIT)), 0));
+        while *read < LINGER_BYTES_MAX && timer.as_mut().poll(cx).is_pending() {
+            let mut bytes = [0_u8; 4096];
+            let mut bytes = ReadBuf::new(&mut bytes);
+            let came = ready!(Pin::new(&mut *stream).poll_read(cx, &mut bytes));
+            if came.is_err() || bytes.filled().is_empty() {
+                break;
+            }
+            *read = read.saturating_add(bytes.filled().len());
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY_MAX: u64 = 20;
+
+    /// Follows the bytes cut at these places. What may be read, and why no more.
+    fn read(bytes: &[u8], cuts: [usize; 2]) -> (Vec<u8>, Option<Fault>) {
+        let mut framing = Framing::new(BODY_MAX);
+        let mut bytes = bytes.to_vec();
+        let [first, second] = cuts.map(|cut| cut.min(bytes.len()));
+        let mut done = 0;
+        for end in [first, second, bytes.len()] {
+            if let Err((sound, fault)) = framing.follow(&mut bytes[done..end]) {
+                bytes.truncate(done + sound);
+                return (bytes, Some(fault));
+            }
+            done = end;
+        }
+        assert!(framing.is_between_requests(), "{}", String::from_utf8_lossy(&bytes));
+        (bytes, None)
+    }
+
+    /// All ways to cut bytes into three parts.
+    fn cuts(bytes: &[u8]) -> impl Iterator<Item = [usize; 2]> {
+        let length = bytes.len();
+        (0..=length).flat_map(move |first| (first..=length).map(move |second| [first, second]))
+    }
+
+    #[test]
+    fn sound_requests_pass_unchanged_however_they_are_cut() {
+        let requests = [
+            "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+            "\r\n\r\n\r\n\r\nGET / HTTP/1.0\r\n\r\n",
+            "P / HTTP/1.1\r\ncontent-LENGTH:\t4 \r\nContent-Length: 4\r\n\r\n\n\n\r\n",
+            "P / HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+            "P / HTTP/1.1\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n2;a=b\r\n\n\n\r\n0\r\n\r\n",
+            "P / HTTP/1.1\r\nTransfer-encoding:chunked\r\nContent-Length: 9\r\n\r\n\
+             a\r\n0123456789\r\nA \r\n0123456789\r\n0\r\nX: y\r\n\r\n",
+        ];
+        for first in requests {
+            let two = [first, requests[0]].concat().into_bytes();
+            for cut in cuts(&two) {
+                assert_eq!(read(&two, cut), (two.clone(), None), "{first:?} {cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_ends_in_a_byte_that_no_parser_takes() {
+        for bytes in [
+            "GET / HTTP/1.1\n",
+            "GET / HTTP/1.1\r\nHost: h\n",
+            "GET / HTTP/1.1\r\nHost: h\r\n\n",
+            "\n",
+            "\r\n\r\n\r\n\r\n\r\n",
+            "PRI * HTTP/2.0\r\n",
+            "P / HTTP/1.1\r\nTransfer-Encoding: chunked\r\ntransfer-encoding: chunked\r\n",
+            "P / HTTP/1.1\r\nTransfer-Encoding: chunked, chunked\r\n",
+            "P / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n",
+            "P / HTTP/1.1\r\nTransfer-Encoding:\r\n",
+            "P / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+            "P / HTTP/1.1\r\nContent-Length: +1\r\n",
+            "P / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n",
+        ] {
+            let begin = "P / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\n";
+            let bytes = [begin, bytes].concat();
+            let mut refused = bytes.clone().into_bytes();
+            *refused.last_mut().unwrap() = 0;
+            let more = format!("{bytes}GET / HTTP/1.1\r\n\r\n").into_bytes();
+            for cut in cuts(&more) {
+                let expected = (refused.clone(), Some(Fault::BadHead));
+                assert_eq!(read(&more, cut), expected, "{bytes:?} {cut:?}");
+            }
+        }
+        let long = format!("P / HTTP/1.1\r\nContent-Length: {}1\r\n", "0".repeat(LINE_KEPT_MAX));
+        assert_eq!(read(long.as_bytes(), [40, 40]).1, Some(Fault::BadHead));
+        for (body, fault) in [
+            ("2\n", Fault::Refused),
+            ("2\r\n{}\r\n0\r\nX: y\n", Fault::Refused),
+            ("15", Fault::TooLarge),
+            ("2\r\n{}\r\n13", Fault::TooLarge),
+            ("fffffffffffffffff", Fault::TooLarge),
+        ] {
+            let bytes = format!("P / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{body}\r\n");
+            for cut in cuts(bytes.as_bytes()) {
+                assert_eq!(read(bytes.as_bytes(), cut).1, Some(fault), "{body:?} {cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_higher_minor_version_is_read_as_ours() {
+        let (bytes, fault) = read(b"GET /HTTP/1.9 HTTP/1.9\r\nHTTP/1.9\r\n\r\n", [0, 0]);
+        assert_eq!((&*bytes, fault), (&b"GET /HTTP/1.9 HTTP/1.1\r\nHTTP/1.9\r\n\r\n"[..], None));
+    }
+}
