@@ -54,7 +54,7 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "projection",
         ours: &["exchange"],
-        others: &["fixedbitset", "memchr", "rustc_hash"],
+        others: &["fixedbitset", "icu_casemap", "icu_normalizer", "memchr", "rustc_hash"],
     },
     Room {
         name: "engine",
@@ -81,6 +81,7 @@ pub const ROOMS: [Room; 10] = [
             "http_body_util",
             "hyper",
             "hyper_util",
+            "icu_properties",
             "matchit",
             "parking_lot",
             "prometheus_client",
@@ -92,6 +93,7 @@ pub const ROOMS: [Room; 10] = [
             "subtle",
             "tokio",
             "tracing",
+            "url",
             "utoipa_swagger_ui_vendored",
             "uuid",
         ],
