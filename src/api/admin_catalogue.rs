@@ -4,7 +4,7 @@ use super::admin_form::{
     OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
 };
 use super::admin_markets::naming_fields;
-use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
+use super::bounds::DISPUTE_WINDOW_SECONDS_MAX;
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
 use super::form::{Form, boolean, integer_up_to, text};
@@ -27,7 +27,7 @@ use crate::projection::responses::StoredResponse;
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
-    let name = form.field("name", text(|name| parse::words(name, NAME_BYTES_MAX)));
+    let name = form.field("name", text(parse::name));
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });

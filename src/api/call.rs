@@ -10,6 +10,7 @@ use super::Limits;
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
+use super::idempotency;
 use super::keyring::Keyring;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -134,7 +135,8 @@ pub struct Call {
     pub query: Option<String>,
     /// The body; empty where none was sent.
     pub body: Bytes,
-    /// The idempotency key, if one was sent.
+    /// The idempotency key, if one was sent. Its hash is that of the endpoint; see
+    /// [`Call::once_for`].
     pub once: Option<Box<IdempotencyKey>>,
     /// The request class whose token the request itself took: that of its route, or cancels if no
     /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
@@ -159,15 +161,20 @@ impl Call {
         if self.body.is_empty() { self.form() } else { self.form_with_body() }
     }
 
-    /// Access to past states; queries of non-operators are limited together.
+    /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
         let past = self.engine.past();
-        if self.caller.is_operator() { past.clone() } else { past.for_the_public() }
+        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+    }
+
+    /// This request's idempotency key, if it has one, with the meaning of the request.
+    pub fn once_for(&self, command: &Command) -> Option<Box<IdempotencyKey>> {
+        self.once.as_deref().map(|once| Box::new(idempotency::meaning(once, command)))
     }
 
     /// A command with this request's idempotency key, if it has one.
     pub fn asked(&self, command: Command) -> KeyedCommand {
-        KeyedCommand { once: self.once.clone(), command }
+        KeyedCommand { once: self.once_for(&command), command }
     }
 
     /// Executes a command without an idempotency key. A refusal is a problem.

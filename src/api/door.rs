@@ -263,8 +263,7 @@ impl Door {
             }
         };
         let query = head.uri.query().map(str::to_owned);
-        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
-        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, target, &body)));
+        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route)));
         let shared = Arc::clone(&self.shared);
         let call = Call { engine, caller, shared, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {

@@ -473,6 +473,10 @@ impl From<PastError> for Problem {
                 Kind::Overloaded,
                 "as many questions about the past are being answered as can be at once",
             ),
+            PastError::Another => Problem::new(
+                Kind::Overloaded,
+                "another question about the past of this user is being answered; ask one at a time",
+            ),
             PastError::Beyond(_) => Problem::invalid(vec![FieldError {
                 field: "asOf".to_owned(),
                 code: FieldCode::OutOfBounds,

@@ -240,7 +240,12 @@ fn plain(text: &str) -> String {
 /// The sign that a keyboard has for it; `None` for what cannot be seen.
 const fn on_keyboard(sign: char) -> Option<char> {
     Some(match sign {
-        '´' | '`' | '\u{2b9}'..='\u{2bf}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2035}'
+        '´'
+        | '`'
+        | '\u{2b9}'..='\u{2bf}'
+        | '\u{2018}'..='\u{201b}'
+        | '\u{2032}'
+        | '\u{2035}'
         | '\u{a78c}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
         '\u{2d7}' | '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' => '-',
@@ -327,12 +332,21 @@ mod tests {
             ("Straße groß", &["STRASSE", "straße", "STRA\u{1e9e}E", "GROSS"][..]),
             ("STRASSE", &["Straße"]),
             ("ΟΔΥΣΣΕΥΣ", &["οδυσσευς", "οδυσσευσ", "Οδυσσεύς"]),
-            ("\u{fb01}nal \u{fb02}ood o\u{fb03}ce \u{fb05}op", &["FINAL", "flood", "office", "stop"]),
+            (
+                "\u{fb01}nal \u{fb02}ood o\u{fb03}ce \u{fb05}op",
+                &["FINAL", "flood", "office", "stop"],
+            ),
             ("final", &["\u{fb01}nal"]),
             ("\u{130}STANBUL Kadıköy", &["istanbul", "\u{130}stanbul", "KADIKÖY", "kadikoy"]),
-            ("the Fed’s rate", &["Fed's", "fed´s", "FED`S", "fed‘s", "fed\u{2bc}s", "fed\u{ff07}s"]),
+            (
+                "the Fed’s rate",
+                &["Fed's", "fed´s", "FED`S", "fed‘s", "fed\u{2bc}s", "fed\u{ff07}s"],
+            ),
             ("the Fed's rate", &["Fed’s", "Fed\u{2032}s"]),
-            ("COVID\u{2011}19, 2026–2028", &["covid-19", "2026-2028", "2026—2028", "2026\u{2212}2028"]),
+            (
+                "COVID\u{2011}19, 2026–2028",
+                &["covid-19", "2026-2028", "2026—2028", "2026\u{2212}2028"],
+            ),
             ("covid-19", &["COVID\u{2010}19"]),
             ("1.ª 2º CO₂ m²", &["1.A", "2o", "co2", "M2"]),
             ("1a", &["1ª"]),

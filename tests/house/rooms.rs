@@ -146,7 +146,11 @@ pub const DOORS: [(&str, &[&str], &str); 9] = [
 
 /// Lines that may name a float, and why.
 pub const FLOAT_LINES: [(&str, &str, &str); 4] = [
-    ("src/api/wire/json.rs", "fn visit_f64", "serde's word for a number that is refused unread"),
+    (
+        "src/api/wire/json.rs",
+        "fn visit_f64",
+        "serde's word for a number with a point or an exponent",
+    ),
     ("src/api/wire/print.rs", "fn serialize_f32", "serde's word for a number that is refused"),
     ("src/api/wire/print.rs", "fn serialize_f64", "serde's word for a number that is refused"),
     ("src/api/metrics/print.rs", "f64::INFINITY", "the bound of a format whose numbers are floats"),

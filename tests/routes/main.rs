@@ -62,6 +62,7 @@ mod methods;
 mod messages;
 mod unread;
 mod bodies;
+mod texts;
 mod dry_run;
 mod halted;
 mod operations;
