@@ -12,6 +12,7 @@ use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
+use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request_id::RequestId;
@@ -105,6 +106,9 @@ pub struct SharedState {
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
+    /// Held while a market is revised, so that none is revised between the check of a condition on
+    /// it and the revision.
+    pub revision: tokio::sync::Mutex<()>,
 }
 
 impl SharedState {
@@ -116,6 +120,7 @@ impl SharedState {
             directory: Directory::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             key_creation: tokio::sync::Mutex::default(),
+            revision: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -138,6 +143,8 @@ pub struct Call {
     /// The idempotency key, if one was sent. Its hash is that of the endpoint; see
     /// [`Call::once_for`].
     pub once: Option<Box<IdempotencyKey>>,
+    /// Its conditions on what it reads or changes.
+    pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
     /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
     pub drew: RequestClass,

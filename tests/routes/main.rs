@@ -32,6 +32,7 @@ mod orders_list;
 mod orders_kept;
 mod orders_cancel;
 mod repeats;
+mod preconditions;
 mod batch;
 mod conversions;
 mod switches;

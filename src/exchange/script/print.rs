@@ -4,8 +4,8 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce,
+    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -142,7 +142,7 @@ impl Writer<'_> {
                 }
             }
             Command::PlaceOrder(order) => self.place(order, name),
-            Command::AmendOrder { user, order, price, quantity } => {
+            Command::AmendOrder { user, order, price, quantity, seen } => {
                 self.user(*user);
                 self.part("amend", self.names.of_order(*order));
                 if let Some(price) = price {
@@ -150,6 +150,12 @@ impl Writer<'_> {
                 }
                 if let Some(quantity) = quantity {
                     self.word(format!("x{quantity}"));
+                }
+                if let Some(SeenTerms { price, quantity, filled }) = seen {
+                    self.part("seen", format!("{price} x{quantity}"));
+                    if !filled.is_zero() {
+                        self.part("filled", format!("x{filled}"));
+                    }
                 }
             }
             Command::CancelOrder { user, order } => {
