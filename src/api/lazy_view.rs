@@ -41,8 +41,10 @@ impl<'a> LazyView<'a> {
     pub fn trader_no(&self, id: UserId) -> Result<UserNo, Problem> {
         self.look(|view| {
             let trader = user_no(view, id)?;
-            let traded = view.performance.total(trader).volume != LotsSum::ZERO;
-            if traded { Ok(trader) } else { Err(Problem::of(Reject::UserNotFound)) }
+            match view.performance.total(trader).volume {
+                LotsSum::ZERO => Err(Problem::of(Reject::UserNotFound)),
+                _ => Ok(trader),
+            }
         })
     }
 

@@ -144,8 +144,8 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     Ok(tagged(Reply::ok(sequence, &json)?, &draft))
 }
 
-/// Adds the tag of a market to an answer that shows it: what an operator can revise, and all that is
-/// shown. The second part changes with every trade, which no revision undoes.
+/// Adds the tag of a market to an answer that shows it: what an operator can revise, and all that
+/// is shown. The second part changes with every trade, which no revision undoes.
 pub fn tagged(reply: Reply, draft: &MarketDraft) -> Reply {
     let tag = match &reply.body {
         Content::Whole(body) => {

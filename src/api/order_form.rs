@@ -217,8 +217,8 @@ const COPIES_NOBODY: &str = "no trader with a public trade has the id in copyFro
 /// A number that no user has.
 const NOBODY: UserNo = UserNo(u32::MAX);
 
-/// The trader that an order copies, who must have traded: trades are public. The exchange refuses an
-/// order that copies nobody. One with a name is left to it, since it may know the name.
+/// The trader that an order copies, who must have traded: trades are public. The exchange refuses
+/// an order that copies nobody. One with a name is left to it, since it may know the name.
 fn copied(lazy_view: &LazyView<'_>, trader: UserId, named: bool) -> Result<UserNo, Problem> {
     match lazy_view.trader_no(trader) {
         Ok(trader) => Ok(trader),

@@ -305,14 +305,14 @@ pub const URL_CHARS_MAX: usize = 2048;
 pub fn url(text: &str) -> Read<String> {
     not_longer(text, URL_CHARS_MAX)?;
     let fault = || Fault::invalid("must be an http or https URL");
-    let (_, rest) = text.split_once("://").ok_or_else(fault)?;
+    let (scheme, rest) = text.split_once("://").ok_or_else(fault)?;
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let parsed = Url::parse(text).map_err(|_| fault())?;
     let host = parsed.host_str().unwrap_or_default();
     let written = authority.get(..host.len()).is_some_and(|own| own.eq_ignore_ascii_case(host));
     // An IPv6 address has several forms, none of which could be a name.
     let meant = written || matches!(parsed.host(), Some(Host::Ipv6(_)));
-    if matches!(parsed.scheme(), "http" | "https")
+    if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
         && meant
         && authority.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
         && is_of_url(rest)

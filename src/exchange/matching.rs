@@ -116,8 +116,8 @@ impl Exchange {
         Ok(self.execute_amend(&amendment, at, effects)?)
     }
 
-    /// Refuses an amend of an order that is no longer as its owner saw it. Whether it still rests is
-    /// for the amend to say.
+    /// Refuses an amend of an order that is no longer as its owner saw it. Whether it still rests
+    /// is for the amend to say.
     pub(super) fn admit_seen(
         &self,
         (user, no): (UserNo, OrderNo),

@@ -196,6 +196,17 @@ pub fn price(ticks: u8) -> Result<Tick, BadField> {
     Tick::new(ticks).ok_or(BadField("price"))
 }
 
+/// The numbers of what the owner of an amended order saw of it.
+pub const fn seen_numbers(seen: SeenTerms) -> (u8, u64, u64) {
+    (seen.price.get(), seen.quantity.get(), seen.filled.get())
+}
+
+/// What the owner of an amended order saw of it.
+pub fn seen((price, quantity, filled): (u8, u64, u64)) -> Result<SeenTerms, BadField> {
+    let price = Tick::new(price).ok_or(BadField("seen_price"))?;
+    Ok(SeenTerms { price, quantity: Lots::new(quantity), filled: Lots::new(filled) })
+}
+
 /// Markets by their numbers, which must ascend: a set has only one encoding.
 pub fn market_set(numbers: Vec<u32>) -> Result<MarketSet, BadField> {
     let ascending = numbers.is_sorted();

@@ -446,13 +446,9 @@ struct AmendOrderV1 {
 }
 #[derive(Encode, Decode)]
 struct AmendOrderV2 {
-    user: u32,
-    order: u64,
-    price: Option<u8>,
-    quantity: Option<u64>,
-    seen_price: u8,
-    seen_quantity: u64,
-    seen_filled: u64,
+    amend: AmendOrderV1,
+    /// Price, quantity and what is filled.
+    seen: (u8, u64, u64),
 }
 #[derive(Encode, Decode)]
 struct CancelOrdersV1 {

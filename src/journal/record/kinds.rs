@@ -12,7 +12,7 @@ use super::{
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
-use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder, SeenTerms};
+use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder};
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
@@ -44,17 +44,10 @@ pub(super) fn encode_body(command: &Command, tail: &mut Tail<'_>) -> Encoded {
         Command::AmendOrder { user, order, price, quantity, seen } => {
             let (user, order) = (user.0, order.0.get());
             let (price, quantity) = (price.map(Tick::get), quantity.map(Lots::get));
-            match seen {
-                None => tail.put(AmendOrderV1 { user, order, price, quantity }),
-                Some(seen) => tail.put(AmendOrderV2 {
-                    user,
-                    order,
-                    price,
-                    quantity,
-                    seen_price: seen.price.get(),
-                    seen_quantity: seen.quantity.get(),
-                    seen_filled: seen.filled.get(),
-                }),
+            let amend = AmendOrderV1 { user, order, price, quantity };
+            match seen.map(fields::seen_numbers) {
+                None => tail.put(amend),
+                Some(seen) => tail.put(AmendOrderV2 { amend, seen }),
             }
         }
         Command::CancelOrder { user, order } => {
@@ -171,8 +164,11 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             .map(|m: DisputeMarketV1| Command::DisputeMarket { market: MarketNo(m.market) }),
         18 => voided_of(&body.read()?).map_err(bad),
         PLACED => order_of(&body.decode_by_hand()?, PLACED).map(Command::PlaceOrder),
-        20 if body.version == 1 => amended_of(&body.read()?).map_err(bad),
-        20 => amended_as_seen(&body.read()?).map_err(bad),
+        20 if body.version == 1 => amended_of(&body.read()?, None).map_err(bad),
+        20 => {
+            let AmendOrderV2 { amend, seen } = body.read()?;
+            amended_of(&amend, Some(seen)).map_err(bad)
+        }
         CANCELLED => body.decode_by_hand().map(|c| cancelled_of(&c)),
         22 => body.read().map(|c: CancelOrdersV1| Command::CancelOrders {
             user: UserNo(c.user),
@@ -434,26 +430,12 @@ fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {
     }))
 }
 
-fn amended_of(order: &AmendOrderV1) -> Result<Command, BadField> {
+fn amended_of(order: &AmendOrderV1, seen: Option<(u8, u64, u64)>) -> Result<Command, BadField> {
     Ok(Command::AmendOrder {
         user: UserNo(order.user),
         order: OrderNo(Sequence::new(order.order)),
         price: order.price.map(fields::price).transpose()?,
         quantity: order.quantity.map(Lots::new),
-        seen: None,
-    })
-}
-
-fn amended_as_seen(order: &AmendOrderV2) -> Result<Command, BadField> {
-    Ok(Command::AmendOrder {
-        user: UserNo(order.user),
-        order: OrderNo(Sequence::new(order.order)),
-        price: order.price.map(fields::price).transpose()?,
-        quantity: order.quantity.map(Lots::new),
-        seen: Some(SeenTerms {
-            price: Tick::new(order.seen_price).ok_or(BadField("seen_price"))?,
-            quantity: Lots::new(order.seen_quantity),
-            filled: Lots::new(order.seen_filled),
-        }),
+        seen: seen.map(fields::seen).transpose()?,
     })
 }
