@@ -431,11 +431,8 @@ fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {
 }
 
 fn amended_of(order: &AmendOrderV1, seen: Option<(u8, u64, u64)>) -> Result<Command, BadField> {
-    Ok(Command::AmendOrder {
-        user: UserNo(order.user),
-        order: OrderNo(Sequence::new(order.order)),
-        price: order.price.map(fields::price).transpose()?,
-        quantity: order.quantity.map(Lots::new),
-        seen: seen.map(fields::seen).transpose()?,
-    })
+    let (user, no) = (UserNo(order.user), OrderNo(Sequence::new(order.order)));
+    let (price, quantity) = (order.price.map(fields::price), order.quantity.map(Lots::new));
+    let (price, seen) = (price.transpose()?, seen.map(fields::seen).transpose()?);
+    Ok(Command::AmendOrder { user, order: no, price, quantity, seen })
 }
