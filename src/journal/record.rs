@@ -10,7 +10,8 @@ use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
 use bincode::{BorrowDecode, Decode, Encode};
 
-use self::cut::{CancelOrderV1, Fields, HandDecoded, PlaceOrderV1, cancelled_of, order_of};
+use self::cut::{AmendOrderV1, AmendOrderV2, CancelOrderV1, Fields, HandDecoded, PlaceOrderV1};
+use self::cut::{cancelled_of, order_of};
 use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
@@ -436,19 +437,6 @@ struct DisputeMarketV1 {
 struct VoidMarketV1 {
     market: u32,
     price: u8,
-}
-#[derive(Encode, Decode)]
-struct AmendOrderV1 {
-    user: u32,
-    order: u64,
-    price: Option<u8>,
-    quantity: Option<u64>,
-}
-#[derive(Encode, Decode)]
-struct AmendOrderV2 {
-    amend: AmendOrderV1,
-    /// Price, quantity and what is filled.
-    seen: (u8, u64, u64),
 }
 #[derive(Encode, Decode)]
 struct CancelOrdersV1 {
