@@ -1,6 +1,6 @@
 //! Hand-written decoders for the two kinds of nearly all records. They read bincode's bytes field
-//! by field, which is faster than moving a struct through a chain of results. Beside them the bodies
-//! of an amend, which has two versions.
+//! by field, which is faster than moving a struct through a chain of results. Beside them the
+//! bodies of an amend, which has two versions.
 
 use bincode::{Decode, Encode};
 
