@@ -301,13 +301,18 @@ fn switch_command() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn amend() -> impl Strategy<Value = Command> {
+    let changes = (option::of(tick()), option::of(lots()), option::of(seen()));
+    (user(), order(), changes).prop_map(|(user, order, (price, quantity, seen))| {
+        Command::AmendOrder { user, order, price, quantity, seen }
+    })
+}
+
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
         3 => place_order(),
         1 => convert(),
-        1 => (user(), order(), option::of(tick()), option::of(lots()), option::of(seen())).prop_map(
-            |(user, order, price, quantity, seen)| Command::AmendOrder { user, order, price, quantity, seen }
-        ),
+        1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         1 => (user(), option::of(market()))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
