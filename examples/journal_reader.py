@@ -25,7 +25,7 @@ VENUE_OPEN_ORDERS_CEILING = 33_554_432
 MONEY_SUPPLY_CEILING = 9_000_000_000_000_000_000
 INTEGERS = {"u8": "<B", "u16": "<H", "u32": "<I", "u64": "<Q", "i64": "<q"}
 
-# number: (name, {field: type}); every kind is at version 1.
+# number: (name, {field: type}), at version 1; FURTHER has other versions.
 KINDS = {
     1: ("open_venue", {"rules_version": "u32", "currency": "text",
                        "user_open_orders_max": "u32",
@@ -85,6 +85,7 @@ ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
+          "seen_price": (1, 99), "seen_quantity": (1, ORDER_LOTS_MAX),
           "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
@@ -142,10 +143,18 @@ def is_token(text):
     return 1 <= len(text) <= 64 and all("!" <= c <= "~" for c in text)
 
 
+# (number, version): {field: type}
+FURTHER = {
+    (20, 2): {"user": "u32", "order": "u64", "price": "opt<u8>", "quantity": "opt<u64>",
+              "seen_price": "u8", "seen_quantity": "u64", "seen_filled": "u64"},
+}
+
+
 def record(body, kind, version, flags):
     check(kind in KINDS, f"unknown kind {kind}")
     name, types = KINDS[kind]
-    check(version == 1, f"unknown version {version} of {name}")
+    check(version == 1 or (kind, version) in FURTHER, f"unknown version {version} of {name}")
+    types = FURTHER.get((kind, version), types)
     check(flags in (0, 1), f"unknown flags {flags} of {name}")
     once, fields, at = None, {}, 0
     if flags == 1:
@@ -163,6 +172,8 @@ def record(body, kind, version, flags):
         check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
         client = fields["client_order_id"]
         check(client is None or is_token(client), "client_order_id")
+    if "seen_filled" in fields:
+        check(fields["seen_filled"] < fields["seen_quantity"], "seen_filled")
     if kind == 1:
         currency = fields["currency"]
         check(3 <= len(currency) <= 8 and all("A" <= c <= "Z" for c in currency), "currency")

@@ -172,8 +172,13 @@ fn values_out_of_range_are_neither_written_nor_read() {
         assert_eq!(read, Err(RecordError::Field(1, field)));
     }
     let order = openoutcry::exchange::ids::OrderNo(Sequence::new(3));
-    let amend =
-        |lots| Command::AmendOrder { user, order, price: None, quantity: Some(Lots::new(lots)) };
+    let amend = |lots| Command::AmendOrder {
+        user,
+        order,
+        price: None,
+        quantity: Some(Lots::new(lots)),
+        seen: None,
+    };
     let bytes = encoded(amend(7), TimeMs::default());
     for lots in [0, openoutcry::exchange::units::ORDER_LOTS_MAX + 1, u64::MAX] {
         assert_eq!(record::admit(&amend(lots).into()), Err(EncodeError::Field(20, "quantity")));

@@ -158,7 +158,7 @@ impl Letter {
                 let yes = user.0 == 0;
                 let price = if yes { tick(price) } else { tick(price).complement() };
                 let quantity = Some(Lots::new(lots));
-                Command::AmendOrder { user, order, price: Some(price), quantity }
+                Command::AmendOrder { user, order, price: Some(price), quantity, seen: None }
             }
         }
     }

@@ -36,8 +36,9 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     "amend",
+    "amend_as_seen",
     "average_cost",
     "client_order_ids",
     "conversion",

@@ -4,14 +4,17 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
+use std::pin::Pin;
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use openoutcry::engine::clock::Clock;
-use openoutcry::engine::past::{Bounds, Moment, Past, PastError};
+use openoutcry::engine::past::{Bounds, Moment, Past, PastError, QuerySlot};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::flow::records::FlowRecords;
@@ -81,9 +84,23 @@ fn past_of(journal: &impl Journal, states: Option<SnapshotFolder>, bounds: Bound
     Past::new(journal.reader(), states, bounds, clock)
 }
 
+/// Whether a future still waits.
+fn is_pending(future: &mut (impl Future + Unpin)) -> bool {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
 impl Story {
     fn past(&self, bounds: Bounds) -> Past {
         past_of(&self.journal, None, bounds)
+    }
+
+    fn enter(&self, past: &Past) -> Result<QuerySlot, PastError> {
+        self.runtime.block_on(past.enter())
+    }
+
+    /// All slots that are left.
+    fn all(&self, past: &Past) -> Vec<QuerySlot> {
+        std::iter::from_fn(|| self.enter(past).ok()).collect()
     }
 
     fn last(&self) -> u64 {
@@ -237,7 +254,7 @@ fn questions_beyond_the_number_of_slots_are_refused() {
         Err(PastError::Busy)
     );
     let past = story.past(Bounds::STANDARD);
-    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    let slots = story.all(&past);
     assert_eq!(slots.len(), Bounds::STANDARD.askers);
     assert_eq!(story.ask(&past, after(1)), Err(PastError::Busy));
     let records = past.records(Sequence::new(1), 1, 1);
@@ -250,17 +267,52 @@ fn questions_beyond_the_number_of_slots_are_refused() {
 fn one_slot_is_reserved_for_the_operator() {
     let story = story();
     let past = story.past(Bounds::STANDARD);
-    let public = past.for_the_public();
-    let slots: Vec<_> = std::iter::from_fn(|| public.enter().ok()).collect();
-    assert_eq!(slots.len(), Bounds::STANDARD.askers - 1);
-    assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
+    let (ann, bob) = (past.for_trader(UserNo(1)), past.for_trader(UserNo(2)));
+    let asking = story.enter(&ann).unwrap();
+    assert_eq!(story.ask(&ann, after(1)), Err(PastError::Another));
     assert_eq!(story.ask(&past, after(1)), Ok((1, story.state(1))));
-    drop(slots);
-    // With all slots taken by the operator the public gets none, and no slot is lost.
-    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
-    assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
-    drop(slots);
-    assert_eq!(story.ask(&public, after(1)), Ok((1, story.state(1))));
+    // Bob waits until it is his turn; so he does for the operator's questions.
+    drop(asking);
+    for asking in [&ann, &past] {
+        let slots = [vec![story.enter(asking).unwrap()], story.all(&past)];
+        let mut waiting = Box::pin(bob.enter());
+        assert!(is_pending(&mut waiting));
+        assert_eq!(story.ask(&bob, after(1)), Err(PastError::Another));
+        drop(slots);
+        let slot = story.runtime.block_on(waiting).unwrap();
+        assert_eq!(story.all(&past).len(), 1);
+        drop(slot);
+    }
+    assert_eq!(story.ask(&ann, after(1)), Ok((1, story.state(1))));
+    assert_eq!(story.all(&past).len(), 2);
+}
+
+#[test]
+fn a_trader_who_asks_again_and_again_does_not_hold_the_others_out() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let (ann, bob) = (past.for_trader(UserNo(1)), past.for_trader(UserNo(2)));
+    let first = story.enter(&ann).unwrap();
+    let mut waiting = Box::pin(bob.enter());
+    assert!(is_pending(&mut waiting));
+    // Her next question comes after his.
+    drop(first);
+    let mut next = Box::pin(ann.enter());
+    assert!(is_pending(&mut next));
+    let his = story.runtime.block_on(waiting).unwrap();
+    assert!(is_pending(&mut next));
+    // Whoever goes away while waiting leaves no place taken.
+    drop(next);
+    drop(his);
+    assert_eq!(story.ask(&ann, after(1)), Ok((1, story.state(1))));
+    // Only so many wait.
+    let traders: Vec<Past> = (1..100).map(|user| past.for_trader(UserNo(user))).collect();
+    let mut asking: Vec<_> = traders.iter().map(|trader| Box::pin(trader.enter())).collect();
+    let held = story.enter(&ann).unwrap();
+    let waiting = asking.iter_mut().filter_map(|asking| is_pending(asking).then_some(())).count();
+    assert_eq!(waiting, 7);
+    assert_eq!(story.ask(&past.for_trader(UserNo(100)), after(1)), Err(PastError::Busy));
+    drop(held);
 }
 
 #[test]
@@ -282,9 +334,9 @@ fn an_abandoned_question_keeps_its_slot_until_it_is_done() {
     has_begun.recv().unwrap();
     asking.abort();
     assert!(story.runtime.block_on(asking).unwrap_err().is_cancelled());
-    assert!(matches!(past.enter(), Err(PastError::Busy)));
+    assert!(matches!(story.enter(&past), Err(PastError::Busy)));
     drop(go_on);
-    while past.enter().is_err() {
+    while story.enter(&past).is_err() {
         std::thread::yield_now();
     }
 }
@@ -348,7 +400,7 @@ fn an_unreadable_journal_is_reported() {
     let unread = story.ask(&past, after(8));
     assert!(matches!(unread, Err(PastError::Journal(JournalError::Read(_)))), "{unread:?}");
     // A failed question gives its slot back.
-    assert_eq!(past.enter().into_iter().count() + past.enter().into_iter().count(), 2);
+    assert_eq!(story.all(&past).len(), 2);
 }
 
 /// The answer for a moment must not depend on when it is asked: it waits for a block of that moment

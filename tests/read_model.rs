@@ -277,7 +277,7 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         200 => placed(),
         40 => amend.prop_map(|(user, order, price, quantity)| {
-            Command::AmendOrder { user, order, price, quantity }
+            Command::AmendOrder { user, order, price, quantity, seen: None }
         }),
         30 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         3 => (user(), prop::option::of(market()))
@@ -335,8 +335,9 @@ fn owned(model: &ReadModel, command: Command) -> Command {
         (0..USERS).map(UserNo).find(|user| model.orders.ids(*user).id(order).unwrap().is_some())
     };
     match command {
-        Command::AmendOrder { user, order, price, quantity } => {
-            Command::AmendOrder { user: owner(order).unwrap_or(user), order, price, quantity }
+        Command::AmendOrder { user, order, price, quantity, seen } => {
+            let user = owner(order).unwrap_or(user);
+            Command::AmendOrder { user, order, price, quantity, seen }
         }
         Command::CancelOrder { user, order } => {
             Command::CancelOrder { user: owner(order).unwrap_or(user), order }

@@ -12,7 +12,7 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
-use crate::exchange::command::{Command, Role};
+use crate::exchange::command::{Command, KeyHash, Role};
 use crate::exchange::ids::{KeyId, KeyNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::TimeMs;
@@ -70,8 +70,9 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
         })
     })?;
     // A repetition of an executed request is answered even if the limit is reached by now.
+    let asked = Command::AddKey { user, role, label: label.clone(), hash: KeyHash([0; 32]) };
     if let Err(refusal) = refusal
-        && !trials::executed_before(&call).await?
+        && !trials::executed_before(&call, &asked).await?
     {
         return Err(refusal);
     }

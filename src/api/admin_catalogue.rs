@@ -1,13 +1,18 @@
 //! The operator creates and revises categories, events and markets (semantics 8).
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+
 use super::admin_form::{
     OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
 };
 use super::admin_markets::naming_fields;
-use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
+use super::bounds::DISPUTE_WINDOW_SECONDS_MAX;
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
 use super::form::{Form, boolean, integer_up_to, text};
+use super::markets::tagged;
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -19,7 +24,7 @@ use crate::exchange::catalogue::{
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::fees::Fees;
-use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
+use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId};
 use crate::exchange::units::TimeMs;
 use crate::projection::ReadModel;
 use crate::projection::responses::StoredResponse;
@@ -27,7 +32,7 @@ use crate::projection::responses::StoredResponse;
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
-    let name = form.field("name", text(|name| parse::words(name, NAME_BYTES_MAX)));
+    let name = form.field("name", text(parse::name));
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
@@ -102,23 +107,29 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
         form.note_nothing("at least one field is needed");
     }
     let (id, (mut revision, categories)) = form.finish(id.zip(revision))?;
-    let (_, market) = call.look(|view| {
+    let _revising = call.shared.revision.lock().await;
+    let (sequence, (market, draft)) = call.look(|view| {
         let market = market_no(view, id)?;
+        let row = view.catalogue.market(market).ok_or_else(Problem::lacking_row)?;
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
-        Ok(market)
+        Ok((market, Arc::clone(&row.draft)))
     })?;
+    if call.conditions.guards() {
+        let tag = tagged(Reply::json(sequence, Bytes::new()), &draft).tag.unwrap_or_default();
+        let check = call.conditions.check_part(&tag);
+        check.map_err(|failed| Problem { sequence: Some(sequence), ..failed })?;
+    }
     let fees = revision.maker_fee.is_some() || revision.taker_fee.is_some();
     let bound = (fees, revision.deadline.is_some());
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
-    let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
+    let look = move |view: &ReadModel, _: &Applied<'_>| {
+        let row = view.catalogue.market(market)?;
+        Some((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
+    };
     let written = call.submit_and_look(command, look, never).await;
     let written = written.map_err(|problem| naming_fields(&call, market, bound, problem))?;
-    written.reply(&written.shown.1)
-}
-
-/// A market's id and its details for the operator.
-pub fn shown_market(view: &ReadModel, market: MarketNo) -> Option<(MarketId, MarketDetailJson)> {
-    view.catalogue.market(market).map(|row| (row.id, MarketDetailJson::of(view, row)))
+    let (draft, market) = &written.shown;
+    Ok(tagged(written.reply(market)?, draft))
 }
 
 /// A market as stored with an earlier response, when it was created or changed status.

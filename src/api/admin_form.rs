@@ -1,7 +1,7 @@
 //! Readers for the fields that the operator's event and market bodies share.
 
 use super::bounds::{
-    CATEGORIES_MAX, DESCRIPTION_BYTES_MAX, IMAGES_MAX, OUTCOME_BYTES_MAX, TITLE_BYTES_MAX,
+    CATEGORIES_MAX, DESCRIPTION_CHARS_MAX, IMAGES_MAX, OUTCOME_CHARS_MAX, TITLE_CHARS_MAX,
 };
 use super::form::{Faults, Fields, Form, array, localized, text, texts};
 use super::parse::{self, Fault, Read};
@@ -13,17 +13,17 @@ use crate::exchange::units::TimeMs;
 
 /// Reads questions or titles.
 pub fn titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
-    localized(|text| parse::words(text, TITLE_BYTES_MAX))(faults, field, json)
+    localized(|text| parse::words(text, TITLE_CHARS_MAX))(faults, field, json)
 }
 
 /// Reads subtitles, which may be empty.
 pub fn sub_titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
-    localized(|text| parse::prose(text, TITLE_BYTES_MAX))(faults, field, json)
+    localized(|text| parse::prose(text, TITLE_CHARS_MAX))(faults, field, json)
 }
 
 /// Reads descriptions, which may be empty.
 pub fn descriptions(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
-    localized(|text| parse::prose(text, DESCRIPTION_BYTES_MAX))(faults, field, json)
+    localized(|text| parse::prose(text, DESCRIPTION_CHARS_MAX))(faults, field, json)
 }
 
 /// Reads picture URLs.
@@ -94,7 +94,7 @@ fn outcome(
 }
 
 fn outcome_text(text: &str) -> Read<String> {
-    parse::words(text, OUTCOME_BYTES_MAX)
+    parse::words(text, OUTCOME_CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The operator creates and revokes users' API keys (semantics 8).
 
-use super::bounds::{NAME_BYTES_MAX, REVOKED_KEYS_SHOWN};
+use super::bounds::REVOKED_KEYS_SHOWN;
 use super::call::{Call, user_no};
 use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
@@ -83,7 +83,7 @@ pub fn key_label(text: &str) -> Read<String> {
     if text == START_KEY_LABEL {
         return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
     }
-    parse::words(text, NAME_BYTES_MAX)
+    parse::name(text)
 }
 
 /// `DELETE /admin/users/{userId}/keys/{keyId}`

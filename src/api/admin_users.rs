@@ -1,7 +1,6 @@
 //! The operator creates users, deposits and withdraws their money, and withdraws fees (semantics
 //! 8).
 
-use super::bounds::NAME_BYTES_MAX;
 use super::call::{Call, user_no};
 use super::form::text;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
@@ -57,7 +56,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
 /// `POST /admin/users`
 pub async fn create(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
-    let name = form.field("profileName", text(|name| parse::words(name, NAME_BYTES_MAX)));
+    let name = form.field("profileName", text(parse::name));
     let picture = form.field("profilePic", text(parse::url));
     let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
     let command = Command::CreateUser { profile_name, profile_pic };

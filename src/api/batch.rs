@@ -3,6 +3,7 @@
 
 use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
+use super::idempotency::meaning_of_several;
 use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::order_form::{OrderForm, TimeLimit};
@@ -93,6 +94,10 @@ impl Shown {
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let (read, dry_run) = read(&call)?;
     let drew = take_tokens(&call, &read)?;
+    let asked =
+        || read.iter().map(|operation| operation.as_ref().map_or_else(bad, Operation::meaning));
+    let once = call.once.as_ref().map(|once| meaning_of_several(once, asked()));
+    let call = Call { once: once.map(Box::new), ..call };
     let resolved = resolved(&call, read);
     if dry_run.unwrap_or(false) {
         return trials::batch(&call, resolved).await.map(|reply| Reply { drew, ..reply });
@@ -373,7 +378,21 @@ fn operations<'a>(faults: &mut Faults, field: &str, json: Json<'a>) -> Option<Ve
     Some(elements)
 }
 
+/// What an operation asks for that cannot be parsed: nothing.
+const fn bad(_: &Problem) -> Vec<u8> {
+    Vec::new()
+}
+
 impl Operation {
+    /// What it asks for, in bytes.
+    fn meaning(&self) -> Vec<u8> {
+        match self {
+            Operation::Place(order) => [&b"P"[..], &order.meaning()].concat(),
+            Operation::Cancel(id) => [&b"C"[..], id.uuid().as_bytes()].concat(),
+            Operation::CancelNamed(name) => [&b"N"[..], name.as_str().as_bytes()].concat(),
+        }
+    }
+
     fn read(json: Json<'_>) -> Result<Operation, Problem> {
         let mut form = Form::of_json(json);
         let place = form.field_optional("place", |faults, field, json| {

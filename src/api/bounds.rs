@@ -1,17 +1,18 @@
-//! Bounds on the texts of the catalogue, so that every record with such texts fits the journal with
-//! room to spare, and on the lengths of lists. They do not affect results: the journal does not
+//! Bounds on the texts of the catalogue, in characters, and on the lengths of lists. A record with
+//! such texts fits the journal even if each character takes two bytes; the few that need more are
+//! refused with 413. They do not affect results: the journal does not
 //! store them.
 
-use super::parse::URL_BYTES_MAX;
+use super::parse::URL_CHARS_MAX;
 
-/// Largest question or title, in bytes per language: a few lines on a card.
-pub const TITLE_BYTES_MAX: usize = 1000;
-/// Largest description, in bytes per language: two pages of rules.
-pub const DESCRIPTION_BYTES_MAX: usize = 5000;
-/// Largest text of an outcome, in bytes per language: a button.
-pub const OUTCOME_BYTES_MAX: usize = 200;
-/// Largest name of a user or a category, or label of a key, in bytes.
-pub const NAME_BYTES_MAX: usize = 200;
+/// Longest question or title, per language: a few lines on a card.
+pub const TITLE_CHARS_MAX: usize = 1000;
+/// Longest description, per language: two pages of rules.
+pub const DESCRIPTION_CHARS_MAX: usize = 5000;
+/// Longest text of an outcome, per language: a button.
+pub const OUTCOME_CHARS_MAX: usize = 200;
+/// Longest name of a user or a category, or label of a key.
+pub const NAME_CHARS_MAX: usize = 200;
 /// Most pictures of an event.
 pub const IMAGES_MAX: usize = 8;
 /// Most categories of a market or an event.
@@ -30,16 +31,19 @@ pub const DISPUTE_WINDOW_SECONDS_MAX: u32 = 365 * 24 * 60 * 60;
 pub const REVOKED_KEYS_SHOWN: usize = 1000;
 
 /// Space for a record with texts; `journal/block.rs` guarantees that the journal has it.
-const TEXTS_BYTES_MAX: usize = 48 * 1024;
+const TEXTS_BYTES_MAX: usize = 59_500;
 /// Space for numbers, lengths and the record's header.
 const OVERHEAD_BYTES: usize = 1024;
 const LANGUAGES: usize = 3;
 
-const MARKET_BYTES: usize = LANGUAGES * (TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX)
-    + LANGUAGES * 2 * OUTCOME_BYTES_MAX
-    + URL_BYTES_MAX;
-const EVENT_BYTES: usize =
-    LANGUAGES * (2 * TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX) + IMAGES_MAX * URL_BYTES_MAX;
+/// Bytes of a letter of the languages' alphabets, accents included.
+const LETTER_BYTES: usize = 2;
+
+const MARKET_BYTES: usize =
+    LETTER_BYTES * LANGUAGES * (TITLE_CHARS_MAX + DESCRIPTION_CHARS_MAX + 2 * OUTCOME_CHARS_MAX)
+        + URL_CHARS_MAX;
+const EVENT_BYTES: usize = LETTER_BYTES * LANGUAGES * (2 * TITLE_CHARS_MAX + DESCRIPTION_CHARS_MAX)
+    + IMAGES_MAX * URL_CHARS_MAX;
 
 const _: () = assert!(MARKET_BYTES + OVERHEAD_BYTES < TEXTS_BYTES_MAX);
 const _: () = assert!(EVENT_BYTES + OVERHEAD_BYTES < TEXTS_BYTES_MAX);

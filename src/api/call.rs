@@ -10,7 +10,9 @@ use super::Limits;
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
+use super::idempotency;
 use super::keyring::Keyring;
+use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request_id::RequestId;
@@ -104,6 +106,9 @@ pub struct SharedState {
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
+    /// Held while a market is revised, so that none is revised between the check of a condition on
+    /// it and the revision.
+    pub revision: tokio::sync::Mutex<()>,
 }
 
 impl SharedState {
@@ -115,6 +120,7 @@ impl SharedState {
             directory: Directory::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             key_creation: tokio::sync::Mutex::default(),
+            revision: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -134,8 +140,11 @@ pub struct Call {
     pub query: Option<String>,
     /// The body; empty where none was sent.
     pub body: Bytes,
-    /// The idempotency key, if one was sent.
+    /// The idempotency key, if one was sent. Its hash is that of the endpoint; see
+    /// [`Call::once_for`].
     pub once: Option<Box<IdempotencyKey>>,
+    /// Its conditions on what it reads or changes.
+    pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
     /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
     pub drew: RequestClass,
@@ -159,15 +168,20 @@ impl Call {
         if self.body.is_empty() { self.form() } else { self.form_with_body() }
     }
 
-    /// Access to past states; queries of non-operators are limited together.
+    /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
         let past = self.engine.past();
-        if self.caller.is_operator() { past.clone() } else { past.for_the_public() }
+        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+    }
+
+    /// This request's idempotency key, if it has one, with the meaning of the request.
+    pub fn once_for(&self, command: &Command) -> Option<Box<IdempotencyKey>> {
+        self.once.as_deref().map(|once| Box::new(idempotency::meaning(once, command)))
     }
 
     /// A command with this request's idempotency key, if it has one.
     pub fn asked(&self, command: Command) -> KeyedCommand {
-        KeyedCommand { once: self.once.clone(), command }
+        KeyedCommand { once: self.once_for(&command), command }
     }
 
     /// Takes the record of a command from the user's daily allowance. The methods that execute a

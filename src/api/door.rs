@@ -27,6 +27,7 @@ use super::head;
 use super::idempotency;
 use super::media;
 use super::packing;
+use super::preconditions::Preconditions;
 use super::problem::{Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
@@ -299,6 +300,7 @@ impl Door {
         }
         let engine = self.venue.engine()?.clone();
         let key = idempotency::key(&head.method, &head.headers)?;
+        let conditions = Preconditions::read(&head.method, &head.headers, route.tagged)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -313,10 +315,11 @@ impl Door {
             }
         };
         let query = head.uri.query().map(str::to_owned);
-        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
-        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, target, &body)));
+        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route)));
         let shared = Arc::clone(&self.shared);
-        let call = Call { engine, caller, shared, path, query, body, once, drew, request_id };
+        let seen = route.tagged.then(|| conditions.clone());
+        let call =
+            Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self, head),
             // The result of a write must be sent, however long it is.
@@ -326,6 +329,12 @@ impl Door {
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
+        if let (Some(conditions), Some(tag)) = (seen, &reply.tag) {
+            conditions.check(tag)?;
+            if conditions.is_known(tag) {
+                return Ok(reply.not_modified());
+            }
+        }
         if let Some(rows) = reply.body.uncounted() {
             reply.body.count(UnreadRows::reserve(&self.shared.unread, &caller, rows)?);
         }
@@ -422,7 +431,7 @@ fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 }
 
 fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, drew: _, location, media, gzipped, body } = reply;
+    let Reply { status, sequence, replayed, drew: _, location, tag, media, gzipped, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -445,6 +454,9 @@ fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Conten
     }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);
+    }
+    if let Some(tag) = tag {
+        put(headers, header::ETAG, &tag);
     }
     response
 }

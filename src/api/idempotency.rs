@@ -1,5 +1,5 @@
-//! Idempotency keys: reads the header, and hashes the request to tell repetitions from other
-//! requests, whatever the layout of their JSON (semantics 8).
+//! Idempotency keys: reads the header, and hashes what the request asks for to tell repetitions
+//! from other requests, however they are written (semantics 8).
 
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName};
@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::parse;
 use super::problem::{FieldCode, FieldError, Problem};
-use super::wire::json::Json;
-use crate::exchange::command::{BodyHash, IdempotencyKey};
+use super::routes::Route;
+use crate::engine;
+use crate::exchange::command::{BodyHash, Command, IdempotencyKey, KeyHash};
 use crate::exchange::ids::{Token, UserNo};
 
 /// The header that carries the key.
@@ -54,90 +55,51 @@ fn bad(code: FieldCode, detail: &'static str) -> Problem {
     Problem::invalid(vec![FieldError { field: FIELD.to_owned(), code, detail: detail.into() }])
 }
 
-/// The idempotency key with its caller and the hash of target and body.
-pub fn once(caller: UserNo, key: Token, target: &str, body: &[u8]) -> IdempotencyKey {
+/// The idempotency key with its caller and the endpoint, to which [`meaning`] adds what is asked.
+pub fn once(caller: UserNo, key: Token, route: &Route) -> IdempotencyKey {
+    let parts = [route.method.as_str(), route.base(), route.template];
+    IdempotencyKey { caller, key, part: 0, body: hash(parts.map(str::as_bytes)) }
+}
+
+/// The key of a request with this command. Requests are the same if they ask for the same: how
+/// their target, their numbers and ids are written, and whether a default is, makes no difference.
+pub fn meaning(once: &IdempotencyKey, command: &Command) -> IdempotencyKey {
+    let asked = match command {
+        // The secret is drawn anew for each request.
+        Command::AddKey { user, role, label, .. } => engine::meaning(&Command::AddKey {
+            user: *user,
+            role: *role,
+            label: label.clone(),
+            hash: KeyHash([0; 32]),
+        }),
+        command => engine::meaning(command),
+    };
+    IdempotencyKey { body: hash([&once.body.0[..], &asked]), ..*once }
+}
+
+/// The key of a request of several operations, each given by what it asks for. All parts of the
+/// request have it.
+pub fn meaning_of_several(
+    once: &IdempotencyKey,
+    operations: impl Iterator<Item = Vec<u8>>,
+) -> IdempotencyKey {
+    let body = operations.fold(once.body, |before, asked| hash([&before.0[..], &asked]));
+    IdempotencyKey { body, ..*once }
+}
+
+/// The hash of some parts, each with its length.
+fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> BodyHash {
     let mut hash = Sha256::new();
-    mark(&mut hash, b'P', target.len());
-    hash.update(target);
-    if let Ok(json) = Json::parse(body) {
-        value(&mut hash, &json);
-    } else {
-        hash.update(body);
+    for part in parts {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update(part);
     }
-    IdempotencyKey { caller, key, part: 0, body: BodyHash(hash.finalize().into()) }
-}
-
-/// Hashes the kind and the length of the value that follows.
-fn mark(hash: &mut Sha256, kind: u8, count: usize) {
-    hash.update([kind]);
-    hash.update(u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes());
-}
-
-/// Hashes a value; members of objects are sorted by name, since JSON gives them no order.
-fn value(hash: &mut Sha256, json: &Json<'_>) {
-    match json {
-        Json::Null => mark(hash, b'N', 0),
-        Json::Bool(value) => mark(hash, b'B', usize::from(*value)),
-        Json::Integer(value) => {
-            mark(hash, b'I', 8);
-            hash.update(value.to_le_bytes());
-        }
-        // No field takes such a number: the request is refused whatever its hash is.
-        Json::OtherNumber => mark(hash, b'F', 0),
-        Json::Text(text) => {
-            mark(hash, b'T', text.len());
-            hash.update(text.as_bytes());
-        }
-        Json::Array(elements) => {
-            mark(hash, b'A', elements.len());
-            for element in elements {
-                value(hash, element);
-            }
-        }
-        Json::Object(members) => {
-            mark(hash, b'O', members.len());
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
-            for (name, member) in members {
-                mark(hash, b'M', name.len());
-                hash.update(name.as_bytes());
-                value(hash, member);
-            }
-        }
-    }
+    BodyHash(hash.finalize().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hash(target: &str, body: &str) -> BodyHash {
-        let key = Token::new("k").unwrap();
-        once(UserNo(1), key, target, body.as_bytes()).body
-    }
-
-    #[test]
-    fn the_layout_of_a_body_makes_no_difference_and_all_else_does() {
-        let body = r#"{"a":"1","b":[1,{"c":true,"d":null}]}"#;
-        let same = r#" { "b" : [1, {"d":null, "c":true}], "\u0061":"1" }"#;
-        assert_eq!(hash("/x", body), hash("/x", same));
-        let others = [
-            ("/y", body),
-            ("/x", r#"{"a":"1","b":[1,{"c":true,"d":false}]}"#),
-            ("/x", r#"{"a":"1","b":[1,{"c":true},{"d":null}]}"#),
-            ("/x", r#"{"a":"1","b":[{"c":true,"d":null},1]}"#),
-            ("/x", r#"{"a":1,"b":[1,{"c":true,"d":null}]}"#),
-            ("/x", r#"{"a":"1","a":"1","b":[1,{"c":true,"d":null}]}"#),
-            ("/x", r#"{"a":"","1b":[1,{"c":true,"d":null}]}"#),
-            ("/x", "{}"),
-            ("/x", ""),
-            ("/x{}", ""),
-        ];
-        for (target, other) in others {
-            assert_ne!(hash("/x", body), hash(target, other), "{target} {other}");
-        }
-        assert_ne!(hash("/x", ""), hash("/x", "{}"));
-    }
 
     #[test]
     fn the_header_is_one_name_on_a_post() {

@@ -8,6 +8,8 @@ use parking_lot::RwLockReadGuard;
 use super::call::{Call, public_market, user_no};
 use super::problem::Problem;
 use crate::exchange::ids::{MarketId, MarketNo, UserId, UserNo};
+use crate::exchange::reject::Reject;
+use crate::exchange::units::LotsSum;
 use crate::projection::ReadModel;
 
 /// The lazily locked read model of one request.
@@ -35,9 +37,20 @@ impl<'a> LazyView<'a> {
         self.call.shared.directory.market(id, look)
     }
 
-    /// The number of a user.
-    pub fn user_no(&self, id: UserId) -> Result<UserNo, Problem> {
-        self.look(|view| user_no(view, id))
+    /// The number of a user who has traded.
+    pub fn trader_no(&self, id: UserId) -> Result<UserNo, Problem> {
+        self.look(|view| {
+            let trader = user_no(view, id)?;
+            match view.performance.total(trader).volume {
+                LotsSum::ZERO => Err(Problem::of(Reject::UserNotFound)),
+                _ => Ok(trader),
+            }
+        })
+    }
+
+    /// Whether the request has an idempotency key.
+    pub const fn has_key(&self) -> bool {
+        self.call.once.is_some()
     }
 
     /// The read model, locked on first use.

@@ -1,15 +1,21 @@
 //! Markets, as all callers see them: lists, one market, its activity (interface 4.1, 4.3).
 
+use std::sync::Arc;
+
 use super::call::{Call, market_no, public_market};
 use super::cursor::EitherPage;
 use super::form::Form;
 use super::market_cache::Found;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
+use super::preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::stream::Content;
 use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
+use crate::engine;
+use crate::exchange::catalogue::MarketDraft;
+use crate::exchange::command::Command;
 use crate::exchange::ids::{CategoryId, CategoryNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
@@ -132,9 +138,23 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
         } else {
             public_market(view, id)?
         };
-        Ok(MarketDetailJson::of(view, row))
+        Ok((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
     })?;
-    Reply::ok(sequence, &market)
+    let (draft, json) = market;
+    Ok(tagged(Reply::ok(sequence, &json)?, &draft))
+}
+
+/// Adds the tag of a market to an answer that shows it: what an operator can revise, and all that
+/// is shown. The second part changes with every trade, which no revision undoes.
+pub fn tagged(reply: Reply, draft: &MarketDraft) -> Reply {
+    let tag = match &reply.body {
+        Content::Whole(body) => {
+            let terms = engine::meaning(&Command::CreateMarket(Box::new(draft.clone())));
+            Some(preconditions::tag_of_part(&terms, body))
+        }
+        _ => None,
+    };
+    Reply { tag, ..reply }
 }
 
 /// `GET /markets/{marketId}/activity`

@@ -26,6 +26,7 @@ pub mod tokens;
 pub mod media;
 pub mod packing;
 pub mod idempotency;
+pub mod preconditions;
 pub mod routes;
 pub mod call;
 pub mod lazy_view;

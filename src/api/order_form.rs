@@ -6,7 +6,10 @@ use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Kind, Problem};
-use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
+use crate::engine;
+use crate::exchange::command::{
+    Command, Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording,
+};
 use crate::exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::{Lots, Tick, TimeMs};
@@ -89,8 +92,19 @@ impl OrderForm {
             _ => lazy_view.market_no(self.market)?,
         };
         *likely = Some((self.market, market));
-        let copied = self.options.copy_from.map(|trader| copied(lazy_view, trader)).transpose()?;
+        let named = self.options.client_order_id.is_some();
+        let copy_from = self.options.copy_from;
+        let copied = copy_from.map(|trader| copied(lazy_view, trader, named)).transpose()?;
         Ok(self.resolved(lazy_view.caller(), market, copied))
+    }
+
+    /// What the order asks for, in bytes, whoever places it.
+    pub fn meaning(&self) -> Vec<u8> {
+        let (market, copied) = (self.market.uuid(), self.options.copy_from.map(UserId::uuid));
+        let terms = self.clone().resolved(UserNo(0), MarketNo(0), None);
+        let terms = engine::meaning(&Command::PlaceOrder(terms));
+        let copied = copied.as_ref().map_or(&[][..], |id| id.as_bytes());
+        [market.as_bytes(), copied, &terms].concat()
     }
 
     fn resolved(self, user: UserNo, market: MarketNo, copy_from: Option<UserNo>) -> PlaceOrder {
@@ -180,21 +194,35 @@ impl TimeLimit {
         }
     }
 
-    /// Names the limit in the refusal of an order that is too late.
+    /// Names the field in the refusal of an order that is too late, or copies nobody.
     pub fn named(self, problem: Problem) -> Problem {
-        if problem.kind != Kind::Refused(Reject::OrderTooLate) {
-            return problem;
-        }
-        let detail = match self {
-            TimeLimit::ExpiresAt => "the order came when its expiresAt had passed",
-            TimeLimit::ValidUntil => "the order came after its validUntil",
+        let detail = match (problem.kind, self) {
+            (Kind::Refused(Reject::OrderTooLate), TimeLimit::ExpiresAt) => {
+                "the order came when its expiresAt had passed"
+            }
+            (Kind::Refused(Reject::OrderTooLate), TimeLimit::ValidUntil) => {
+                "the order came after its validUntil"
+            }
+            (Kind::Refused(Reject::UserNotFound), _) => COPIES_NOBODY,
+            _ => return problem,
         };
         Problem { detail: detail.into(), ..problem }
     }
 }
 
-/// The trader that an order copies. The refusal says that this user is unknown, not the caller.
-fn copied(lazy_view: &LazyView<'_>, trader: UserId) -> Result<UserNo, Problem> {
-    let detail = "no user has the id in copyFromTraderId";
-    lazy_view.user_no(trader).map_err(|problem| Problem { detail: detail.into(), ..problem })
+/// Why a trader cannot be copied. The same whether there is no such user or one without a trade, so
+/// that nobody learns who has an account.
+const COPIES_NOBODY: &str = "no trader with a public trade has the id in copyFromTraderId";
+
+/// A number that no user has.
+const NOBODY: UserNo = UserNo(u32::MAX);
+
+/// The trader that an order copies, who must have traded: trades are public. The exchange refuses
+/// an order that copies nobody. One with a name is left to it, since it may know the name.
+fn copied(lazy_view: &LazyView<'_>, trader: UserId, named: bool) -> Result<UserNo, Problem> {
+    match lazy_view.trader_no(trader) {
+        Ok(trader) => Ok(trader),
+        Err(_) if named || lazy_view.has_key() => Ok(NOBODY),
+        Err(problem) => Err(Problem { detail: COPIES_NOBODY.into(), ..problem }),
+    }
 }

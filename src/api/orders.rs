@@ -19,7 +19,7 @@ use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
 use super::wire::cancelled::{CancelledJson, CancelledOrderJson};
 use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
-use crate::exchange::command::Command;
+use crate::exchange::command::{Command, SeenTerms};
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
@@ -346,12 +346,29 @@ pub async fn amend(call: Call) -> Result<Reply, Problem> {
     let asked = form.finish(id.zip(price.zip(quantity)).zip(dry_run))?;
     let ((id, (price, quantity)), dry_run) = asked;
     let user = call.caller.user;
-    let order = own_order(&call, id)?;
+    let row = own_row(&call, id)?;
+    let (order, seen) = (row.no, seen(&call, &row)?);
     if dry_run.unwrap_or(false) {
         let tried = trials::amend(&call, order, price, quantity).await;
         return tried.map_err(|problem| with_end(&call, order, problem));
     }
-    reply_with(&call, order, Command::AmendOrder { user, order, price, quantity }).await
+    let amend = Command::AmendOrder { user, order, price, quantity, seen };
+    Ok(reply_with(&call, order, amend).await?.tagged())
+}
+
+/// What the client saw of the order that it amends, if it says so by the order's tag. The exchange
+/// compares it again in the order of its records: the order may trade until then.
+fn seen(call: &Call, row: &OrderRow) -> Result<Option<SeenTerms>, Problem> {
+    if !call.conditions.guards() {
+        return Ok(None);
+    }
+    let (sequence, json) = call.look(|view| Ok(OrderJson::of(view, row)))?;
+    let tag = Reply::ok(sequence, &json)?.tagged().tag.unwrap_or_default();
+    call.conditions.check(&tag).map_err(|failed| Problem { sequence: Some(sequence), ..failed })?;
+    // An order that has ended cannot be amended, whatever was seen of it.
+    let rests = row.filled < row.quantity;
+    let (price, quantity, filled) = (row.price, row.quantity, row.filled);
+    Ok(rests.then_some(SeenTerms { price, quantity, filled }))
 }
 
 /// `DELETE /trading/orders/{orderId}`
@@ -412,10 +429,13 @@ pub fn number(id: OrderId) -> OrderNo {
 
 /// An order of the caller; another user's order is not found, rather than forbidden (semantics 7).
 pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
+    own_row(call, id).map(|row| row.no)
+}
+
+fn own_row(call: &Call, id: OrderId) -> Result<OrderRow, Problem> {
     let (sequence, sought) =
         call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    let row = sought.row()?.filter(|row| row.id() == id);
-    found(row, sequence).map(|row| row.no)
+    found(sought.row()?.filter(|row| row.id() == id), sequence)
 }
 
 /// An open order of the caller. Ended orders are not searched: that would copy much of the caller's
@@ -445,7 +465,7 @@ fn show(
 ) -> Result<Reply, Problem> {
     let row = found(sought.row()?.filter(is_it), sequence)?;
     let (_, order) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
-    Reply::ok(sequence, &order)
+    Ok(Reply::ok(sequence, &order)?.tagged())
 }
 
 /// Executes a command that changes an order, and answers the order as it left it.

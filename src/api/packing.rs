@@ -8,10 +8,11 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::Response;
-use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, ETAG, HeaderMap, HeaderValue};
 use tokio::sync::Semaphore;
 
 use super::media;
+use super::preconditions::GZIP_SUFFIX;
 use super::reply::Reply;
 use super::stream::{Content, Listed};
 use crate::exchange::units::Sequence;
@@ -125,10 +126,20 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
         |plain| plain,
         |packed| {
             head.headers.insert(CONTENT_ENCODING, GZIP);
+            suffix_tag(&mut head.headers);
             packed
         },
     );
     Response::from_parts(head, body)
+}
+
+/// Tells the tag of a compressed answer from that of the plain one.
+fn suffix_tag(headers: &mut HeaderMap) {
+    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()?.strip_suffix('"'));
+    let suffixed = tag.map(|tag| format!("{tag}{GZIP_SUFFIX}\"").parse());
+    if let Some(Ok(tag)) = suffixed {
+        headers.insert(ETAG, tag);
+    }
 }
 
 /// Compresses a short body here and a long one on a blocking thread.

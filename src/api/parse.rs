@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 use chrono::DateTime;
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
+use url::{Host, Url};
 use uuid::Uuid;
 
+use super::bounds::NAME_CHARS_MAX;
 use super::problem::FieldCode;
 use crate::engine::past::Moment;
 use crate::exchange::catalogue::Outcome;
@@ -267,41 +271,63 @@ pub fn moment(text: &str) -> Read<TimeMs> {
         .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
 }
 
+/// A time in a query: there a `+` that was not escaped has become a space, and the offset may have
+/// no colon.
+pub fn moment_in_query(text: &str) -> Read<TimeMs> {
+    let text = text.replace(' ', "+");
+    let place = text.len().checked_sub(2).filter(|place| text.is_char_boundary(*place));
+    let whole = moment(&text);
+    match place {
+        Some(place) if whole.is_err() => {
+            let (hours, minutes) = text.split_at(place);
+            moment(&format!("{hours}:{minutes}")).or(whole)
+        }
+        _ => whole,
+    }
+}
+
 /// A past moment: a record's sequence number, or a time.
 pub fn past_moment(text: &str) -> Read<Moment> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return digits(text).map(|sequence| Moment::After(Sequence::new(sequence)));
     }
-    moment(text).map(Moment::Until).map_err(|fault| match fault.code {
+    moment_in_query(text).map(Moment::Until).map_err(|fault| match fault.code {
         FieldCode::OutOfBounds => fault,
         _ => Fault::invalid("must be a sequence number or a moment like 2030-01-31T18:00:00.000Z"),
     })
 }
 
-/// Largest URL, in bytes: what browsers and proxies agree to carry.
-pub const URL_BYTES_MAX: usize = 2048;
+/// Longest URL: what browsers and proxies agree to carry. All its characters are of one byte.
+pub const URL_CHARS_MAX: usize = 2048;
 
-/// An `http` or `https` URL whose host is a name or an IPv4 address, without credentials: the part
-/// of the syntax that all URL parsers read alike.
+/// An `http` or `https` URL of the characters of RFC 3986, without credentials, that all parsers
+/// read alike: its host is written as it is meant. It is stored as it was written.
 pub fn url(text: &str) -> Read<String> {
-    if text.len() > URL_BYTES_MAX {
-        return Err(Fault::new(
-            FieldCode::OutOfBounds,
-            format!("must have at most {URL_BYTES_MAX} bytes"),
-        ));
-    }
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    let (host, port) = authority.split_once(':').unwrap_or((authority, "80"));
-    let named = !host.is_empty()
-        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'));
-    let ported = matches!(port.len(), 1..=5) && port.bytes().all(|b| b.is_ascii_digit());
-    let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
-    if named && ported && plain {
+    not_longer(text, URL_CHARS_MAX)?;
+    let fault = || Fault::invalid("must be an http or https URL");
+    let (scheme, rest) = text.split_once("://").ok_or_else(fault)?;
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let parsed = Url::parse(text).map_err(|_| fault())?;
+    let host = parsed.host_str().unwrap_or_default();
+    let written = authority.get(..host.len()).is_some_and(|own| own.eq_ignore_ascii_case(host));
+    // An IPv6 address has several forms, none of which could be a name.
+    let meant = written || matches!(parsed.host(), Some(Host::Ipv6(_)));
+    if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
+        && meant
+        && authority.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+        && is_of_url(rest)
+    {
         Ok(text.to_owned())
     } else {
-        Err(Fault::invalid("must be an http or https URL"))
+        Err(fault())
     }
+}
+
+/// Whether this is a path, query and fragment as RFC 3986 has them.
+fn is_of_url(text: &str) -> bool {
+    let sign = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&b);
+    let hex = |part: &str| part.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    text.bytes().all(sign) && text.split('%').skip(1).all(hex) && text.matches('#').count() <= 1
 }
 
 /// Largest slug, in bytes: it is part of a URL that people may type.
@@ -316,15 +342,19 @@ pub fn slug(text: &str) -> Read<String> {
     Ok(text.to_owned())
 }
 
-/// A text for people of at most `bytes_max` bytes in UTF-8, without control characters other
-/// than line breaks and tabs. It may be empty.
-pub fn prose(text: &str, bytes_max: usize) -> Read<String> {
-    if text.len() > bytes_max {
-        return Err(Fault::new(
-            FieldCode::OutOfBounds,
-            format!("must have at most {bytes_max} bytes"),
-        ));
+/// Refuses a text of more characters. They are counted as JSON Schema and people count them.
+fn not_longer(text: &str, chars_max: usize) -> Read<()> {
+    if text.chars().nth(chars_max).is_none() {
+        return Ok(());
     }
+    let detail = format!("must have at most {chars_max} characters");
+    Err(Fault::new(FieldCode::OutOfBounds, detail))
+}
+
+/// A text for people of at most `chars_max` characters, without control characters other than
+/// line breaks and tabs. It may be empty.
+pub fn prose(text: &str, chars_max: usize) -> Read<String> {
+    not_longer(text, chars_max)?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Err(Fault::invalid("must not have control characters"));
     }
@@ -332,19 +362,36 @@ pub fn prose(text: &str, bytes_max: usize) -> Read<String> {
 }
 
 /// A text as [`prose`], but not blank.
-pub fn words(text: &str, bytes_max: usize) -> Read<String> {
+pub fn words(text: &str, chars_max: usize) -> Read<String> {
     if text.trim().is_empty() {
         return Err(Fault::invalid("must not be empty"));
     }
-    prose(text, bytes_max)
+    prose(text, chars_max)
 }
 
-/// Longest search text, in bytes: that of the longest question.
-const SEARCH_BYTES_MAX: usize = 1000;
+/// A name that others see: words of which every character shows, in the order in which they are
+/// stored. Otherwise two names could look the same.
+pub fn name(text: &str) -> Read<String> {
+    let name = words(text, NAME_CHARS_MAX)?;
+    if name.chars().any(is_hidden) {
+        return Err(Fault::invalid("must not have invisible or bidirectional characters"));
+    }
+    Ok(name)
+}
+
+/// Whether nothing shows where it stands; those that turn the direction of a text are among them.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fff9}'..='\u{fffb}')
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(letter)
+}
+
+/// Longest search text: that of the longest question.
+const SEARCH_CHARS_MAX: usize = 1000;
 
 /// Words to search for.
 pub fn search_words(text: &str) -> Read<Words> {
-    let text = words(text, SEARCH_BYTES_MAX)?;
+    let text = words(text, SEARCH_CHARS_MAX)?;
     Words::of(&text).ok_or_else(|| Fault::invalid("must have a word"))
 }
 
@@ -416,26 +463,130 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_of_the_web() {
-        for good in
-            ["https://example.org/a.png", "http://h", "http://1.2.3.4:80?[", "https://a_b-c#é"]
-        {
-            assert!(url(good).is_ok(), "{good}");
+    fn times_of_queries_may_have_lost_their_plus() {
+        let utc = moment("2030-01-31T18:00:00.000Z");
+        for offset in ["Z", "+00:00", "+0000", " 00:00", " 0000", "-00:00", "-0000"] {
+            assert_eq!(moment_in_query(&format!("2030-01-31T18:00:00{offset}")), utc, "{offset}");
         }
-        let bad = ["", "ftp://h/x", "https://", "https:///x", "javascript:alert(1)", "http://a b"];
-        let unlike =
-            ["http://[", "http://h:", "http://h:123456", "http://u:p@h", "http://é", "http://:1"];
-        for bad in bad.into_iter().chain(unlike) {
-            assert!(url(bad).is_err(), "{bad}");
+        for text in ["2030-01-31T15:00:00.000-0300", "2030-01-31T23:30:00 0530"] {
+            assert_eq!(moment_in_query(text), utc, "{text}");
         }
-        assert!(url(&format!("http://{}", "a".repeat(URL_BYTES_MAX))).is_err());
+        let bad =
+            ["", " ", "é", "2030-01-31 18:00", "2030-01-31T18:00:00", "2030-01-31T18:00:00+00"];
+        for bad in bad.into_iter().chain(["2030-01-31T18:00:0000", "2030-01-31T18:00:00 00 00"]) {
+            assert_eq!(moment_in_query(bad).unwrap_err().code, FieldCode::InvalidValue, "{bad}");
+        }
     }
 
     #[test]
-    fn texts_are_bounded_in_bytes() {
-        assert_eq!(words("ção", 5).as_deref(), Ok("ção"));
-        assert_eq!(words("ção", 4).unwrap_err().code, FieldCode::OutOfBounds);
+    fn urls_are_of_the_web() {
+        for good in [
+            "https://example.org/a.png",
+            "http://h",
+            "http://1.2.3.4:80?a=b",
+            "https://a_b-c#f",
+            "HTTPS://Assets.Example/p.png",
+            "Http://h?x",
+            "https://[2001:db8::1]/p",
+            "http://[::FFFF:1.2.3.4]:8080/",
+            "https://xn--caf-dma.example/%C3%A9?a=%20&b=(c)#d/e?f",
+        ] {
+            assert_eq!(url(good).as_deref(), Ok(good));
+        }
+        for bad in [
+            "",
+            "ftp://h/x",
+            "https://",
+            "https:///x",
+            "javascript:alert(1)",
+            "http://a b",
+            "http://[",
+            "http://h:123456",
+            "http://u:p@h",
+            "http://@h",
+            "http://é",
+            "http://:1",
+            "https:h",
+            "https:/h",
+            "//h/p",
+            "/p",
+            "data:,x",
+            "http://1.2",
+            "http://0x7f.1",
+            "http://256.1.1.1",
+            "http://[::1",
+            "http://[g::]",
+            "http://[::1%25eth0]/",
+            "http://e%78ample.org",
+            "https://h\\p",
+            "https:\\\\h",
+            " https://h",
+            "https://h ",
+            "https://h/\n",
+            "https://h/\t",
+            "https://h/\u{e9}",
+            "http://h?[",
+            "http://h#a#b",
+            "https://h/<script>",
+            "https://h/\"x",
+            "https://h/{x}",
+            "https://h/a|b",
+            "https://h/^",
+            "https://h/`",
+            "https://h/%",
+            "https://h/%z1",
+            "https://h/%1",
+            "https://h/%é1",
+        ] {
+            assert_eq!(url(bad).map_err(|fault| fault.code), Err(FieldCode::InvalidValue), "{bad}");
+        }
+        let long = |bytes: usize| url(&format!("http://h/{}", "a".repeat(bytes - 9)));
+        assert!(long(URL_CHARS_MAX).is_ok());
+        assert_eq!(long(URL_CHARS_MAX + 1).unwrap_err().code, FieldCode::OutOfBounds);
+    }
+
+    #[test]
+    fn texts_are_bounded_in_characters() {
+        for text in ["ção", "日本語", "😀😀😀"] {
+            assert_eq!(words(text, 3).as_deref(), Ok(text));
+            assert_eq!(words(text, 2).unwrap_err().code, FieldCode::OutOfBounds);
+        }
         assert!(words(" \n", 10).is_err() && prose("", 10).is_ok());
         assert!(prose("a\u{0}", 10).is_err());
+    }
+
+    #[test]
+    fn every_character_of_a_name_shows() {
+        for good in ["ana", "João d'Ávila", "李小龙", "שלום", "a\u{301}", "Zoë 😀"] {
+            assert_eq!(name(good).as_deref(), Ok(good));
+        }
+        for hidden in [
+            '\u{ad}',
+            '\u{34f}',
+            '\u{61c}',
+            '\u{115f}',
+            '\u{180e}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2067}',
+            '\u{2028}',
+            '\u{2800}',
+            '\u{3164}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fffa}',
+            '\u{e0041}',
+            '\n',
+            '\t',
+        ] {
+            for text in [format!("an{hidden}a"), format!("{hidden}ana"), hidden.to_string()] {
+                assert_eq!(name(&text).unwrap_err().code, FieldCode::InvalidValue, "{text:?}");
+            }
+        }
+        assert_eq!(name(&"é".repeat(201)).unwrap_err().code, FieldCode::OutOfBounds);
     }
 }

@@ -272,6 +272,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::OrderNotOpen
         | Reject::ClientOrderIdReused
         | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
+        Reject::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         Reject::MarketNotActive
         | Reject::EventNotExclusive
         | Reject::EventNotConvertible
@@ -482,6 +483,10 @@ impl From<PastError> for Problem {
                 Kind::Overloaded,
                 "as many questions about the past are being answered as can be at once",
             ),
+            PastError::Another => Problem::new(
+                Kind::Overloaded,
+                "another question about the past of this user is being answered; ask one at a time",
+            ),
             PastError::Beyond(_) => Problem::invalid(vec![FieldError {
                 field: "asOf".to_owned(),
                 code: FieldCode::OutOfBounds,
@@ -514,6 +519,7 @@ mod tests {
         409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
         409 EVENT_COMPLETE EVENT_ALREADY_WON
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
+        412 PRECONDITION_FAILED
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
         422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS INSUFFICIENT_FEES
         422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
+use super::preconditions;
 use super::problem::Problem;
 use super::routes::RequestClass;
 use super::stream::{Content, Rows};
@@ -26,6 +27,8 @@ pub struct Reply {
     pub drew: Option<RequestClass>,
     /// The path of the created object.
     pub location: Option<String>,
+    /// The body's entity tag, with its quotes.
+    pub tag: Option<String>,
     /// The body's media type; JSON if `None`.
     pub media: Option<&'static str>,
     /// Whether the body is gzipped already.
@@ -96,10 +99,28 @@ impl Reply {
             replayed: false,
             drew: None,
             location: None,
+            tag: None,
             media: None,
             gzipped: false,
             body: Content::Whole(Bytes::new()),
         }
+    }
+
+    /// A 304 answer: the client has what this one shows.
+    #[must_use]
+    pub fn not_modified(self) -> Reply {
+        let status = StatusCode::NOT_MODIFIED;
+        Reply { status, tag: self.tag, ..Reply::no_content(self.sequence) }
+    }
+
+    /// Adds the tag of its body.
+    #[must_use]
+    pub fn tagged(self) -> Reply {
+        let tag = match &self.body {
+            Content::Whole(body) => Some(preconditions::tag_of(body)),
+            _ => None,
+        };
+        Reply { tag, ..self }
     }
 
     /// Marks the answer as replayed, or not.

@@ -130,6 +130,8 @@ pub struct Route {
     pub access: Access,
     /// Whether a body is read.
     pub body: BodyRule,
+    /// Whether what it names has an entity tag, on which reads and writes may depend.
+    pub tagged: bool,
     /// Its class.
     pub class: RequestClass,
     /// Its handler.
@@ -175,7 +177,7 @@ fn probes() -> Vec<Route> {
 fn public() -> Vec<Route> {
     vec![
         read("/markets/public/list", markets::list),
-        read("/markets/{marketId}", markets::one),
+        tagged(read("/markets/{marketId}", markets::one)),
         read("/markets/search", markets::search),
         read("/markets/{marketId}/activity", markets::activity),
         read("/markets/{marketId}/trades", tape::trades),
@@ -195,8 +197,8 @@ fn trading() -> Vec<Route> {
     use BodyRule::Required;
     vec![
         long("/trading/orders", |call| Box::pin(orders::list(call))),
-        read("/trading/orders/{orderId}", orders::one),
-        read("/trading/orders/by-client-id/{clientOrderId}", orders::named),
+        tagged(read("/trading/orders/{orderId}", orders::one)),
+        tagged(read("/trading/orders/by-client-id/{clientOrderId}", orders::named)),
         read("/trading/positions", positions::list),
         long("/trading/fills", |call| Box::pin(account::fills(call))),
         read("/trading/balance", account::balance),
@@ -208,9 +210,9 @@ fn trading() -> Vec<Route> {
             Box::pin(conversions::convert(call))
         }),
         cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
-        write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
+        tagged(write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
             Box::pin(orders::amend(call))
-        }),
+        })),
         cancel("/trading/orders/{orderId}", |call| Box::pin(orders::cancel(call))),
         cancel("/trading/orders/by-client-id/{clientOrderId}", |call| {
             Box::pin(orders::cancel_named(call))
@@ -250,9 +252,9 @@ fn admin_catalogue() -> Vec<Route> {
             Box::pin(admin_catalogue::revise_event(call))
         }),
         post("/admin/markets", Required, |call| Box::pin(admin_catalogue::create_market(call))),
-        write(Method::PATCH, "/admin/markets/{marketId}", Required, |call| {
+        tagged(write(Method::PATCH, "/admin/markets/{marketId}", Required, |call| {
             Box::pin(admin_catalogue::revise_market(call))
-        }),
+        })),
         post("/admin/markets/{marketId}/publish", Optional, |call| {
             Box::pin(admin_markets::publish(call))
         }),
@@ -323,6 +325,7 @@ fn get(template: &'static str, endpoint: Endpoint) -> Route {
         template,
         access: Access::Keys,
         body: BodyRule::Ignored,
+        tagged: false,
         class: RequestClass::Reads,
         endpoint,
         number: 0,
@@ -360,6 +363,7 @@ fn write(
         template,
         access: Access::Traders,
         body,
+        tagged: false,
         class: RequestClass::Writes,
         endpoint: Endpoint::Write(endpoint),
         number: 0,
@@ -374,6 +378,10 @@ fn several(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Rout
 fn cancel(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     let route = write(Method::DELETE, template, BodyRule::Absent, endpoint);
     Route { class: RequestClass::Cancels, ..route }
+}
+
+fn tagged(route: Route) -> Route {
+    Route { tagged: true, ..route }
 }
 
 fn operators_only(route: Route) -> Route {

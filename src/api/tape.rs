@@ -93,8 +93,8 @@ impl Range {
     /// Reads `from` and `to`, and refuses an empty or too long range. Candles are whole: the first
     /// one contains `from`, the last one starts before `to`.
     fn read(form: &mut Form<'_>, interval: Interval, now: TimeMs) -> Option<Range> {
-        let from = form.query("from", parse::moment);
-        let to = form.query("to", parse::moment);
+        let from = form.query("from", parse::moment_in_query);
+        let to = form.query("to", parse::moment_in_query);
         let (from, to) = from.zip(to)?;
         let ms = interval.ms();
         // Default: the end of the current candle.

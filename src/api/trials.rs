@@ -3,16 +3,14 @@
 
 use super::batch::{Resolved, Shown, Subject, key_reused};
 use super::call::Call;
-use super::idempotency;
 use super::order_form::TimeLimit;
 use super::orders::{Placed, incomplete_effects, named_order, own_order, placed, placed_before};
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
 use super::wire::account::BalanceJson;
 use super::wire::order::{BatchJson, OrderJson, ResultJson, TriedJson, after, placed_row};
 use super::wire::problem::ProblemJson;
-use crate::exchange::command::{IdempotencyKey, PlaceOrder};
+use crate::exchange::command::{Command, IdempotencyKey, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
@@ -25,12 +23,7 @@ use crate::projection::responses::StoredResponse;
 /// `POST /trading/orders?dryRun=true`: the result of a placement.
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
     let user = call.caller.user;
-    // The idempotency key is checked against the request without `dryRun`.
-    let target = format!("{BASE}/trading/orders");
-    let once = call
-        .once
-        .as_ref()
-        .map(|once| Box::new(idempotency::once(user, once.key, &target, &call.body)));
+    let once = call.once.as_ref().and_then(|_| call.once_for(&Command::PlaceOrder(terms.clone())));
     let show = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
         let sequence = view.watermark();
         let applied = consistent(came)?;
@@ -79,10 +72,7 @@ pub async fn batch(
     call: &Call,
     operations: Vec<Result<Resolved, Problem>>,
 ) -> Result<Reply, Problem> {
-    let user = call.caller.user;
-    let target = format!("{BASE}/trading/orders/batch");
-    let once =
-        call.once.as_ref().map(|once| idempotency::once(user, once.key, &target, &call.body));
+    let (user, once) = (call.caller.user, call.once.as_deref().copied());
     let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<_, Problem>>) = Default::default();
     for (part, operation) in (0_u8..).zip(operations) {
         let step = operation.and_then(|operation| step(call, operation, &steps));
@@ -191,9 +181,9 @@ fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
     matches!(step.effects, [Effect::OrderAccepted { order, .. }, ..] if *order == placed)
 }
 
-/// Whether a request with an idempotency key was executed before.
-pub async fn executed_before(call: &Call) -> Result<bool, Problem> {
-    let Some(once) = call.once.clone() else { return Ok(false) };
+/// Whether a request for this command was executed before, under its idempotency key.
+pub async fn executed_before(call: &Call, command: &Command) -> Result<bool, Problem> {
+    let Some(once) = call.once_for(command) else { return Ok(false) };
     let show =
         |view: &ReadModel, came: Result<&Applied<'_>, Broken>| match consistent(came)?.effects {
             [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),

@@ -39,13 +39,14 @@ use crossbeam_channel::Sender;
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use crate::exchange::command::{IdempotencyKey, KeyedCommand};
+use crate::exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
 use crate::exchange::trial::several::KeyedStep;
 use crate::exchange::units::{Sequence, TimeMs};
+use crate::journal::record::{self, RECORD_BYTES_MAX};
 use crate::projection::ReadModel;
 
 use batch_reply::BatchReplies;
@@ -338,6 +339,16 @@ impl Engine {
     /// Why the intake is closed until a restart, if it is.
     pub fn halted(&self) -> Option<HaltReason> {
         self.0.halt.reason()
+    }
+}
+
+/// What a command asks for, in bytes: equal for equal commands, in this version and every later
+/// one. Empty if no record can hold it.
+pub fn meaning(command: &Command) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match record::encode(command, None, TimeMs::default(), &mut bytes, RECORD_BYTES_MAX) {
+        Ok(()) => bytes,
+        Err(_) => Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! on threads other than the engine's. Both a query's cost and the number of concurrent queries are
 //! bounded.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use super::restore;
 use crate::exchange::Exchange;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
+use crate::exchange::ids::UserNo;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, Head};
@@ -28,6 +30,9 @@ use crate::journal::{Durable, JournalError};
 const SETTLED_TRIES_MAX: usize = 2_000;
 /// See [`SETTLED_TRIES_MAX`].
 const SETTLED_TRY_EVERY: Duration = Duration::from_millis(1);
+/// Most traders with a query that runs or waits; the next one's is refused. A query takes a second
+/// at most, so nobody waits longer than clients do.
+const TRADERS_MAX: usize = 8;
 
 /// A moment of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +51,9 @@ pub enum PastError {
     /// All query slots are taken.
     #[error("too many questions about the past at once")]
     Busy,
+    /// The trader has a query that is not answered yet.
+    #[error("another question about the past of the same user is being answered")]
+    Another,
     /// The moment has not passed yet.
     #[error("the moment is later than the journal's last record, {0}")]
     Beyond(Sequence),
@@ -69,7 +77,7 @@ pub enum PastError {
 pub struct Bounds {
     /// Most records replayed for one query.
     pub records: u64,
-    /// Most concurrent queries; public callers get one fewer.
+    /// Most concurrent queries; traders get one fewer, and each has one at a time.
     pub askers: usize,
 }
 
@@ -162,15 +170,28 @@ impl Listener for UpTo {
 #[allow(dead_code, reason = "holding it is what it is for")]
 pub struct QuerySlot {
     slot: OwnedSemaphorePermit,
-    public: Option<OwnedSemaphorePermit>,
+    public: Option<(OwnedSemaphorePermit, TraderPlace)>,
+}
+
+/// A trader's place in the queue for a slot, and then in the slot: each has one.
+#[derive(Debug)]
+struct TraderPlace {
+    shared: Arc<Shared>,
+    user: UserNo,
+}
+
+impl Drop for TraderPlace {
+    fn drop(&mut self) {
+        self.shared.traders.lock().remove(&self.user);
+    }
 }
 
 /// Answers queries about the past. Clones share their bounds.
 #[derive(Debug, Clone)]
 pub struct Past {
     shared: Arc<Shared>,
-    /// Whether this handle leaves one slot to the operator.
-    public: bool,
+    /// The trader who asks, if it is one: traders leave one slot to the operator.
+    trader: Option<UserNo>,
 }
 
 #[derive(Debug)]
@@ -181,8 +202,11 @@ struct Shared {
     bounds: Bounds,
     clock: Arc<Clock>,
     slots: Arc<Semaphore>,
-    /// All slots but one: the public's share.
+    /// All slots but one: the traders' share. They wait for it in turn, so that one who asks again
+    /// and again does not hold the others out.
     public: Arc<Semaphore>,
+    /// Traders with a query that runs or waits.
+    traders: Mutex<BTreeSet<UserNo>>,
     /// The state of the last query; a query for the same or a later moment continues from it. One
     /// only, as each is as large as the exchange.
     last_state: Mutex<Option<Rebuilt>>,
@@ -198,17 +222,17 @@ impl Past {
     ) -> Past {
         let slots = Arc::new(Semaphore::new(bounds.askers));
         let public = Arc::new(Semaphore::new(bounds.askers.saturating_sub(1)));
-        let last_state = Mutex::new(None);
+        let (traders, last_state) = Default::default();
         let shared =
-            Arc::new(Shared { reader, snapshots, bounds, clock, slots, public, last_state });
-        Past { shared, public: false }
+            Shared { reader, snapshots, bounds, clock, slots, public, traders, last_state };
+        Past { shared: Arc::new(shared), trader: None }
     }
 
-    /// A handle for public callers: together they leave one slot to the operator, so that an audit
-    /// does not wait for traders.
+    /// A handle for a trader. Traders together leave one slot to the operator, so that an audit
+    /// does not wait for them.
     #[must_use]
-    pub fn for_the_public(&self) -> Past {
-        Past { shared: Arc::clone(&self.shared), public: true }
+    pub fn for_trader(&self, trader: UserNo) -> Past {
+        Past { shared: Arc::clone(&self.shared), trader: Some(trader) }
     }
 
     /// The time by the venue's clock, which bounds the moments that can be asked about.
@@ -216,16 +240,36 @@ impl Past {
         self.shared.clock.now()
     }
 
-    /// Takes a query slot, as every query does.
+    /// Takes a query slot, as every query does. A trader waits for one.
     ///
     /// # Errors
-    /// [`PastError::Busy`] if all slots available to this handle are taken.
-    pub fn enter(&self) -> Result<QuerySlot, PastError> {
-        let free = |slots: &Arc<Semaphore>| {
-            Arc::clone(slots).try_acquire_owned().map_err(|_| PastError::Busy)
+    /// [`PastError::Busy`] if all slots are taken, or as many traders wait as may;
+    /// [`PastError::Another`] if the trader has a query already.
+    pub async fn enter(&self) -> Result<QuerySlot, PastError> {
+        let Shared { slots, public, .. } = &*self.shared;
+        let Some(user) = self.trader else {
+            let free = Arc::clone(slots).try_acquire_owned();
+            return free.map(|slot| QuerySlot { slot, public: None }).map_err(|_| PastError::Busy);
         };
-        let public = self.public.then(|| free(&self.shared.public)).transpose()?;
-        Ok(QuerySlot { slot: free(&self.shared.slots)?, public })
+        let place = self.place(user)?;
+        let next = async |slots: &Arc<Semaphore>| {
+            Arc::clone(slots).acquire_owned().await.map_err(|_| PastError::Lost)
+        };
+        let public = next(public).await?;
+        Ok(QuerySlot { slot: next(slots).await?, public: Some((public, place)) })
+    }
+
+    /// Takes the trader's place.
+    fn place(&self, user: UserNo) -> Result<TraderPlace, PastError> {
+        let mut traders = self.shared.traders.lock();
+        if traders.contains(&user) {
+            return Err(PastError::Another);
+        }
+        if traders.len() >= TRADERS_MAX || self.shared.bounds.askers < 2 {
+            return Err(PastError::Busy);
+        }
+        traders.insert(user);
+        Ok(TraderPlace { shared: Arc::clone(&self.shared), user })
     }
 
     /// Rebuilds the state at a moment and calls `look` on it.
@@ -282,7 +326,7 @@ impl Past {
         &self,
         answer: impl FnOnce(&Shared) -> Result<T, PastError> + Send + 'static,
     ) -> Result<T, PastError> {
-        let (slot, shared) = (self.enter()?, Arc::clone(&self.shared));
+        let (slot, shared) = (self.enter().await?, Arc::clone(&self.shared));
         // The caller may go away, but the slot stays taken until the work is done.
         let asked = spawn_blocking(move || {
             let answered = answer(&shared);

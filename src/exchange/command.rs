@@ -416,6 +416,8 @@ pub enum Command {
         price: Option<Tick>,
         /// New total quantity, what has been filled included; `None` keeps it.
         quantity: Option<Lots>,
+        /// Only if the order is as the owner saw it; `None` whatever it is.
+        seen: Option<SeenTerms>,
     },
     /// Cancels a resting order.
     CancelOrder {
@@ -464,6 +466,18 @@ pub enum Command {
         /// is accepted; `None` is no limit.
         limit: Option<Money>,
     },
+}
+
+/// What an amend may change of a resting order, and what else does: by these an owner says which
+/// state of the order is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenTerms {
+    /// Limit in the order's own wording.
+    pub price: Tick,
+    /// Total quantity.
+    pub quantity: Lots,
+    /// What has been filled of it.
+    pub filled: Lots,
 }
 
 /// A command with its sequence number and time: the unit of the journal.

@@ -3,7 +3,7 @@
 //! A command first passes every check (`admission.rs`), then is executed completely.
 
 use super::admission::admit_backing;
-use super::command::{PlaceOrder, SelfTradePrevention, TimeInForce};
+use super::command::{PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce};
 use super::due::Due;
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::{Charge, FeeRate, Fees};
@@ -119,7 +119,23 @@ impl Exchange {
         }
     }
 
-    /// The amended order; `None` if nothing changes. Every check of an amend is here.
+    /// Refuses an amend of an order that is no longer as its owner saw it. Whether it still rests
+    /// is for the amend to say.
+    pub(super) fn admit_seen(
+        &self,
+        (user, no): (UserNo, OrderNo),
+        seen: Option<SeenTerms>,
+    ) -> Result<(), Reject> {
+        let Some(SeenTerms { price, quantity, filled }) = seen else { return Ok(()) };
+        let changed = self.order(no).is_some_and(|order| {
+            let own = (order.price, order.quantity, order.filled);
+            order.user == user && own != (order.wording.yes_price(price), quantity, filled)
+        });
+        if changed { Err(Reject::PreconditionFailed) } else { Ok(()) }
+    }
+
+    /// The amended order; `None` if nothing changes. Every check of an amend but that of
+    /// [`Self::admit_seen`] is here.
     pub(super) fn admit_amend(
         &self,
         (user, no): (UserNo, OrderNo),

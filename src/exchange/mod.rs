@@ -248,7 +248,8 @@ impl Exchange {
         match command {
             C::OpenVenue(_) => Err(Stop::Refused(Reject::VenueAlreadyOpen)),
             C::PlaceOrder(terms) => self.place_order(terms, at, effects),
-            C::AmendOrder { user, order, price, quantity } => {
+            C::AmendOrder { user, order, price, quantity, seen } => {
+                self.admit_seen((*user, *order), *seen)?;
                 self.amend_order((*user, *order), *price, *quantity, at, effects)
             }
             C::CancelOrder { user, order } => self.cancel_order(*user, *order, at, effects),

@@ -21,6 +21,9 @@ pub enum Reject {
     /// The user has as many remembered client order ids and idempotency keys as allowed.
     #[error("too many client order ids and idempotency keys in one day")]
     TooManyNames,
+    /// What the owner saw of the order is no longer so.
+    #[error("it is no longer as it was when it was read")]
+    PreconditionFailed,
     /// No such user.
     #[error("no such user")]
     UserNotFound,
@@ -117,12 +120,13 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 35] = [
+    pub const ALL: [Reject; 36] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
         Reject::IdempotencyKeyReused,
         Reject::ClientOrderIdReused,
         Reject::TooManyNames,
+        Reject::PreconditionFailed,
         Reject::UserNotFound,
         Reject::TradingReadOnly,
         Reject::TradingCancelOnly,
@@ -161,6 +165,7 @@ impl Reject {
             Reject::VenueNotOpen => "VENUE_NOT_OPEN",
             Reject::VenueAlreadyOpen => "VENUE_ALREADY_OPEN",
             Reject::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
+            Reject::PreconditionFailed => "PRECONDITION_FAILED",
             Reject::UserNotFound => "USER_NOT_FOUND",
             Reject::TradingReadOnly => "TRADING_READ_ONLY",
             Reject::TradingCancelOnly => "TRADING_CANCEL_ONLY",

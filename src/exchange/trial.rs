@@ -51,7 +51,7 @@ impl From<Tried> for Command {
         match tried {
             Tried::Place(terms) => Command::PlaceOrder(terms),
             Tried::Amend { user, order, price, quantity } => {
-                Command::AmendOrder { user, order, price, quantity }
+                Command::AmendOrder { user, order, price, quantity, seen: None }
             }
             Tried::Asked => Command::AdvanceClock,
         }

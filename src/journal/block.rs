@@ -32,7 +32,7 @@ pub const BLOCK_BYTES_FULL: usize = 24 << 10;
 /// Usual bytes of an order, rounded up: the capacity allocated per record.
 const RECORD_BYTES_USUAL: usize = 128;
 
-const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
+const _: () = assert!(record::RECORD_BYTES_MAX >= 59_500);
 const _: () = assert!(BLOCK_BYTES_FULL <= BLOCK_BYTES_MAX && BLOCK_BYTES_MAX <= 60_000);
 
 /// SHA-256 of a whole encoded block; each block carries the one of the block before it.

@@ -3,8 +3,8 @@
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
-    Command, Condition, Conversion, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
-    TradingMode,
+    Command, Condition, Conversion, PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side,
+    TimeInForce, TradingMode,
 };
 use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::{MarketNo, MarketSet, Token};
@@ -51,6 +51,25 @@ pub const KINDS: [(u16, u16, &str); 29] = [
     (28, 1, "convert"),
     (29, 1, "take_fees"),
 ];
+
+/// Bodies that a kind has besides that of its version in [`KINDS`], for commands which that one
+/// cannot say.
+pub const FURTHER: [(u16, u16, &str); 1] = [(20, 2, "amend_order")];
+
+/// The version of a command's body: the first that can say it, so that a reader of the first
+/// version reads all that it could ever read.
+pub const fn version_of(command: &Command) -> u8 {
+    match command {
+        Command::AmendOrder { seen: Some(_), .. } => 2,
+        _ => 1,
+    }
+}
+
+/// Whether a kind has a body of this version; kinds themselves have version 1.
+pub fn has_version(kind: u16, version: u8) -> bool {
+    let further = |(number, own, _): &(u16, u16, &str)| (*number, *own) == (kind, version.into());
+    version == 1 || FURTHER.iter().any(further)
+}
 
 /// Whether a kind has this number. Numbers are dense.
 pub fn known(kind: u16) -> bool {
@@ -102,6 +121,10 @@ pub fn kind_name(kind: u16) -> &'static str {
 pub fn check(command: &Command) -> Result<(), BadField> {
     match command {
         Command::OpenVenue(rules) => venue(rules),
+        Command::AmendOrder { seen: Some(seen), quantity, .. } => {
+            quantity.map_or(Ok(()), |quantity| order_quantity(quantity).map(drop))?;
+            seen_quantities(seen)
+        }
         Command::Deposit { amount, .. }
         | Command::Withdraw { amount, .. }
         | Command::TakeFees { amount, .. } => positive(*amount),
@@ -124,6 +147,11 @@ fn venue(rules: &Rules) -> Result<(), BadField> {
         return Err(BadField("currency"));
     }
     rules.within_ceilings().map_err(BadField)
+}
+
+fn seen_quantities(seen: &SeenTerms) -> Result<(), BadField> {
+    order_quantity(seen.quantity).map_err(|_| BadField("seen_quantity"))?;
+    if seen.filled < seen.quantity { Ok(()) } else { Err(BadField("seen_filled")) }
 }
 
 fn positive(amount: Money) -> Result<(), BadField> {
@@ -166,6 +194,17 @@ pub fn fee_rate_option(
 #[inline]
 pub fn price(ticks: u8) -> Result<Tick, BadField> {
     Tick::new(ticks).ok_or(BadField("price"))
+}
+
+/// The numbers of what the owner of an amended order saw of it.
+pub const fn seen_numbers(seen: SeenTerms) -> (u8, u64, u64) {
+    (seen.price.get(), seen.quantity.get(), seen.filled.get())
+}
+
+/// What the owner of an amended order saw of it.
+pub fn seen((price, quantity, filled): (u8, u64, u64)) -> Result<SeenTerms, BadField> {
+    let price = Tick::new(price).ok_or(BadField("seen_price"))?;
+    Ok(SeenTerms { price, quantity: Lots::new(quantity), filled: Lots::new(filled) })
 }
 
 /// Markets by their numbers, which must ascend: a set has only one encoding.

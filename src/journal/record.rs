@@ -10,7 +10,8 @@ use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
 use bincode::{BorrowDecode, Decode, Encode};
 
-use self::cut::{CancelOrderV1, Fields, HandDecoded, PlaceOrderV1, cancelled_of, order_of};
+use self::cut::{AmendOrderV1, AmendOrderV2, CancelOrderV1, Fields, HandDecoded, PlaceOrderV1};
+use self::cut::{cancelled_of, order_of};
 use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
@@ -22,7 +23,7 @@ use crate::exchange::units::{Sequence, TimeMs};
 pub const RECORD_HEADER_BYTES: usize = 16;
 /// Largest record, header included: alone it fills a block.
 pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
-/// Version of every body that this software writes.
+/// Version of the bodies of the kinds that are encoded and decoded by hand.
 const BODY_VERSION: u8 = 1;
 /// The kinds of nearly all records of a busy venue.
 const PLACED: u16 = 19;
@@ -146,7 +147,7 @@ pub fn encode(
     let written = tail
         .write(&[0; 4])
         .and_then(|()| tail.write(&kind.to_le_bytes()))
-        .and_then(|()| tail.write(&[BODY_VERSION, once.map_or(0, |_| FLAG_ONCE)]))
+        .and_then(|()| tail.write(&[fields::version_of(command), once.map_or(0, |_| FLAG_ONCE)]))
         .and_then(|()| tail.write(&time.get().to_le_bytes()))
         .and_then(|()| once.map_or(Ok(()), |once| tail.put(OnceV1::from(once))))
         .and_then(|()| kinds::encode_body(command, &mut tail));
@@ -179,12 +180,12 @@ pub fn decode(
     if !fields::known(kind) {
         return Err(RecordError::UnknownKind(kind));
     }
-    if version != BODY_VERSION {
+    if !fields::has_version(kind, version) {
         return Err(RecordError::UnknownVersion(kind, version));
     }
     let stamp = i64::from_le_bytes(*stamp);
     let time = TimeMs::new(stamp).ok_or(RecordError::Time(stamp))?;
-    let body = Body { kind, bytes: body };
+    let body = Body { kind, version, bytes: body };
     let taken = RECORD_HEADER_BYTES.saturating_add(length);
     // The fast path for nearly all records. They are built in place: moving a record through
     // several results takes longer than decoding it.
@@ -256,6 +257,7 @@ type Encoded = Result<(), bincode::error::EncodeError>;
 /// A body's bytes and the kind they claim to be.
 struct Body<'a> {
     kind: u16,
+    version: u8,
     bytes: &'a [u8],
 }
 
@@ -435,13 +437,6 @@ struct DisputeMarketV1 {
 struct VoidMarketV1 {
     market: u32,
     price: u8,
-}
-#[derive(Encode, Decode)]
-struct AmendOrderV1 {
-    user: u32,
-    order: u64,
-    price: Option<u8>,
-    quantity: Option<u64>,
 }
 #[derive(Encode, Decode)]
 struct CancelOrdersV1 {

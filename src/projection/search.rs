@@ -2,6 +2,9 @@
 
 mod vocabulary;
 
+use icu_casemap::CaseMapper;
+use icu_normalizer::DecomposingNormalizer;
+
 use super::Projection;
 use super::catalogue::Catalogue;
 use super::fault::{Fault, Faults, is_next};
@@ -43,7 +46,7 @@ struct Letters(u64);
 pub const SEARCHED_WORDS_MAX: usize = 8;
 
 /// A search: every word must match in the question, in any language, as a whole word or a part of
-/// one. Case and accents are ignored.
+/// one. Case, accents and typography are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words(Vec<String>);
 
@@ -221,25 +224,42 @@ fn all_languages(text: &Localized) -> String {
     [pt, en, es].map(|text| plain(text)).join("\n")
 }
 
-/// A text in lower case without the accents of Portuguese, Spanish and related languages.
+/// A text as it is compared: cases folded in full, compatible forms (`ª`, ligatures) as plain
+/// letters, without accents, and with the signs of a keyboard in place of typographic ones.
 fn plain(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).filter_map(without_accent).collect()
+    if text.is_ascii() {
+        return text.to_ascii_lowercase().replace('`', "'");
+    }
+    let keyboard: String = text.chars().filter_map(on_keyboard).collect();
+    let plain = DecomposingNormalizer::new_nfkd().normalize(&keyboard);
+    let folded = CaseMapper::new().fold_string(&plain);
+    // The decomposition of a sign may have typographic ones, and that of a letter has its accents.
+    folded.chars().filter_map(on_keyboard).filter(|sign| !is_accent(*sign)).collect()
 }
 
-const fn without_accent(letter: char) -> Option<char> {
-    Some(match letter {
-        'á' | 'à' | 'â' | 'ã' | 'ä' | 'å' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        'ç' => 'c',
-        'ñ' => 'n',
-        'ý' | 'ÿ' => 'y',
-        // Combining accents.
-        '\u{300}'..='\u{36f}' => return None,
+/// The sign that a keyboard has for it; `None` for what cannot be seen.
+const fn on_keyboard(sign: char) -> Option<char> {
+    Some(match sign {
+        '´'
+        | '`'
+        | '\u{2b9}'..='\u{2bf}'
+        | '\u{2018}'..='\u{201b}'
+        | '\u{2032}'
+        | '\u{2035}'
+        | '\u{a78c}' => '\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
+        '\u{2d7}' | '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' => '-',
+        '\u{2044}' | '\u{2215}' => '/',
+        // Its capital is that of `i`.
+        'ı' => 'i',
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => return None,
         other => other,
     })
+}
+
+/// Whether it is an accent on the letter before it.
+const fn is_accent(sign: char) -> bool {
+    matches!(sign, '\u{300}'..='\u{36f}')
 }
 
 #[cfg(test)]
@@ -253,6 +273,10 @@ mod tests {
 
     fn texts([pt, en, es]: [&str; 3]) -> Localized {
         Localized { pt: pt.into(), en: en.into(), es: es.into() }
+    }
+
+    fn texts_of(text: &str) -> Localized {
+        texts([text, "", ""])
     }
 
     fn asked(market: MarketNo, questions: Localized) -> Effect {
@@ -300,6 +324,55 @@ mod tests {
         }
         assert!(!search.found(&Words::of("rain").unwrap()).contains(1));
         assert_eq!(Words::of(" \t"), None);
+    }
+
+    #[test]
+    fn words_are_found_however_they_are_typed() {
+        for (question, texts) in [
+            ("Straße groß", &["STRASSE", "straße", "STRA\u{1e9e}E", "GROSS"][..]),
+            ("STRASSE", &["Straße"]),
+            ("ΟΔΥΣΣΕΥΣ", &["οδυσσευς", "οδυσσευσ", "Οδυσσεύς"]),
+            (
+                "\u{fb01}nal \u{fb02}ood o\u{fb03}ce \u{fb05}op",
+                &["FINAL", "flood", "office", "stop"],
+            ),
+            ("final", &["\u{fb01}nal"]),
+            ("\u{130}STANBUL Kadıköy", &["istanbul", "\u{130}stanbul", "KADIKÖY", "kadikoy"]),
+            (
+                "the Fed’s rate",
+                &["Fed's", "fed´s", "FED`S", "fed‘s", "fed\u{2bc}s", "fed\u{ff07}s"],
+            ),
+            ("the Fed's rate", &["Fed’s", "Fed\u{2032}s"]),
+            (
+                "COVID\u{2011}19, 2026–2028",
+                &["covid-19", "2026-2028", "2026—2028", "2026\u{2212}2028"],
+            ),
+            ("covid-19", &["COVID\u{2010}19"]),
+            ("1.ª 2º CO₂ m²", &["1.A", "2o", "co2", "M2"]),
+            ("1a", &["1ª"]),
+            ("co\u{ad}operate ze\u{200b}ro", &["cooperate", "zero"]),
+            ("“Fed” ＦＥＤ ½", &["\"fed\"", "fed", "1/2"]),
+        ] {
+            let mut search = Search::default();
+            assert_eq!(fold(&mut search, 1, &[asked(RAIN, texts_of(question))]), 0);
+            for text in texts {
+                assert_eq!(found(&search, text), [RAIN.0], "{question}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_of_case_alone_makes_none() {
+        let mut count = 0;
+        for letter in '\0'..=char::MAX {
+            let cases = [letter.to_uppercase().to_string(), letter.to_lowercase().to_string()];
+            for other in cases.iter().filter(|other| !other.chars().eq([letter])) {
+                let own = plain(&letter.to_string());
+                assert_eq!((plain(other), plain(&own)), (own.clone(), own), "{letter:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 2500, "{count}");
     }
 
     #[test]

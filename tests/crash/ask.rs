@@ -240,6 +240,7 @@ impl Want {
                 order: number(order),
                 price: *price,
                 quantity: *quantity,
+                seen: None,
             },
             Want::Cancel { user, order } => {
                 Command::CancelOrder { user: *user, order: number(order) }

@@ -112,7 +112,7 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
             Step::Amend { which, quantity } => {
                 let Some((user, order)) = pick(which) else { continue };
                 let quantity = Some(Lots::new(*quantity));
-                Command::AmendOrder { user, order, price: None, quantity }
+                Command::AmendOrder { user, order, price: None, quantity, seen: None }
             }
             Step::Cancel(which) => {
                 let Some((user, order)) = pick(which) else { continue };

@@ -131,7 +131,7 @@ impl Duel {
     fn tried(&self, record: &Record) -> Result<Option<Vec<Effect>>, String> {
         let tried = match &record.command {
             Command::PlaceOrder(terms) => Tried::Place(terms.clone()),
-            &Command::AmendOrder { user, order, price, quantity } => {
+            &Command::AmendOrder { user, order, price, quantity, seen: None } => {
                 Tried::Amend { user, order, price, quantity }
             }
             _ => return Ok(None),

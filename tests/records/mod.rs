@@ -6,7 +6,7 @@ use openoutcry::exchange::catalogue::{
 };
 use openoutcry::exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use openoutcry::exchange::ids::{
@@ -45,6 +45,13 @@ fn amount() -> impl Strategy<Value = Money> {
 }
 fn lots() -> impl Strategy<Value = Lots> {
     (1..=ORDER_LOTS_MAX).prop_map(Lots::new)
+}
+fn seen() -> impl Strategy<Value = SeenTerms> {
+    (tick(), 2..=ORDER_LOTS_MAX, any::<u64>()).prop_map(|(price, quantity, filled)| SeenTerms {
+        price,
+        quantity: Lots::new(quantity),
+        filled: Lots::new(filled % quantity),
+    })
 }
 fn tick() -> impl Strategy<Value = Tick> {
     (1..=99_u8).prop_map(|t| Tick::new(t).unwrap())
@@ -294,13 +301,18 @@ fn switch_command() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn amend() -> impl Strategy<Value = Command> {
+    let changes = (option::of(tick()), option::of(lots()), option::of(seen()));
+    (user(), order(), changes).prop_map(|(user, order, (price, quantity, seen))| {
+        Command::AmendOrder { user, order, price, quantity, seen }
+    })
+}
+
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
         3 => place_order(),
         1 => convert(),
-        1 => (user(), order(), option::of(tick()), option::of(lots())).prop_map(
-            |(user, order, price, quantity)| Command::AmendOrder { user, order, price, quantity }
-        ),
+        1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         1 => (user(), option::of(market()))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),

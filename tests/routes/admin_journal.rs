@@ -151,6 +151,7 @@ fn order_records_show_the_owners_own_terms() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
+    venue.trade(&venue.market(), &ann, &bob, "0.50", "1");
     let plain = json!({"marketId": market, "outcomeId": "no", "side": "SELL", "price": "0.35",
         "quantity": "2.5", "timeInForce": "GTC"});
     let asked = with(

@@ -2,8 +2,11 @@
 //! that moment.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use openoutcry::api::keys::ApiKey;
+use openoutcry::engine::past::{Past, QuerySlot};
 use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
 use openoutcry::exchange::command::{Command, PlaceOrder, Record, Role, Side, Wording};
 use openoutcry::exchange::ids::{MarketId, MarketNo, UserNo};
@@ -174,7 +177,7 @@ fn questions_beyond_the_slots_get_retry_after() {
     let venue = Venue::open();
     let market = venue.market();
     let past = venue.past();
-    let slots: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    let slots: Vec<_> = std::iter::from_fn(|| entered(&past)).collect();
     assert_eq!(slots.len(), 2);
     let refused = ask(&venue.operator, &market, "yes", "1");
     refused.refused(503, "OVERLOADED");
@@ -191,11 +194,40 @@ fn questions_beyond_the_slots_get_retry_after() {
 }
 
 #[test]
-fn traders_asking_for_the_past_leave_a_slot_for_the_audit() {
+fn a_time_of_a_query_may_have_any_form_of_utc() {
     let venue = Venue::open();
     let (ann, market) = (venue.trader("ann"), venue.market());
-    // The slot that one trader's question holds while it is answered.
-    let asking = venue.past().for_the_public().enter().unwrap();
+    ann.place(&market, "BUY", "yes", "0.10", "1").ok(&shapes::placed());
+    let time = ann.get("/trading/orders").json["orders"][0]["createdAt"].clone();
+    let plain = time.as_str().unwrap().trim_end_matches('Z');
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let expected = book_of(&ask(&ann.client, &market, "yes", &format!("{plain}Z")));
+    for offset in ["%2B00:00", "%2b0000", "+00:00", "+0000", "%2B00%3A00", "%20000", "-0000"] {
+        let offset = offset.replace("%20000", "%200000");
+        let answer = ask(&ann.client, &market, "yes", &format!("{plain}{offset}"));
+        assert_eq!(book_of(&answer), expected, "{offset}");
+        let candles = format!("/markets/{market}/candles?interval=1m&from={plain}{offset}");
+        ann.get(&candles).ok(&shapes::candles());
+    }
+    for bad in ["%2B", "%2B00", "%2B00:0", "%2B25:00", "++00:00", "%20%2000:00"] {
+        ask(&ann.client, &market, "yes", &format!("{plain}{bad}")).bad_as("asOf", "INVALID_VALUE");
+    }
+}
+
+/// A slot, if one is free.
+fn entered(past: &Past) -> Option<QuerySlot> {
+    match pin!(past.enter()).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(entered) => entered.ok(),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn a_trader_asks_one_question_about_the_past_at_a_time_and_leaves_a_slot_for_the_audit() {
+    let venue = Venue::open();
+    let (ann, market) = (venue.trader("ann"), venue.market());
+    // The slot that her question holds while it is answered; the operator is the first user.
+    let asking = entered(&venue.past().for_trader(UserNo(1))).unwrap();
     ask(&ann.client, &market, "yes", "1").refused(503, "OVERLOADED");
     assert_eq!(venue.operator.get("/admin/audit/head").status, 200);
     drop(asking);

@@ -132,6 +132,7 @@ fn door(given: &mut Given) {
                     send(&operation, &|request| plain(request.with_body("{}")))
                 }
                 "LENGTH_REQUIRED" => send(&operation, &Request::without_body),
+                "PRECONDITION_FAILED" => send(&operation, &header("if-match", "\"x\"")),
                 "CONTENT_TOO_LARGE" => {
                     let body = format!("\"{}\"", "a".repeat(70_000));
                     send(&operation, &|request| request.with_body(&body))

@@ -198,6 +198,7 @@ fn optional_fields_are_accepted() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
+    venue.trade(&venue.market(), &ann, &bob, "0.50", "1");
     let base = order(&market, "BUY", "yes", "0.50", "1");
     for more in [
         json!({"postOnly": true}),

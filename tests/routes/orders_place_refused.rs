@@ -177,7 +177,7 @@ fn refusals_by_state_or_risk_change_nothing() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader_with("ann", "1.00"), venue.trader("bob"));
     let market = venue.market();
-    let other = venue.market();
+    let (other, idle) = (venue.market(), venue.trader("idle"));
     venue.trade(&other, &ann, &bob, "0.10", "2");
     bob.place(&market, "SELL", "yes", "0.60", "1");
     let before = state(&venue, &ann, &market);
@@ -195,6 +195,7 @@ fn refusals_by_state_or_risk_change_nothing() {
         (bid("0.10", "0.1", json!({"validUntil": past})), 422, "ORDER_TOO_LATE"),
         (bid("0.10", "0.1", json!({"expiresAt": past})), 422, "ORDER_TOO_LATE"),
         (bid("0.10", "0.1", json!({"copyFromTraderId": NOBODY})), 404, "USER_NOT_FOUND"),
+        (bid("0.10", "0.1", json!({"copyFromTraderId": idle.id})), 404, "USER_NOT_FOUND"),
         (order(NOBODY, "BUY", "yes", "0.10", "1"), 404, "MARKET_NOT_FOUND"),
         (order(&ann.id, "BUY", "yes", "0.10", "1"), 404, "MARKET_NOT_FOUND"),
     ] {
@@ -314,5 +315,53 @@ fn an_order_that_is_too_late_is_told_which_time_has_passed() {
                 );
             }
         }
+    }
+}
+
+/// Whether there is such a user is nobody's business until the user trades.
+#[test]
+fn a_user_without_a_trade_is_refused_as_nobody_is() {
+    let venue = Venue::open();
+    let [ann, bob, idle] = ["ann", "bob", "idle"].map(|name| venue.trader(name));
+    let market = venue.market();
+    // Orders are not public.
+    idle.place(&market, "BUY", "yes", "0.01", "1").ok(&shapes::placed());
+    let copy = |trader: &str, more: &Value| {
+        let copy = json!({"copyFromTraderId": trader});
+        with(with(order(&market, "BUY", "yes", "0.50", "1"), &copy), more)
+    };
+    for (path, more) in [
+        ("/trading/orders", json!({})),
+        ("/trading/orders", json!({"clientOrderId": "c-1"})),
+        ("/trading/orders?dryRun=true", json!({})),
+        ("/trading/orders?dryRun=true", json!({"clientOrderId": "c-1"})),
+    ] {
+        let told = |trader: &str| {
+            let answer = ann.client.post(path, &copy(trader, &more));
+            answer.refused(404, "USER_NOT_FOUND");
+            without(answer.json.clone(), "requestId")
+        };
+        assert_eq!(told(&idle.id), told(NOBODY), "{path} {more}");
+    }
+    for more in [json!({}), json!({"clientOrderId": "c-1"})] {
+        let told = |trader: &str| {
+            let body = json!({"operations": [{"place": copy(trader, &more)}]});
+            let answer = ann.client.post("/trading/orders/batch", &body);
+            without(answer.json["results"][0]["error"].clone(), "requestId")
+        };
+        assert_eq!(told(&idle.id)["code"], "USER_NOT_FOUND");
+        assert_eq!(told(&idle.id), told(NOBODY));
+    }
+    // Taker and maker have both traded.
+    venue.trade(&market, &idle, &bob, "0.50", "1");
+    for trader in [&idle, &bob] {
+        ann.order(&copy(&trader.id, &json!({"price": "0.10"}))).ok(&shapes::placed());
+    }
+    ann.order(&copy(&ann.id, &json!({"price": "0.10"}))).refused(404, "USER_NOT_FOUND");
+    // A name that is known is known, whoever is copied.
+    let named = json!({"clientOrderId": "c-2", "price": "0.10"});
+    ann.order(&copy(&bob.id, &named)).ok(&shapes::placed());
+    for other in [NOBODY, &ann.id] {
+        ann.order(&copy(other, &named)).refused(409, "CLIENT_ORDER_ID_REUSED");
     }
 }

@@ -181,7 +181,8 @@ fn a_voided_position_is_paid_at_the_stated_price() {
 fn a_copied_position_names_the_copied_trader() {
     let venue = Venue::open();
     let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
-    let market = venue.market();
+    let (market, other) = (venue.market(), venue.market());
+    venue.trade(&other, &venue.trader("dan"), &eve, "0.50", "1");
     let copy =
         with(order(&market, "BUY", "yes", "0.60", "1"), &json!({"copyFromTraderId": eve.id}));
     ann.order(&copy).ok(&shapes::placed());

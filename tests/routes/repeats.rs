@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
 use super::shapes;
-use super::venue::{PICTURE, Trader, Venue, event_body, market_body, order, soon, with};
+use super::venue::{NOBODY, PICTURE, Trader, Venue, event_body, market_body, order, soon, with};
 
 const ORDERS: &str = "/trading/orders";
 
@@ -308,6 +308,108 @@ fn every_post_is_executed_once_under_its_key() {
     }
     assert!(!key.is_empty());
     under(&ann.client, "1", ORDERS, &json!({})).refused(400, "INVALID_REQUEST");
+}
+
+/// What is asked for makes a request, not how it is written.
+#[test]
+fn a_request_written_otherwise_is_the_same_under_its_key() {
+    let venue = Venue::open();
+    let (ann, op) = (venue.trader("ann"), &venue.operator);
+    let market = venue.market();
+    let all = json!({"timeInForce": "GTC", "postOnly": false, "reduceOnly": false,
+        "selfTradePrevention": "CANCEL_TAKER", "marketId": market.to_uppercase(),
+        "expiresAt": "2999-01-01T02:00:00+02:00"});
+    let plain = order(&market, "BUY", "yes", "0.50", "2");
+    let plain = with(plain, &json!({"expiresAt": "2999-01-01T00:00:00.000Z"}));
+    let body = plain.to_string();
+    let first = under(&ann.client, "o", ORDERS, &plain);
+    first.ok(&shapes::placed());
+    let target = format!("{ORDERS}?dryRun=false");
+    for (path, json) in [
+        (format!("{ORDERS}?").as_str(), plain.clone()),
+        (&target, plain.clone()),
+        (ORDERS, with(plain.clone(), &all)),
+        (&target, with(plain.clone(), &json!({"price": "0.5", "quantity": "2.000"}))),
+    ] {
+        same(&under(&ann.client, "o", path, &json), &first);
+    }
+    let body = body.replace("BUY", "B\\u0055Y").replace(':', " :\n");
+    let body = body.replace("00 :\n00 :\n00", "00:00:00");
+    let headers = [("idempotency-key", "o")];
+    same(&ann.client.send("POST", ORDERS, &headers, Some(body.as_bytes())), &first);
+    let dry = under(&ann.client, "o", &format!("{ORDERS}?dryRun=true"), &with(plain.clone(), &all));
+    assert!(replayed(&dry) && dry.json["orderId"] == first.json["orderId"], "{dry:?}");
+    for other in [json!({"price": "0.51"}), json!({"quantity": "3"}), json!({"postOnly": true})] {
+        let answer = under(&ann.client, "o", ORDERS, &with(plain.clone(), &other));
+        answer.refused(409, "IDEMPOTENCY_KEY_REUSED");
+    }
+    assert_eq!(open_count(&ann), 1);
+
+    let again = |key: &str, pairs: [(&str, Value); 2]| {
+        let [first, other] = pairs.map(|(path, body)| under(op, key, path, &body));
+        assert!(first.status < 300, "{first:?}");
+        same(&other, &first);
+    };
+    let user = format!("/admin/users/{}", ann.id);
+    let loud = format!("/admin/users/{}", ann.id.to_uppercase());
+    let (deposits, money) = (format!("{user}/deposits"), |text: &str| json!({"amount": text}));
+    again("1", [(&deposits, money("5")), (&format!("{loud}/deposits?"), money("5.00"))]);
+    let keys = format!("{user}/keys");
+    let key = json!({"role": "trader", "label": "x"});
+    let made = under(op, "2", &keys, &key);
+    let repeated = under(op, "2", &format!("{loud}/keys"), &key);
+    assert!(replayed(&repeated) && repeated.json["keyId"] == made.json["keyId"], "{repeated:?}");
+    let other = json!({"role": "reader", "label": "x"});
+    under(op, "2", &keys, &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
+    let no_window = json!({"disputeWindowSeconds": 0.0, "categoryIds": [], "highlighted": false});
+    let markets = "/admin/markets";
+    again("3", [(markets, market_body()), (markets, with(market_body(), &no_window))]);
+    let draft = venue.draft(&json!({}));
+    let publish = format!("/admin/markets/{draft}/publish");
+    let first = op.send("POST", &publish, &[("idempotency-key", "4")], None);
+    same(
+        &under(op, "4", &format!("/admin/markets/{}/publish?", draft.to_uppercase()), &json!({})),
+        &first,
+    );
+    let mode = |text: &str| json!({"mode": text});
+    assert_eq!(under(op, "5", &format!("{user}/mode"), &mode("normal")).status, 200);
+    under(op, "5", &format!("{user}/mode"), &mode("read-only"))
+        .refused(409, "IDEMPOTENCY_KEY_REUSED");
+    // The same command by another path is another request.
+    under(op, "5", "/admin/venue/mode", &mode("normal")).refused(409, "IDEMPOTENCY_KEY_REUSED");
+}
+
+#[test]
+fn a_batch_written_otherwise_is_the_same_under_its_key() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let resting = ann.place(&market, "BUY", "yes", "0.10", "1").text("orderId");
+    let batch = |market: &str, price: &str, order: &str, more: Value| {
+        let place = with(super::venue::order(market, "BUY", "yes", price, "1"), &more);
+        json!({"operations": [{"place": place}, {"cancel": {"orderId": order}}, {"place": {}}]})
+    };
+    let path = "/trading/orders/batch";
+    let plain = batch(&market, "0.20", &resting, json!({}));
+    let first = under(&ann.client, "b", path, &plain);
+    assert_eq!(first.json["results"][1]["order"]["status"], "CANCELLED", "{first:?}");
+    let more = json!({"timeInForce": "GTC", "quantity": "1.0"});
+    let other = batch(&market.to_uppercase(), "0.2", &resting.to_uppercase(), more);
+    let again = under(&ann.client, "b", &format!("{path}?dryRun=false"), &other);
+    for part in [0, 1] {
+        let order = |answer: &Answer| answer.json["results"][part]["order"].clone();
+        assert_eq!(again.json["results"][part]["idempotentReplay"], true, "{again:?}");
+        assert_eq!(order(&again), order(&first));
+    }
+    assert_eq!(open_count(&ann), 1);
+    for other in [
+        batch(&market, "0.21", &resting, json!({})),
+        batch(&market, "0.20", NOBODY, json!({})),
+        json!({"operations": [plain["operations"][0]]}),
+        json!({"operations": [plain["operations"][1], plain["operations"][0], {"place": {}}]}),
+    ] {
+        under(&ann.client, "b", path, &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
+    }
 }
 
 fn once_order(ann: &Trader, market: &str) -> String {

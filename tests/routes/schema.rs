@@ -130,7 +130,7 @@ fn size(rule: &Value) -> usize {
 fn is_of_type(name: &str, json: &Value) -> bool {
     match name {
         "string" => json.is_string(),
-        "integer" => json.is_i64() || json.is_u64(),
+        "integer" => json.is_i64() || json.is_u64() || json.to_string().ends_with(".0"),
         "number" => json.is_number(),
         "boolean" => json.is_boolean(),
         "array" => json.is_array(),

@@ -105,7 +105,7 @@ fn is_scalar(shape: &Shape, json: &Value) -> bool {
         }
         (Shape::Uuid, Value::String(text)) => is_uuid(text),
         (Shape::Hash, Value::String(text)) => is_like(text, &"f".repeat(64)),
-        (Shape::Url, Value::String(text)) => text.starts_with("http"),
+        (Shape::Url, Value::String(text)) => text.to_lowercase().starts_with("http"),
         (Shape::Moment, Value::String(text)) => is_moment(text),
         (Shape::Decimal(least, most), Value::String(text)) => is_decimal(text, *least, *most),
         (Shape::OneOf(words), Value::String(text)) => words.contains(&text.as_str()),

@@ -58,6 +58,7 @@ fn send(client: &Client, bytes: &[u8]) -> Result<Vec<u8>, String> {
 /// Valid requests of every kind.
 fn requests(venue: &Venue, market: &str, traders: [&Trader; 3]) -> Vec<Request> {
     let [ann, bob, sink] = traders;
+    venue.trade(market, ann, bob, "0.50", "1");
     let (event, category) = (venue.event(&json!({})), venue.category("rain"));
     let toy = venue.draft(&json!({"eventId": event, "disputeWindowSeconds": 1}));
     let tags = json!({"categoryIds": [category], "highlighted": true});

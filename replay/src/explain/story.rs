@@ -231,7 +231,7 @@ impl Story {
             Command::CancelOrder { user, order } if order == self.no => {
                 (user, "cancel it".to_owned())
             }
-            Command::AmendOrder { user, order, price, quantity } if order == self.no => {
+            Command::AmendOrder { user, order, price, quantity, seen: _ } if order == self.no => {
                 let price = price.map(|price| format!("the price {price}"));
                 let total = quantity.map(|lots| format!("a total of {}", contracts(lots)));
                 let parts: Vec<String> = price.into_iter().chain(total).collect();

@@ -156,11 +156,7 @@ pub fn document() -> Result<Value, Unfit> {
         "components": {
             "schemas": schemas,
             "headers": frame.headers,
-            "parameters": { "Idempotency-Key": {
-                "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
-                "description": "A name for this request: repeated within a day under the same \
-                    name, it is done once and answered the same.",
-            } },
+            "parameters": parameters(),
             "examples": examples,
             "securitySchemes": {
                 "readerKey": key("Any key of the venue."),
@@ -169,6 +165,27 @@ pub fn document() -> Result<Value, Unfit> {
             },
         },
     }))
+}
+
+/// The headers that several operations take.
+fn parameters() -> Value {
+    let tags = json!({ "type": "string" });
+    json!({
+        "Idempotency-Key": {
+            "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
+            "description": "A name for this request: repeated within a day under the same name, it \
+                is done once and answered the same.",
+        },
+        "If-Match": {
+            "name": "If-Match", "in": "header", "schema": tags,
+            "description": "An ETag: nothing is done unless it is still that of what is named. Of \
+                a market that is revised only what can be revised counts.",
+        },
+        "If-None-Match": {
+            "name": "If-None-Match", "in": "header", "schema": tags,
+            "description": "ETags that the client has: nothing is sent if one of them still holds.",
+        },
+    })
 }
 
 fn tags(frame: &Frame) -> Vec<Value> {

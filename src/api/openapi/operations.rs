@@ -110,6 +110,13 @@ impl Line {
         if self.takes_key(route) {
             parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
         }
+        let reads = route.method == Method::GET;
+        for name in ["If-Match", "If-None-Match"].into_iter().take(if reads { 2 } else { 1 }) {
+            if route.tagged {
+                let place = format!("#/components/parameters/{name}");
+                parameters.push(json!({ "$ref": place }));
+            }
+        }
         Ok(parameters)
     }
 
@@ -125,6 +132,15 @@ impl Line {
         if self.takes_key(route) {
             let replay = header("Idempotent-Replay");
             responses[status]["headers"]["Idempotent-Replay"] = replay;
+        }
+        if route.tagged {
+            responses[status]["headers"]["ETag"] = header("ETag");
+        }
+        if route.tagged && route.method == Method::GET {
+            let mut headers = headers_of(route);
+            headers.insert("ETag".to_owned(), header("ETag"));
+            let about = "The ETag is one of If-None-Match: the client has it already.";
+            responses.insert("304".to_owned(), json!({ "description": about, "headers": headers }));
         }
         let named = [Reject::IdempotencyKeyReused, Reject::TooManyNames].map(Kind::Refused);
         let named = named.into_iter().filter(|_| self.takes_key(route) && !self.apart);
@@ -185,6 +201,9 @@ fn kinds(route: &Route) -> Vec<Kind> {
     }
     if matches!(route.access, Access::Traders | Access::Operators) {
         kinds.push(Kind::Forbidden);
+    }
+    if route.tagged {
+        kinds.push(Kind::Refused(Reject::PreconditionFailed));
     }
     if path_parts(route.template).next().is_some() {
         kinds.push(Kind::NotFound);

@@ -16,7 +16,7 @@ pub enum Json<'a> {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A non-negative integer of at most 64 bits.
+    /// A non-negative integer of at most 64 bits, however it is written: `30.0` and `3e1` too.
     Integer(u64),
     /// Any other number. No field of the interface takes one, so its value is dropped.
     OtherNumber,
@@ -70,8 +70,11 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(u64::try_from(value).map_or(Json::OtherNumber, Json::Integer))
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Json<'de>, E> {
-        Ok(Json::OtherNumber)
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Json<'de>, E> {
+        // Its digits, without exponent; those of minus zero have a sign.
+        let digits = value.to_string();
+        let digits = if digits == "-0" { "0" } else { &digits };
+        Ok(digits.parse().map_or(Json::OtherNumber, Json::Integer))
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Json<'de>, E> {
@@ -142,6 +145,28 @@ mod tests {
         assert_eq!(members.len(), expected.len());
         for ((name, value), (expected_name, expected_value)) in members.into_iter().zip(expected) {
             assert_eq!((name.as_ref(), value), (expected_name, expected_value));
+        }
+    }
+
+    #[test]
+    fn an_integer_is_one_however_it_is_written() {
+        for (text, value) in [
+            ("30", Some(30)),
+            ("30.0", Some(30)),
+            ("3e1", Some(30)),
+            ("3E+1", Some(30)),
+            ("300e-1", Some(30)),
+            ("0.0", Some(0)),
+            ("-0", Some(0)),
+            ("-0.0", Some(0)),
+            ("1e15", Some(1_000_000_000_000_000)),
+            ("30.5", None),
+            ("3e-1", None),
+            ("-30.0", None),
+            ("1e300", None),
+        ] {
+            let expected = value.map_or(Json::OtherNumber, Json::Integer);
+            assert_eq!(Json::parse(text.as_bytes()).unwrap(), expected, "{text}");
         }
     }
 

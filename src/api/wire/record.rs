@@ -9,7 +9,7 @@ pub use self::orders::OrdersNamed;
 use self::reading::Reading;
 use super::catalogue::LocalizedJson;
 use super::{OutcomeId, Text, Timestamp};
-use crate::exchange::command::Record;
+use crate::exchange::command::{Record, SeenTerms};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, UserId};
@@ -168,6 +168,8 @@ enum CommandJson<'a> {
         user_id: Id<UserId>,
         price: Option<Text<Tick>>,
         quantity: Option<Text<Lots>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seen: Option<SeenJson>,
     },
     CancelOrder {
         order_id: Id<OrderId>,
@@ -208,6 +210,22 @@ struct IdempotencyKeyJson {
     caller_id: Id<UserId>,
     key: Text<Token>,
     part: u8,
+}
+
+/// What the owner of an amended order saw of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenJson {
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    filled_quantity: Text<Lots>,
+}
+
+impl From<SeenTerms> for SeenJson {
+    fn from(seen: SeenTerms) -> SeenJson {
+        let (price, quantity) = (Text(seen.price), Text(seen.quantity));
+        SeenJson { price, quantity, filled_quantity: Text(seen.filled) }
+    }
 }
 
 /// An id, if the object exists.

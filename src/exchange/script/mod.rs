@@ -33,7 +33,7 @@
 //! void rain [0.50]
 //! ann buy|sell yes|no 0.62 x5 [ioc|fok|expires MOMENT] [stp=cancel-taker|cancel-maker|cancel-both]
 //!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [client "ID"] [on rain] [as s1]
-//! ann amend s1 [price 0.61] [x4]
+//! ann amend s1 [price 0.61] [x4] [seen 0.62 x5 [filled x1]]
 //! ann cancel s1
 //! ann cancel all [rain]
 //! ann convert storms rain,snow x5      no contracts of rain and of snow

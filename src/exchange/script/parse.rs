@@ -5,12 +5,12 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Record, Role,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
-use super::super::units::{Money, SettlementPrice, Tick};
+use super::super::units::{Lots, Money, SettlementPrice, Tick};
 use super::drafts::{MarketParts, event_draft, key_hash, market_draft, picture};
 use super::names::Names;
 use super::reader::{Reader, lots};
@@ -327,14 +327,26 @@ impl Reader<'_> {
 
     fn amend(&mut self, user: UserNo) -> Result<Command, ScriptError> {
         let order = self.order()?;
-        let (mut price, mut quantity) = (None, None);
+        let (mut price, mut quantity, mut seen) = (None, None, None);
         while let Some(part) = self.next_if_bare() {
             match part {
                 "price" => price = Some(self.unit("a price", Tick::parse)?),
+                "seen" => seen = Some(self.seen()?),
                 part => quantity = Some(lots(part)?),
             }
         }
-        Ok(Command::AmendOrder { user, order, price, quantity })
+        Ok(Command::AmendOrder { user, order, price, quantity, seen })
+    }
+
+    fn seen(&mut self) -> Result<SeenTerms, ScriptError> {
+        let price = self.unit("a price", Tick::parse)?;
+        let quantity = lots(self.bare("a quantity")?)?;
+        let mut filled = Lots::ZERO;
+        if self.peek() == Some("filled") {
+            self.pass_over("filled")?;
+            filled = lots(self.bare("a quantity")?)?;
+        }
+        Ok(SeenTerms { price, quantity, filled })
     }
 
     fn place(&mut self, user: UserNo, side: Side) -> Result<Named, ScriptError> {

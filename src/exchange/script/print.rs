@@ -4,8 +4,8 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce,
+    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -115,6 +115,24 @@ impl Writer<'_> {
         }
     }
 
+    fn amend(&mut self, command: &Command) {
+        let Command::AmendOrder { user, order, price, quantity, seen } = command else { return };
+        self.user(*user);
+        self.part("amend", self.names.of_order(*order));
+        if let Some(price) = price {
+            self.part("price", price.to_string());
+        }
+        if let Some(quantity) = quantity {
+            self.word(format!("x{quantity}"));
+        }
+        if let Some(SeenTerms { price, quantity, filled }) = seen {
+            self.part("seen", format!("{price} x{quantity}"));
+            if !filled.is_zero() {
+                self.part("filled", format!("x{filled}"));
+            }
+        }
+    }
+
     fn trade_or_move(&mut self, command: &Command, name: &str) {
         match command {
             Command::PublishMarket { market } => {
@@ -142,16 +160,7 @@ impl Writer<'_> {
                 }
             }
             Command::PlaceOrder(order) => self.place(order, name),
-            Command::AmendOrder { user, order, price, quantity } => {
-                self.user(*user);
-                self.part("amend", self.names.of_order(*order));
-                if let Some(price) = price {
-                    self.part("price", price.to_string());
-                }
-                if let Some(quantity) = quantity {
-                    self.word(format!("x{quantity}"));
-                }
-            }
+            Command::AmendOrder { .. } => self.amend(command),
             Command::CancelOrder { user, order } => {
                 self.user(*user);
                 self.part("cancel", self.names.of_order(*order));

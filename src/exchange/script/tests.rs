@@ -7,7 +7,7 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
@@ -230,6 +230,9 @@ fn of_a_user() -> BoxedStrategy<Command> {
     let order_no = || (0..40_u64).prop_map(|number| OrderNo(Sequence::new(number)));
     let price = (1..=99_u8).prop_map(|ticks| Tick::new(ticks).unwrap());
     let lots = (1..=ORDER_LOTS_MAX).prop_map(Lots::new);
+    let filled = prop_oneof![Just(Lots::ZERO), lots.clone()];
+    let seen = (price.clone(), lots.clone(), filled)
+        .prop_map(|(price, quantity, filled)| SeenTerms { price, quantity, filled });
     prop_oneof![
         4 => order().prop_map(Command::PlaceOrder),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
@@ -237,9 +240,10 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), money()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
         1 => (user(), (0..4_u32).prop_map(KeyNo))
             .prop_map(|(user, key)| Command::RevokeKey { user, key }),
-        1 => (user(), order_no(), of(price), of(lots)).prop_map(|(user, order, price, quantity)| {
-            Command::AmendOrder { user, order, price, quantity }
-        }),
+        1 => (user(), order_no(), of(price.clone()), of(lots.clone()), of(seen))
+            .prop_map(|(user, order, price, quantity, seen)| {
+                Command::AmendOrder { user, order, price, quantity, seen }
+            }),
         1 => (user(), order_no()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         1 => (user(), of((0..3_u32).prop_map(MarketNo)))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
@@ -341,6 +345,8 @@ ann sell yes 0.62 x5 as s1
 bob buy no 0.40 x2.5 ioc stp=cancel-maker
 bob buy yes 0.63 x8 expires +10m post-only valid +250ms copy ann
 bob amend bob.2 price 0.61 x4
+bob amend bob.2 x4 seen 0.61 x5 filled x1.5
+bob amend bob.2 price 0.61 seen 0.63 x8
 ann buy yes 0.30 x1 client \"a\\\"1\"
 ann convert storms rain,?3 x2.5
 ann cancel s1

@@ -1,13 +1,30 @@
 //! Hand-written decoders for the two kinds of nearly all records. They read bincode's bytes field
-//! by field, which is faster than moving a struct through a chain of results.
+//! by field, which is faster than moving a struct through a chain of results. Beside them the
+//! bodies of an amend, which has two versions.
 
-use bincode::Encode;
+use bincode::{Decode, Encode};
 
 use super::super::fields::{self, BadField};
 use super::RecordError;
 use crate::exchange::command::{Command, PlaceOrder, Wording};
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::units::{Lots, Sequence};
+
+/// An amend.
+#[derive(Encode, Decode)]
+pub(super) struct AmendOrderV1 {
+    pub user: u32,
+    pub order: u64,
+    pub price: Option<u8>,
+    pub quantity: Option<u64>,
+}
+/// An amend of what its owner saw.
+#[derive(Encode, Decode)]
+pub(super) struct AmendOrderV2 {
+    pub amend: AmendOrderV1,
+    /// Price, quantity and what is filled.
+    pub seen: (u8, u64, u64),
+}
 
 #[derive(Encode)]
 pub(super) struct PlaceOrderV1<'a> {

@@ -2,12 +2,12 @@
 
 use super::super::fields::{self, BadField};
 use super::{
-    AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CANCELLED, CancelOrderV1, CancelOrdersV1,
-    CloseMarketV1, ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1,
-    DisputeMarketV1, Encoded, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1,
-    RecordError, ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
-    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, SuspendMarketV1, Tail, TextsV1, TransferV1,
-    VoidMarketV1, cancelled_of, order_of,
+    AddKeyV1, AdvanceClockV1, AmendOrderV1, AmendOrderV2, Body, CANCELLED, CancelOrderV1,
+    CancelOrdersV1, CloseMarketV1, ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1,
+    CreateUserV1, DisputeMarketV1, Encoded, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1,
+    PublishMarketV1, RecordError, ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1,
+    RevokeKeyV1, SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, SuspendMarketV1, Tail, TextsV1,
+    TransferV1, VoidMarketV1, cancelled_of, order_of,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
@@ -41,12 +41,15 @@ pub(super) fn encode_body(command: &Command, tail: &mut Tail<'_>) -> Encoded {
             tail.put(VoidMarketV1 { market: market.0, price: price.get() })
         }
         Command::PlaceOrder(order) => tail.put(placed(order)),
-        Command::AmendOrder { user, order, price, quantity } => tail.put(AmendOrderV1 {
-            user: user.0,
-            order: order.0.get(),
-            price: price.map(Tick::get),
-            quantity: quantity.map(Lots::get),
-        }),
+        Command::AmendOrder { user, order, price, quantity, seen } => {
+            let (user, order) = (user.0, order.0.get());
+            let (price, quantity) = (price.map(Tick::get), quantity.map(Lots::get));
+            let amend = AmendOrderV1 { user, order, price, quantity };
+            match seen.map(fields::seen_numbers) {
+                None => tail.put(amend),
+                Some(seen) => tail.put(AmendOrderV2 { amend, seen }),
+            }
+        }
         Command::CancelOrder { user, order } => {
             tail.put(CancelOrderV1 { user: user.0, order: order.0.get() })
         }
@@ -161,7 +164,11 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             .map(|m: DisputeMarketV1| Command::DisputeMarket { market: MarketNo(m.market) }),
         18 => voided_of(&body.read()?).map_err(bad),
         PLACED => order_of(&body.decode_by_hand()?, PLACED).map(Command::PlaceOrder),
-        20 => amended_of(&body.read()?).map_err(bad),
+        20 if body.version == 1 => amended_of(&body.read()?, None).map_err(bad),
+        20 => {
+            let AmendOrderV2 { amend, seen } = body.read()?;
+            amended_of(&amend, Some(seen)).map_err(bad)
+        }
         CANCELLED => body.decode_by_hand().map(|c| cancelled_of(&c)),
         22 => body.read().map(|c: CancelOrdersV1| Command::CancelOrders {
             user: UserNo(c.user),
@@ -423,11 +430,9 @@ fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {
     }))
 }
 
-fn amended_of(order: &AmendOrderV1) -> Result<Command, BadField> {
-    Ok(Command::AmendOrder {
-        user: UserNo(order.user),
-        order: OrderNo(Sequence::new(order.order)),
-        price: order.price.map(fields::price).transpose()?,
-        quantity: order.quantity.map(Lots::new),
-    })
+fn amended_of(order: &AmendOrderV1, seen: Option<(u8, u64, u64)>) -> Result<Command, BadField> {
+    let (user, no) = (UserNo(order.user), OrderNo(Sequence::new(order.order)));
+    let (price, quantity) = (order.price.map(fields::price), order.quantity.map(Lots::new));
+    let (price, seen) = (price.transpose()?, seen.map(fields::seen).transpose()?);
+    Ok(Command::AmendOrder { user, order: no, price, quantity, seen })
 }

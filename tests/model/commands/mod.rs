@@ -10,7 +10,7 @@ use openoutcry::exchange::catalogue::{
 };
 use openoutcry::exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{
@@ -20,7 +20,7 @@ use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
-use crate::naive::Naive;
+use crate::naive::{Naive, Order as NaiveOrder};
 
 /// Users that a venue under test begins with.
 pub const USERS_COUNT: u32 = 4;
@@ -458,6 +458,22 @@ fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -
         order,
         price: price.map(|price| Tick::new(price).unwrap()),
         quantity: quantity.map(|lots| Lots::new(u64::try_from(lots.max(1)).unwrap())),
+        seen: known.and_then(|known| seen(known, pick)),
+    }
+}
+
+/// What the owner of an amended order may have seen of it: mostly nothing, or what it is, or was.
+fn seen(known: &NaiveOrder, pick: u16) -> Option<SeenTerms> {
+    let lots = |lots: i128| Lots::new(u64::try_from(lots).unwrap());
+    let price = known.terms.wording.yes_price(Tick::new(known.price).unwrap());
+    let is = SeenTerms { price, quantity: lots(known.original), filled: lots(known.filled) };
+    match pick % 8 {
+        _ if known.filled >= known.original => None,
+        0 => Some(is),
+        1 => Some(SeenTerms { price: price.complement(), ..is }),
+        2 => Some(SeenTerms { quantity: lots(known.original + 1), ..is }),
+        3 if known.filled > 0 => Some(SeenTerms { filled: Lots::ZERO, ..is }),
+        _ => None,
     }
 }
 

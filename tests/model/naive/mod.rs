@@ -143,7 +143,8 @@ impl Naive {
                 Ok(())
             }
             Command::PlaceOrder(terms) => self.place(terms),
-            Command::AmendOrder { user, order, price, quantity } => {
+            Command::AmendOrder { user, order, price, quantity, seen } => {
+                self.as_seen(*user, *order, *seen)?;
                 self.amend(*user, *order, *price, *quantity)
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),

@@ -1,6 +1,8 @@
 //! The twin's trading: place, match, amend, cancel (semantics 4 and 5).
 
-use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
+use openoutcry::exchange::command::{
+    Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce,
+};
 use openoutcry::exchange::effect::{CancelReason, Effect, Party, Trade};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
@@ -367,6 +369,21 @@ impl Naive {
         dues.retain(|(at, ..)| *at <= now);
         dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
         dues.first().map(|(.., reason)| *reason)
+    }
+
+    /// Refuses an amend of an order that is not as its owner saw it.
+    pub(super) fn as_seen(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+        seen: Option<SeenTerms>,
+    ) -> Result<(), Reject> {
+        let (Some(seen), Ok(number)) = (seen, self.own_open(user, order)) else { return Ok(()) };
+        let now = self.order(number);
+        let same = now.price == now.terms.wording.yes_price(seen.price).get()
+            && now.original == super::number(seen.quantity)
+            && now.filled == super::number(seen.filled);
+        if same { Ok(()) } else { Err(Reject::PreconditionFailed) }
     }
 
     pub(super) fn amend(

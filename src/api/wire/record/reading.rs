@@ -3,7 +3,7 @@
 
 use super::{
     CommandJson, EventRevisionJson, Id, IdempotencyKeyJson, MarketRevisionJson, OrdersNamed,
-    OutcomeTextJson, PlaceOrderJson,
+    OutcomeTextJson, PlaceOrderJson, SeenJson,
 };
 use crate::api::wire::catalogue::LocalizedJson;
 use crate::api::wire::{OutcomeId, Text, Timestamp};
@@ -73,12 +73,11 @@ impl<'a> Reading<'_, 'a> {
                 J::VoidMarket { market_id: self.market(*market), price: Text(*price) }
             }
             C::PlaceOrder(terms) => J::PlaceOrder(Box::new(self.place_order(terms))),
-            C::AmendOrder { user, order, price, quantity } => J::AmendOrder {
-                order_id: self.order(*user, *order),
-                user_id: self.user(*user),
-                price: price.map(Text),
-                quantity: quantity.map(Text),
-            },
+            C::AmendOrder { user, order, price, quantity, seen } => {
+                let (order_id, user_id) = (self.order(*user, *order), self.user(*user));
+                let (price, quantity) = (price.map(Text), quantity.map(Text));
+                J::AmendOrder { order_id, user_id, price, quantity, seen: seen.map(SeenJson::from) }
+            }
             C::CancelOrder { user, order } => {
                 J::CancelOrder { order_id: self.order(*user, *order), user_id: self.user(*user) }
             }
