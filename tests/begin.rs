@@ -24,6 +24,8 @@ use openoutcry::journal::sled::SledJournal;
 /// anything.
 const NOWHERE: &str = "192.0.2.1:1";
 
+const KEY: &str = "begin-operator-key-0123456789abcdef-0xyz";
+
 /// What a start that must fail says; nothing goes to its standard output.
 fn fails(mut command: Command, code: i32) -> String {
     let output = command.args(["--listen", NOWHERE]).output().unwrap();
@@ -46,7 +48,7 @@ fn lines_of(mut command: Command) -> Vec<String> {
 
 fn with(data: &Path, more: &[&str]) -> Command {
     let mut command = starting::plain();
-    command.arg("--data").arg(data).args(more).env("OPENOUTCRY_OPERATOR_KEY", "k".repeat(40));
+    command.arg("--data").arg(data).args(more).env("OPENOUTCRY_OPERATOR_KEY", KEY);
     command
 }
 
@@ -123,7 +125,7 @@ fn the_default_directory_begins_by_itself_where_there_is_none_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let here = |folder: &Path| {
         let mut command = starting::plain();
-        command.current_dir(folder).env("OPENOUTCRY_OPERATOR_KEY", "k".repeat(40));
+        command.current_dir(folder).env("OPENOUTCRY_OPERATOR_KEY", KEY);
         command
     };
     assert_eq!(lines_of(here(dir.path())), ["a new venue begins in ./data"]);

@@ -243,6 +243,10 @@ fn compare_winnings(venue: &mut FlowVenue, rows: &[Won]) {
     for (name, winner) in &results {
         let market = MarketNo(u32::try_from(venue.flow.market(name).unwrap().0).unwrap());
         venue.ask(Command::ResolveMarket { market, winner: *winner });
+        // Those whom the first slice did not pay are paid by the clock.
+        while venue.exchange.next_due().is_some_and(|due| due <= venue.time) {
+            venue.ask(Command::AdvanceClock);
+        }
     }
     venue.exchange.check().unwrap();
     let mut sum = 0;

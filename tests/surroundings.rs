@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A command that serves the venue in this folder, with an archive beside it.
 fn serve(dir: &Path) -> Command {
     let mut command = Command::new(BINARY);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--snapshot-every", "1", "--data"]);
+    command.args(["serve", "--init", "--listen", "127.0.0.1:0", "--snapshot-every", "1", "--data"]);
     command.arg(dir.join("venue")).arg("--archive").arg(dir.join("archive"));
     command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "info,openoutcry::api=debug");
     command.stdin(Stdio::null());

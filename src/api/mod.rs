@@ -38,6 +38,7 @@ pub mod bounds;
 pub mod problem;
 pub mod reply;
 pub mod request_id;
+mod respond;
 pub mod stream;
 pub mod unread_rows;
 pub mod wire;

@@ -30,7 +30,8 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
         let (sequence, placed, replayed) = match applied.effects {
             [Effect::Refused(reject)] => return Err(Problem::refused(*reject, sequence)),
             [Effect::Repeated { first }] => {
-                (*first, view.answers.of(*first).and_then(|kept| placed_before(view, kept)), true)
+                let kept = view.answers.or_placed(*first, user);
+                (*first, placed_before(view, &kept), true)
             }
             _ => (sequence, placed(applied).map(Placed::Now), false),
         };

@@ -8,11 +8,17 @@
 //! The witness: the last acknowledged block, written after every append and not synced. It may lag,
 //! so a store that ends after it proves nothing; a store that ends before it has lost its tail.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
 use super::block::ChainHash;
 use crate::exchange::units::Sequence;
 
 /// Size of the marker file, and of each of the witness file's two slots.
 pub const SLOT_BYTES: usize = 64;
+/// Offset of the second slot: another sector, so that a torn write destroys only one.
+pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// First bytes of the marker file.
 pub const MARKER_MAGIC: [u8; 8] = *b"OPREFUSE";
 /// First bytes of a witness slot.
@@ -101,6 +107,22 @@ fn decode(magic: [u8; 8], bytes: &[u8]) -> Option<(Sequence, ChainHash)> {
     let sequence = Sequence::new(u64::from_le_bytes(*number));
     // Only exactly what we would write is accepted: magic, padding, checksum, length.
     (encode(magic, sequence, hash) == bytes).then_some((sequence, hash))
+}
+
+/// The newer of the valid slots.
+pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
+    let mut newest: Option<Witness> = None;
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        let mut bytes = [0; SLOT_BYTES];
+        match file.read_exact_at(&mut bytes, offset) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            Err(error) => return Err(error),
+        }
+        let found = Witness::decode(&bytes);
+        newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
+    }
+    Ok(newest)
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::marker::{SLOT_BYTES, Witness};
-use super::sled::{WITNESS_SLOT_OFFSET, newest_witness};
+use super::marker::{SLOT_BYTES, WITNESS_SLOT_OFFSET, Witness, newest_witness};
 use super::wal::{self, Beginning};
 
 /// What was wrong with the write-ahead log.

@@ -13,10 +13,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
-use super::marker::{Marker, Witness};
+use super::marker::{Marker, Witness, newest_witness};
 use super::portable;
 use super::scrape::{SoundBlocks, scrape_file};
-use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, newest_witness};
+use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE};
 use super::store::BlockSource;
 use super::store_copy::store_copy;
 use super::tree::Sled;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::blobs::{BlobFolder, any_file};
 use super::block::RawBlock;
 use super::flusher::{FlushTask, SledFlusher};
-use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::marker::{Marker, SLOT_BYTES, WITNESS_SLOT_OFFSET, Witness, newest_witness};
 use super::portable;
 use super::recovery::Reason;
 use super::repairs::{self, Repairs};
@@ -41,8 +41,6 @@ pub(super) const MARKER_FILE: &str = "refused";
 pub(super) const PARTIAL_MARKER_FILE: &str = "refused.partial";
 /// The last acknowledged block, in two slots written alternately.
 pub(super) const WITNESS_FILE: &str = "witness";
-/// Offset of the second slot: another sector, so that a torn write destroys only one.
-pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// The write-ahead log.
 pub(super) const WAL_FILE: &str = "wal";
 /// Exists once a background flush of sled's file failed, and while a start gives sled the log's
@@ -441,22 +439,6 @@ pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()?;
     }
     Ok(())
-}
-
-/// The newer of the valid slots.
-pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
-    let mut newest: Option<Witness> = None;
-    for offset in [0, WITNESS_SLOT_OFFSET] {
-        let mut bytes = [0; SLOT_BYTES];
-        match file.read_exact_at(&mut bytes, offset) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
-            Err(error) => return Err(error),
-        }
-        let found = Witness::decode(&bytes);
-        newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
-    }
-    Ok(newest)
 }
 
 /// The last acknowledged block, as far as the witness knows.

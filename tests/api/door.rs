@@ -420,6 +420,10 @@ async fn answers_have_the_members_of_the_interface_and_no_others() {
     let market = venue.market().await;
     let (ann_id, ann) = venue.trader("ann").await;
     let (_, bob) = venue.trader("bob").await;
+    let (_, cid) = venue.trader("cid").await;
+    venue.place(&cid, order(&market, "BUY", "no", "0.40", "1")).await;
+    // Only one who has traded can be copied.
+    venue.place(&ann, order(&market, "BUY", "yes", "0.60", "1")).await;
     let mut copied = order(&market, "SELL", "no", "0.40", "5");
     copied["copyFromTraderId"] = json!(ann_id);
     let placed = venue.place(&bob, copied).await;

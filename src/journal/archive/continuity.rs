@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::{ArchiveError, TORN_BYTES_MAX, WholeMember, failed, head_of, next_block, read_at};
+use super::members::{WholeMember, head_of, next_block, read_at};
+use super::{ArchiveError, TORN_BYTES_MAX, failed};
 use crate::exchange::units::Sequence;
 use crate::journal::block::{Block, BlockFault};
 use crate::journal::member::{MEMBER_HEADER_BYTES, MEMBER_START, MemberHeader, Members};
