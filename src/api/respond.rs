@@ -92,7 +92,8 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be told.
+/// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
+/// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
     let Reply { status, sequence, replayed, drew: _, location, tag, media, gzipped, body } = reply;
     let has_content = !body.is_empty();

@@ -9,6 +9,7 @@ use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::ids::{OrderNo, TradeId, TradeIndex};
+use openoutcry::exchange::rules::SLICE;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::Head;
@@ -93,10 +94,12 @@ impl<'a> Wishes<'a> {
 
 impl Auditor {
     pub fn new(ground: &Ground, count: Count) -> Auditor {
+        let mut twin = Naive::new();
+        twin.slice = usize::try_from(SLICE).ok();
         Auditor {
             exchange: Exchange::new(),
             model: ReadModel::new(),
-            twin: Naive::new(),
+            twin,
             head: Head::START,
             bootstrap: Vec::new(),
             snapshots: snapshots::Watch::of(&ground.venue()),
