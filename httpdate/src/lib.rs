@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn every_clock_gives_a_date_of_the_same_length() {
-        let day = Duration::from_secs(86_400);
+        let day = Duration::from_hours(24);
         for (time, date) in [
             (UNIX_EPOCH - day, "Thu, 01 Jan 1970 00:00:00 GMT"),
             (UNIX_EPOCH, "Thu, 01 Jan 1970 00:00:00 GMT"),

@@ -93,6 +93,7 @@ do not start the server again before the folder is copied.";
 /// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ServeArgs {
     /// Folder of the journal [default: ./data]
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA")]

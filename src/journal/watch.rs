@@ -228,9 +228,9 @@ mod tests {
 
     #[test]
     fn each_fate_of_an_open_file_is_told_from_the_others() {
+        type Deed = fn(&Path, &Path);
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("file"), dir.path().join("other"));
-        type Deed = fn(&Path, &Path);
         let cases: [(Deed, Option<Fate>); 6] = [
             (|_, _| (), None),
             (|path, _| fs::write(path, b"some more bytes").unwrap(), None),

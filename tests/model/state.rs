@@ -80,7 +80,7 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
     for named in twin.named_now() {
         let number = order_no(named.number);
         let row = model.orders.order(named.terms.user, number).row().unwrap();
-        let shown = row.as_ref().and_then(|row| row.client_id.clone());
+        let shown = row.as_ref().and_then(|row| row.client_id);
         let kept = model.answers.of(number.0);
         // An answer that is not kept is told from the row, as long as no amend has changed it.
         let told = row.is_some_and(|row| row.quantity == named.terms.quantity);

@@ -446,8 +446,8 @@ fn a_user_without_records_left_is_refused_and_can_still_leave() {
     let revoked = ann.client.delete(&format!("/account/keys/{}", key.text("keyId")));
     assert_eq!(revoked.status, 204);
     // Then these are used up too.
-    let refused = (0..24).map(|_| ann.client.delete("/trading/orders"));
-    refused.last().unwrap().refused(429, "RECORD_LIMIT");
+    let answers: Vec<_> = (0..24).map(|_| ann.client.delete("/trading/orders")).collect();
+    answers.last().unwrap().refused(429, "RECORD_LIMIT");
     // Others have their own, and an operator has any number.
     assert_eq!(place(&bob.client).status, 200);
     for _ in 0..30 {
