@@ -3,11 +3,11 @@
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::results::ResultsLog;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::results::ResultsLog;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
 
 /// A venue just before the flow's first line.
 fn opened(flow: &FlowRecords) -> (Exchange, &[Record]) {

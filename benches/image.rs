@@ -3,15 +3,15 @@
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, Wording};
-use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::history::History;
+use exchange::Exchange;
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{Command, PlaceOrder, Record, Side, Wording};
+use exchange::effect::Applied;
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use views::ReadModel;
+use views::history::History;
 
 const USERS: u32 = 2_000;
 const MARKETS: u32 = 50;

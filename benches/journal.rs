@@ -8,19 +8,19 @@
 use std::path::Path;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::flow::lines::Source;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{Block, BlockBuilder, Head, RawBlock};
-use openoutcry::journal::replay::ahead::reading_ahead;
-use openoutcry::journal::replay::hasher_thread::HasherThread;
-use openoutcry::journal::replay::{self, Replayer};
-use openoutcry::journal::sled::SledJournal;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::results::{Results, ResultsHash, ResultsLog};
+use exchange::units::Sequence;
+use flow::lines::Source;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::Journal;
+use journal::block::{Block, BlockBuilder, Head, RawBlock};
+use journal::replay::ahead::reading_ahead;
+use journal::replay::hasher_thread::HasherThread;
+use journal::replay::{self, Replayer};
+use journal::sled::SledJournal;
 
 fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records

@@ -12,14 +12,14 @@ use std::io::{Write, stdout};
 use std::iter;
 use std::path::PathBuf;
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::archive::Archive;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::{Journal, portable};
+use exchange::command::{Command, Record};
+use exchange::rules::Rules;
+use exchange::units::Sequence;
+use journal::archive::Archive;
+use journal::block::BlockBuilder;
+use journal::replay::{Replayer, replay};
+use journal::sled::SledJournal;
+use journal::{Journal, portable};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1);

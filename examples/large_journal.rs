@@ -9,14 +9,14 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::results::{Results, ResultsLog};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Tick, TimeMs};
-use openoutcry::journal::block::{BlockBuilder, Head};
+use exchange::Exchange;
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::results::{Results, ResultsLog};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Tick, TimeMs};
+use journal::block::{BlockBuilder, Head};
 
 const USERS: u32 = 1_000;
 const MARKETS: u32 = 100;

@@ -1,7 +1,9 @@
 //! The binary: calls the command line and sets the exit code.
 
+mod cli;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    openoutcry::cli::run()
+    cli::run()
 }

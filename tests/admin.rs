@@ -1,6 +1,5 @@
 //! `openoutcry admin` against a running server: the operator commands that work over the API.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod starting;

@@ -1,7 +1,6 @@
 //! Where a start begins a new venue, and where it refuses to: a misspelt path, variable or filter
 //! must not look like success.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
 mod starting;
@@ -12,13 +11,13 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use openoutcry::exchange::command::{Command as Asked, Record};
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::sled::SledJournal;
+use exchange::command::{Command as Asked, Record};
+use exchange::results::Results;
+use exchange::rules::Rules;
+use exchange::units::{Sequence, TimeMs};
+use journal::Journal;
+use journal::block::BlockBuilder;
+use journal::sled::SledJournal;
 
 /// Nobody has this address: a start that refuses nothing else ends here too, before it touches
 /// anything.
@@ -159,7 +158,7 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
         ("OPENOUTCRY_DTA", "", "did you mean OPENOUTCRY_DATA?"),
         ("OPENOUTCRY_LOG", "verbose", "`verbose`"),
         ("OPENOUTCRY_LOG", "info,openoutry::api=debug", "`openoutry::api=debug`"),
-        ("OPENOUTCRY_LOG", "openoutcry::api=loud", "`openoutcry::api=loud`"),
+        ("OPENOUTCRY_LOG", "http=loud", "`http=loud`"),
     ] {
         let mut command = with(&data, &[]);
         command.env(name, value);
@@ -169,7 +168,7 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
     for (name, value) in [
         ("OPENOUTCRY", "openoutcry"),
         ("OPENOUTCRY_URL", "http://127.0.0.1:8080"),
-        ("OPENOUTCRY_LOG", "warn,openoutcry::api=debug"),
+        ("OPENOUTCRY_LOG", "warn,http=debug"),
     ] {
         let mut command = with(&data, &[]);
         command.env(name, value);

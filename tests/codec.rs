@@ -4,16 +4,16 @@
 
 mod records;
 
-use openoutcry::exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
-use openoutcry::exchange::ids::{Token, UserNo};
-use openoutcry::exchange::results::{Results, ResultsHash};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
-use openoutcry::journal::block::{
+use exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
+use exchange::ids::{Token, UserNo};
+use exchange::results::{Results, ResultsHash};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, TimeMs};
+use journal::block::{
     BLOCK_BYTES_FULL, BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockFault, ChainHash, Head,
     RawBlock,
 };
-use openoutcry::journal::record::{self, EncodeError, RECORD_BYTES_MAX, RecordError};
+use journal::record::{self, EncodeError, RECORD_BYTES_MAX, RecordError};
 use proptest::prelude::*;
 use records::{asked, block_after, chain, largest_block, time};
 
@@ -171,7 +171,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
         let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(1, field)));
     }
-    let order = openoutcry::exchange::ids::OrderNo(Sequence::new(3));
+    let order = exchange::ids::OrderNo(Sequence::new(3));
     let amend = |lots| Command::AmendOrder {
         user,
         order,
@@ -180,7 +180,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
         seen: None,
     };
     let bytes = encoded(amend(7), TimeMs::default());
-    for lots in [0, openoutcry::exchange::units::ORDER_LOTS_MAX + 1, u64::MAX] {
+    for lots in [0, exchange::units::ORDER_LOTS_MAX + 1, u64::MAX] {
         assert_eq!(record::admit(&amend(lots).into()), Err(EncodeError::Field(20, "quantity")));
         let mut forged = bytes.clone();
         let start = forged.len() - 8;

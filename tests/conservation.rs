@@ -12,17 +12,17 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{EventDraft, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
+use exchange::Exchange;
+use exchange::catalogue::{EventDraft, MarketDraft, Outcome};
+use exchange::command::{
     Command, Conversion, PlaceOrder, Record, SelfTradePrevention, Side, Wording,
 };
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::fees::{FeeRate, Fees};
-use openoutcry::exchange::ids::{EventNo, MarketNo, MarketSet, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::rules::{Rules, SLICE};
-use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
+use exchange::effect::Effect;
+use exchange::fees::{FeeRate, Fees};
+use exchange::ids::{EventNo, MarketNo, MarketSet, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::rules::{Rules, SLICE};
+use exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 
 const USERS_COUNT: u32 = 3;
 const EVENT: EventNo = EventNo(0);

@@ -14,23 +14,23 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
-use openoutcry::exchange::command::{
+use exchange::Exchange;
+use exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
+use exchange::command::{
     Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
     TradingMode, Wording,
 };
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{KeyNo, MarketNo, Token, UserNo};
-use openoutcry::exchange::results::{Results, ResultsLog};
-use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use openoutcry::journal::block::{Block, BlockBuilder, Head};
-use openoutcry::journal::marker::Witness;
-use openoutcry::journal::memory::{MemoryJournal, MemoryStore};
-use openoutcry::journal::replay::Replayer;
-use openoutcry::journal::store::{BlockStore, StoredJournal};
-use openoutcry::journal::{self, Journal};
+use exchange::digest::StateDigest;
+use exchange::effect::Effect;
+use exchange::ids::{KeyNo, MarketNo, Token, UserNo};
+use exchange::results::{Results, ResultsLog};
+use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use journal::block::{Block, BlockBuilder, Head};
+use journal::marker::Witness;
+use journal::memory::{MemoryJournal, MemoryStore};
+use journal::replay::Replayer;
+use journal::store::{BlockStore, StoredJournal};
+use journal::{self, Journal};
 
 use commands::{Step, strategies};
 use recorded::records;

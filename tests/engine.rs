@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use openoutcry::engine::halt::HaltReason;
-use openoutcry::engine::past::{Moment, PastError, Rebuilt};
-use openoutcry::engine::pending::{Answer, Refusal};
-use openoutcry::engine::start::{Running, start};
-use openoutcry::engine::{Engine, INTAKE_MAX, clock};
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{
+use engine::halt::HaltReason;
+use engine::past::{Moment, PastError, Rebuilt};
+use engine::pending::{Answer, Refusal};
+use engine::start::{Running, start};
+use engine::{Engine, INTAKE_MAX, clock};
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{
     BodyHash, Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording,
 };
-use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::exchange::ids::{MarketNo, Token, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::restrictions::Heartbeat;
-use openoutcry::exchange::rules::{Rules, SLICE};
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
-use openoutcry::projection::ReadModel;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{MarketNo, Token, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::reject::Reject;
+use exchange::restrictions::Heartbeat;
+use exchange::rules::{Rules, SLICE};
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use journal::Journal;
+use journal::marker::{Marker, Witness};
+use journal::memory::MemoryStore;
+use journal::replay::{Replayer, replay};
+use journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
+use views::ReadModel;
 
 /// A store that outlives its journal, fails on request, and can block its writes.
 #[derive(Clone)]

@@ -11,16 +11,16 @@ mod naive;
 
 use std::rc::Rc;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{
+use exchange::Exchange;
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{
     Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::script;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::effect::Effect;
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::script;
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 use naive::Naive;
 

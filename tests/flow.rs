@@ -4,22 +4,21 @@
 //! The committed sample is always replayed; the larger sets only if present in
 //! `../shared/data/flow` or in the folder named by `OPENOUTCRY_FLOW_DIR`.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
-use openoutcry::exchange::effect::{Effect, Trade};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Money, TimeMs};
-use openoutcry::flow::lines::Source;
-use openoutcry::flow::rows::{Action, BookLevel, BookRow, FillRow, PositionRow, Row};
-use openoutcry::flow::{Flow, FlowError, FlowLine, Gross, LineNo, Merged, OrderRef, sample};
+use exchange::Exchange;
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{Command, Direction, PlaceOrder, Record};
+use exchange::effect::{Effect, Trade};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Money, TimeMs};
+use flow::lines::Source;
+use flow::rows::{Action, BookLevel, BookRow, FillRow, PositionRow, Row};
+use flow::{Flow, FlowError, FlowLine, Gross, LineNo, Merged, OrderRef, sample};
 
 /// Lines between two checks of the exchange's invariants.
 const CHECK_EVERY: usize = 20_000;
@@ -136,7 +135,7 @@ impl<'a> FlowVenue<'a> {
 
     fn levels(&self, market: usize, side: Direction) -> Vec<BookLevel> {
         let market = self.exchange.market(MarketNo(u32::try_from(market).unwrap())).unwrap();
-        let level = |(price, level): (_, openoutcry::exchange::book::Level)| BookLevel {
+        let level = |(price, level): (_, exchange::book::Level)| BookLevel {
             price,
             quantity: level.quantity,
         };

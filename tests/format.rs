@@ -11,29 +11,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::{env, fs};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{Localized, Outcome};
-use openoutcry::exchange::command::{
+use exchange::Exchange;
+use exchange::catalogue::{Localized, Outcome};
+use exchange::command::{
     BodyHash, Command, Condition, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Role,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
-use openoutcry::exchange::effect::{Effect, Party};
-use openoutcry::exchange::fees::FeeRate;
-use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
-use openoutcry::exchange::results::{
-    EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect,
-};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{Block, Head, RawBlock};
-use openoutcry::journal::fields::{FURTHER, KINDS, kind_of};
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::member;
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::{portable, record};
+use exchange::effect::{Effect, Party};
+use exchange::fees::FeeRate;
+use exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
+use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use journal::Journal;
+use journal::block::{Block, Head, RawBlock};
+use journal::fields::{FURTHER, KINDS, kind_of};
+use journal::marker::{Marker, Witness};
+use journal::member;
+use journal::memory::MemoryJournal;
+use journal::portable::PortableFile;
+use journal::replay::{Replayer, replay};
+use journal::{portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -340,13 +338,13 @@ fn order_fields(order: &PlaceOrder) -> Value {
 fn headers_match_the_page() {
     let page = page();
     let header = table(&page, "## Block header");
-    assert_eq!(measured(&header), Some(openoutcry::journal::block::BLOCK_HEADER_BYTES));
+    assert_eq!(measured(&header), Some(journal::block::BLOCK_HEADER_BYTES));
     assert_eq!(measured(&table(&page, "## Record header")), Some(record::RECORD_HEADER_BYTES));
     assert!(page.contains("60,000 bytes at most") && page.contains("59,896 bytes at most"));
-    assert_eq!(openoutcry::journal::block::BLOCK_BYTES_MAX, 60_000);
+    assert_eq!(journal::block::BLOCK_BYTES_MAX, 60_000);
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let side_files = table(&page, "## Data directory");
-    assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
+    assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
     assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
@@ -360,11 +358,8 @@ fn headers_match_the_page() {
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&page, "## Snapshots");
-    assert_eq!(
-        measured(&snapshot),
-        Some(openoutcry::journal::snapshot::header::SNAPSHOT_HEADER_BYTES)
-    );
-    assert_eq!(openoutcry::journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
+    assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
+    assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
     let block = &example()[1];
     assert!(block.recorded().through == Sequence::new(2), "the example shows results");
@@ -429,7 +424,7 @@ fn every_record_decodes_by_the_pages_tables() {
 /// The recovery table on the page lists every reason for which recovery refuses a journal.
 #[test]
 fn the_recovery_table_names_every_reason() {
-    use openoutcry::journal::recovery::Reason;
+    use journal::recovery::Reason;
     let page = page();
     for reason in [
         Reason::TailDamaged,
@@ -679,7 +674,7 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         .filter(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_hexdigit()))
         .collect();
     let bytes = data_encoding::HEXLOWER.decode(hex.as_bytes()).unwrap();
-    let length = openoutcry::journal::block::block_bytes(&bytes).unwrap();
+    let length = journal::block::block_bytes(&bytes).unwrap();
     let (first, second) = bytes.split_at(length);
     let mut head = Head::START;
     for (bytes, expected) in [first, second].into_iter().zip(example()) {
@@ -806,7 +801,7 @@ fn the_python_reader_agrees() {
         assert_eq!(output.status.success(), sound, "results through {through}");
     }
     // The first block left out, the first two in the wrong order, and the last byte cut off.
-    let length = |bytes| openoutcry::journal::block::block_bytes(bytes).unwrap();
+    let length = |bytes| journal::block::block_bytes(bytes).unwrap();
     let (first, rest) = sound.split_at(length(&sound));
     fs::write(&file, rest).unwrap();
     assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));

@@ -6,7 +6,6 @@
 //! golden file is never rewritten. If one no longer fits, the code broke compatibility; the file is
 //! not outdated.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
 mod records;
@@ -17,21 +16,21 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::results::{Results, ResultsLog};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::script;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{Block, BlockBuilder, Head};
-use openoutcry::journal::fields::{KINDS, kind_of};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::portable::{self, PortableFile};
-use openoutcry::journal::replay::{Replayer, replay};
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::effect::Effect;
+use exchange::results::{Results, ResultsLog};
+use exchange::rules::Rules;
+use exchange::script;
+use exchange::units::{Sequence, TimeMs};
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::Journal;
+use journal::block::{Block, BlockBuilder, Head};
+use journal::fields::{KINDS, kind_of};
+use journal::memory::MemoryJournal;
+use journal::portable::{self, PortableFile};
+use journal::replay::{Replayer, replay};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 

@@ -15,15 +15,15 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, KeyedCommand, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::MarketNo;
-use openoutcry::exchange::image::coding::BadImage;
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::rules::SLICE;
-use openoutcry::exchange::units::{Sequence, TimeMs};
+use exchange::Exchange;
+use exchange::command::{Command, KeyedCommand, Record};
+use exchange::effect::Effect;
+use exchange::ids::MarketNo;
+use exchange::image::coding::BadImage;
+use exchange::invariant::Broken;
+use exchange::lifecycle::MarketStatus;
+use exchange::rules::SLICE;
+use exchange::units::{Sequence, TimeMs};
 
 use commands::{Step, strategies};
 use naive::Naive;

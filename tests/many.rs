@@ -5,9 +5,9 @@
 
 use std::fmt::Write;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::script;
+use exchange::Exchange;
+use exchange::effect::{CancelReason, Effect};
+use exchange::script;
 
 /// More than any round number that a loop might have been bounded by for a while.
 const MANY: usize = 1_100;

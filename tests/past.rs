@@ -1,7 +1,6 @@
 //! Questions about the past: any moment is rebuilt exactly as it was, within the bounds on work and
 //! concurrency.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
 use std::pin::Pin;
@@ -9,23 +8,23 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use openoutcry::engine::clock::Clock;
-use openoutcry::engine::past::{Bounds, Moment, Past, PastError, QuerySlot};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::block::{BlockBuilder, Head};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::replay::ReplayFault;
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::snapshot::folder::SnapshotFolder;
-use openoutcry::journal::snapshot::{Kind, Point};
-use openoutcry::journal::{Journal, JournalError};
+use engine::clock::Clock;
+use engine::past::{Bounds, Moment, Past, PastError, QuerySlot};
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::digest::StateDigest;
+use exchange::ids::UserNo;
+use exchange::results::{Results, ResultsHash, ResultsLog};
+use exchange::units::{Sequence, TimeMs};
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::block::{BlockBuilder, Head};
+use journal::memory::MemoryJournal;
+use journal::replay::ReplayFault;
+use journal::sled::SledJournal;
+use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::{Kind, Point};
+use journal::{Journal, JournalError};
 use tokio::runtime::{Builder, Runtime};
 
 /// Lines of recorded flow in the journal.

@@ -1,7 +1,6 @@
 //! Folders that cannot hold a journal, and damaged ones: the server names the folder and the
 //! cause. It exits 1, or 3 where another start would be refused too.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
 mod starting;
@@ -10,13 +9,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::sled::SledJournal;
+use exchange::command::{Command, Record};
+use exchange::results::Results;
+use exchange::rules::Rules;
+use exchange::units::{Sequence, TimeMs};
+use journal::Journal;
+use journal::block::BlockBuilder;
+use journal::sled::SledJournal;
 
 /// Starts a server that must refuse to start with exit code 1; returns the last line of its error
 /// output.

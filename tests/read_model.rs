@@ -4,23 +4,23 @@
 // clippy recognises tests by their attribute, but not the helpers that they share.
 #![allow(clippy::unwrap_used)]
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
+use exchange::Exchange;
+use exchange::catalogue::{Localized, MarketDraft, Outcome};
+use exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::activity::ActivityRow;
-use openoutcry::projection::fills::{FillList, FillRow};
-use openoutcry::projection::history::HistoryError;
-use openoutcry::projection::orders::OrderRow;
-use openoutcry::projection::positions::Resolution;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use proptest::prelude::*;
+use views::ReadModel;
+use views::activity::ActivityRow;
+use views::fills::{FillList, FillRow};
+use views::history::HistoryError;
+use views::orders::OrderRow;
+use views::positions::Resolution;
 
 const USERS: u32 = 3;
 const MARKETS: u32 = 2;
@@ -217,7 +217,7 @@ fn draft(market: u32) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: market * 5,
-        fees: openoutcry::exchange::fees::Fees::NONE,
+        fees: exchange::fees::Fees::NONE,
     }
 }
 

@@ -2,7 +2,6 @@
 //! and invalid bytes are refused.
 
 // clippy recognises tests by their attribute, but not the helpers that they share.
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "model/commands/mod.rs"]
@@ -19,23 +18,23 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Direction, Record};
-use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::image::coding::BadImage;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::catalogue::Wanted;
-use openoutcry::projection::history::{History, HistoryError};
-use openoutcry::projection::performance::Day;
-use openoutcry::projection::search::Words;
-use openoutcry::projection::statements::Cause;
-use openoutcry::projection::tape::Interval;
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::{Direction, Record};
+use exchange::effect::Applied;
+use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use exchange::image::coding::BadImage;
+use exchange::units::Sequence;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::portable::PortableFile;
+use views::ReadModel;
+use views::catalogue::Wanted;
+use views::history::{History, HistoryError};
+use views::performance::Day;
+use views::search::Words;
+use views::statements::Cause;
+use views::tape::Interval;
 
 use commands::strategies;
 use recorded::records;

@@ -8,14 +8,14 @@ mod records;
 
 use std::thread;
 
+use exchange::units::Sequence;
 use faults::{Disk, Fault, Faulty};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::{Block, Head};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::reader::JournalReader;
-use openoutcry::journal::sled::{SledJournal, SledStore};
-use openoutcry::journal::store::{BlockStore, Step, StoredJournal};
-use openoutcry::journal::{Journal, JournalError};
+use journal::block::{Block, Head};
+use journal::memory::MemoryJournal;
+use journal::reader::JournalReader;
+use journal::sled::{SledJournal, SledStore};
+use journal::store::{BlockStore, Step, StoredJournal};
+use journal::{Journal, JournalError};
 use records::chain;
 
 const FIRST: Sequence = Sequence::new(1);

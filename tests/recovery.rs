@@ -11,18 +11,16 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use exchange::command::Command;
+use exchange::units::{Sequence, TimeMs};
 use faults::{Disk, Fault, Faulty};
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::block::{Block, BlockFault, Head};
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::memory::{MemoryJournal, MemoryStore};
-use openoutcry::journal::recovery::Reason;
-use openoutcry::journal::sled::{SledJournal, SledStore};
-use openoutcry::journal::store::{
-    BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal,
-};
-use openoutcry::journal::{Damage, Journal, JournalError};
+use journal::block::{Block, BlockFault, Head};
+use journal::marker::{Marker, Witness};
+use journal::memory::{MemoryJournal, MemoryStore};
+use journal::recovery::Reason;
+use journal::sled::{SledJournal, SledStore};
+use journal::store::{BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal};
+use journal::{Damage, Journal, JournalError};
 use records::{block_after, chain, largest_block};
 
 fn append_all(journal: &mut impl Journal, blocks: &[Block]) {

@@ -2,7 +2,6 @@
 //! that records none for too long, and one whose records or rules were changed behind its chain are
 //! detected at the first block that shows it, by a replay and by a start.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test may stop
 
 #[path = "model/commands/mod.rs"]
@@ -16,23 +15,21 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use openoutcry::engine::halt::HaltReason;
-use openoutcry::engine::start::{StartError, start};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
-use openoutcry::exchange::units::{Money, Sequence};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{Block, BlockBuilder, Head};
-use openoutcry::journal::marker::Witness;
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::hasher_thread::HasherThread;
-use openoutcry::journal::replay::{
-    RESULTS_LAG_BLOCKS_MAX, ReplayError, ReplayFault, Replayer, replay,
-};
-use openoutcry::journal::store::{BlockStore, StoredJournal};
+use engine::halt::HaltReason;
+use engine::start::{StartError, start};
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::effect::Effect;
+use exchange::results::{Results, ResultsHash, ResultsLog};
+use exchange::units::{Money, Sequence};
+use journal::Journal;
+use journal::block::{Block, BlockBuilder, Head};
+use journal::marker::Witness;
+use journal::memory::MemoryStore;
+use journal::portable::PortableFile;
+use journal::replay::hasher_thread::HasherThread;
+use journal::replay::{RESULTS_LAG_BLOCKS_MAX, ReplayError, ReplayFault, Replayer, replay};
+use journal::store::{BlockStore, StoredJournal};
 
 use commands::strategies;
 use recorded::records;

@@ -8,18 +8,18 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::archive::Archive;
-use openoutcry::journal::block::{Block, Head};
-use openoutcry::journal::import::{ImportError, import};
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::portable;
-use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::store::OpenError;
+use exchange::command::Command;
+use exchange::units::{Sequence, TimeMs};
+use journal::Journal;
+use journal::archive::Archive;
+use journal::block::{Block, Head};
+use journal::import::{ImportError, import};
+use journal::marker::{Marker, Witness};
+use journal::memory::MemoryJournal;
+use journal::portable;
+use journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
+use journal::sled::SledJournal;
+use journal::store::OpenError;
 use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);
@@ -93,7 +93,7 @@ impl Case {
         let segment = portable::segments(&self.archive()).unwrap().unwrap()[0].clone();
         let mut bytes = fs::read(&segment).unwrap();
         let starts: Vec<usize> = (0..bytes.len())
-            .filter(|at| bytes[*at..].starts_with(&openoutcry::journal::member::MEMBER_START))
+            .filter(|at| bytes[*at..].starts_with(&journal::member::MEMBER_START))
             .collect();
         bytes[starts[member] + 60] ^= 0xff;
         fs::write(&segment, bytes).unwrap();

@@ -2,7 +2,7 @@
 //! `tests/scripts/` begins with an empty venue. `UPDATE=1 cargo test --test scripts` rewrites the
 //! answers; review the difference before committing it.
 //!
-//! Besides the lines of `openoutcry::exchange::script` a block may hold
+//! Besides the lines of `exchange::script` a block may hold
 //! - `given ann 100.00, bob 50.00, market rain window 1h`: an open venue, users with money, public
 //!   markets; none of it may be refused, and no answers are printed;
 //! - `slices of 2`: a record ends two orders or positions at most, not as many as in a venue;
@@ -14,16 +14,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::Direction;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::MarketNo;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::script::ladder::Ladders;
-use openoutcry::exchange::script::names::Names;
-use openoutcry::exchange::script::{Verdict, parse, phrases};
-use openoutcry::exchange::units::Sequence;
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::Direction;
+use exchange::effect::Effect;
+use exchange::ids::MarketNo;
+use exchange::reject::Reject;
+use exchange::script::ladder::Ladders;
+use exchange::script::names::Names;
+use exchange::script::{Verdict, parse, phrases};
+use exchange::units::Sequence;
 
 /// Refusals that no script can reach, and why.
 const UNREACHABLE: [(Reject, &str); 1] =

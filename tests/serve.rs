@@ -1,6 +1,5 @@
 //! The binary as an operator uses it: started, traded on, killed, started again.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 mod chunks;
@@ -14,15 +13,15 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::Block;
-use openoutcry::journal::import::import;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::prefix::Prefix;
-use openoutcry::journal::sled::SledJournal;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::block::Block;
+use journal::import::import;
+use journal::portable::PortableFile;
+use journal::prefix::Prefix;
+use journal::sled::SledJournal;
 use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
@@ -863,8 +862,7 @@ fn serve_archived(data: &Path, archive: &Path) -> Command {
 fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
     let (journal, _) = SledJournal::open_existing(data).unwrap();
     let blocks = |read: &mut dyn Iterator<Item = _>| -> Vec<Block> {
-        read.map(|block: Result<openoutcry::journal::Durable<Block>, _>| (*block.unwrap()).clone())
-            .collect()
+        read.map(|block: Result<journal::Durable<Block>, _>| (*block.unwrap()).clone()).collect()
     };
     let journaled = blocks(&mut journal.read(Sequence::ZERO.next()));
     let archived = blocks(&mut PortableFile::open(archive).unwrap());

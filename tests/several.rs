@@ -1,18 +1,17 @@
 //! Batches that one caller submits together: their order, their answers and their bound.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
-use openoutcry::engine::pending::Refusal;
-use openoutcry::engine::start::{Running, start};
-use openoutcry::engine::{Engine, INTAKE_MAX};
-use openoutcry::exchange::command::{Command, KeyedCommand};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Money, Sequence};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::record::RECORD_BYTES_MAX;
+use engine::pending::Refusal;
+use engine::start::{Running, start};
+use engine::{Engine, INTAKE_MAX};
+use exchange::command::{Command, KeyedCommand};
+use exchange::effect::Effect;
+use exchange::ids::UserNo;
+use exchange::rules::Rules;
+use exchange::units::{Money, Sequence};
+use journal::memory::MemoryJournal;
+use journal::record::RECORD_BYTES_MAX;
 
 fn create_user(name: &str) -> Command {
     let (profile_name, profile_pic) = (name.to_owned(), "https://h/p.png".to_owned());

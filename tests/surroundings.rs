@@ -1,7 +1,6 @@
 //! What surrounds a server may not change what it does: who reads its log and its stdout, the mask
 //! for new files, signals sent by habit, limits on files and threads.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use std::fs::{self, File, Permissions};
@@ -26,7 +25,7 @@ fn serve(dir: &Path) -> Command {
     let mut command = Command::new(BINARY);
     command.args(["serve", "--init", "--listen", "127.0.0.1:0", "--snapshot-every", "1", "--data"]);
     command.arg(dir.join("venue")).arg("--archive").arg(dir.join("archive"));
-    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "info,openoutcry::api=debug");
+    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "info,http=debug");
     command.stdin(Stdio::null());
     command
 }

@@ -3,26 +3,25 @@
 //!
 //! `tests/codec.rs` tests the same of a single block, `tests/recovery.rs` of sled's own file.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may unwrap
 
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::results::ResultsLog;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::block::{Block, BlockBuilder, BlockFault, Head};
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::{ReplayError, Replayer, replay};
-use openoutcry::journal::sled::SledStore;
-use openoutcry::journal::store::{BlockSource, BlockStore, OpenError, StoreError, StoredJournal};
-use openoutcry::journal::{Damage, JournalError};
+use exchange::Exchange;
+use exchange::digest::StateDigest;
+use exchange::results::ResultsLog;
+use exchange::units::Sequence;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::block::{Block, BlockBuilder, BlockFault, Head};
+use journal::marker::{Marker, Witness};
+use journal::memory::MemoryStore;
+use journal::portable::PortableFile;
+use journal::replay::{ReplayError, Replayer, replay};
+use journal::sled::SledStore;
+use journal::store::{BlockSource, BlockStore, OpenError, StoreError, StoredJournal};
+use journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
 const LINES: u32 = 16;

@@ -1,11 +1,11 @@
 //! One market's book and its order pool, without ledger, effects or checks: real orders are added,
 //! cancelled and matched, with a report for each trade in a reused buffer.
 
-use openoutcry::exchange::book::Book;
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, TimeInForce};
-use openoutcry::exchange::ids::{MarketNo, OrderNo};
-use openoutcry::exchange::orders::{Backing, Order, OrderPool};
-use openoutcry::exchange::units::{Lots, Sequence};
+use exchange::book::Book;
+use exchange::command::{Command, PlaceOrder, Record, TimeInForce};
+use exchange::ids::{MarketNo, OrderNo};
+use exchange::orders::{Backing, Order, OrderPool};
+use exchange::units::{Lots, Sequence};
 use rustc_hash::FxHashMap;
 
 /// An operation on a book.

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::journal::block::Head;
-use openoutcry::projection::ReadModel;
+use engine::history::HistoryStore;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::{Applied, Effect};
+use journal::block::Head;
+use views::ReadModel;
 
 use crate::mix::Script;
 use crate::{BLOCK_RECORDS, on_processor};

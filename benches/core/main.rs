@@ -21,19 +21,19 @@ use std::path::Path;
 use std::process::Command as Process;
 use std::time::{Duration, Instant};
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::prefetch::AHEAD;
-use openoutcry::exchange::results::{Results, ResultsLog};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::flow::lines::Source;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::replay::{self, Replayer};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::prefetch::AHEAD;
+use exchange::results::{Results, ResultsLog};
+use exchange::units::Sequence;
+use flow::lines::Source;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::Journal;
+use journal::block::BlockBuilder;
+use journal::memory::MemoryJournal;
+use journal::replay::{self, Replayer};
 
 use mix::Script;
 

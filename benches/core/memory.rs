@@ -2,13 +2,13 @@
 //! for them, measured as growth of resident memory. History goes to disk as on a server; the cache
 //! of its store counts.
 
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{OrderNo, UserNo};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::projection::ReadModel;
+use engine::history::HistoryStore;
+use exchange::Exchange;
+use exchange::command::Command;
+use exchange::effect::Applied;
+use exchange::ids::{OrderNo, UserNo};
+use exchange::units::Sequence;
+use views::ReadModel;
 
 use crate::mix;
 
@@ -28,7 +28,7 @@ struct Venue {
     folder: Option<tempfile::TempDir>,
     exchange: Exchange,
     read_model: Option<ReadModel>,
-    effects: Vec<openoutcry::exchange::effect::Effect>,
+    effects: Vec<exchange::effect::Effect>,
     sequence: u64,
 }
 

@@ -1,11 +1,11 @@
 //! Orders for 100,000 markets by Zipf's law, in which the k-th market gets 1/k of the orders of the
 //! first; and the batches of the batch row of `benches/http`.
 
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Markets of the row.
 const MARKETS: u32 = 100_000;

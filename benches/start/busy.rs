@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Instant;
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Command, Record, TimeInForce};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::Journal;
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, Record, TimeInForce};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::units::{Sequence, TimeMs};
+use journal::Journal;
 
 use crate::mix::{self, Draw};
 use crate::venue::Writer;

@@ -21,19 +21,19 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, Instant};
 
-use openoutcry::engine::Engine;
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::start::{self, Snapshots, Storage};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{OrderNo, UserNo};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::snapshot::folder::SnapshotFolder;
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::history::History;
+use engine::Engine;
+use engine::history::HistoryStore;
+use engine::start::{self, Snapshots, Storage};
+use exchange::Exchange;
+use exchange::command::Command;
+use exchange::effect::Applied;
+use exchange::ids::{OrderNo, UserNo};
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::sled::SledJournal;
+use journal::snapshot::folder::SnapshotFolder;
+use views::ReadModel;
+use views::history::History;
 
 /// Argument that makes this program run as one of the measured starts.
 const START: &str = "start-measured-here";

@@ -4,16 +4,16 @@
 use std::path::Path;
 use std::time::Instant;
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::flow::lines::Source;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::replay::{self, Replayer};
-use openoutcry::journal::sled::SledJournal;
+use exchange::command::{Command, Record};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::units::{Sequence, TimeMs};
+use flow::lines::Source;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::Journal;
+use journal::block::BlockBuilder;
+use journal::replay::{self, Replayer};
+use journal::sled::SledJournal;
 
 /// Records per block: a busy venue's group commit.
 const BLOCK_RECORDS: usize = 200;

@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::{Applied, Effect, Party};
-use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
-use openoutcry::exchange::orders::Order;
-use openoutcry::exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
-use openoutcry::projection::Projection;
-use openoutcry::projection::accounts::{Accounts, UserRow};
-use openoutcry::projection::catalogue::Catalogue;
-use openoutcry::projection::fault::Faults;
-use openoutcry::projection::positions::{PositionRow, Positions, Resolution};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::{Applied, Effect, Party};
+use exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
+use exchange::orders::Order;
+use exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
 use serde_json::{Value, json};
+use views::Projection;
+use views::accounts::{Accounts, UserRow};
+use views::catalogue::Catalogue;
+use views::fault::Faults;
+use views::positions::{PositionRow, Positions, Resolution};
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};

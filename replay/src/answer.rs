@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::units::{Overflow, Sequence};
-use openoutcry::journal::block::Head;
+use exchange::invariant::Broken;
+use exchange::units::{Overflow, Sequence};
+use journal::block::Head;
 use serde_json::{Value, json};
 
 use crate::moment::rfc3339;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Direction, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::MarketNo;
-use openoutcry::exchange::units::{Lots, Tick};
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::{Direction, Record};
+use exchange::effect::Effect;
+use exchange::ids::MarketNo;
+use exchange::units::{Lots, Tick};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
@@ -59,7 +59,7 @@ impl View {
     fn of(exchange: &Exchange, market: MarketNo, outcome: Outcome, levels: usize) -> View {
         let side = |direction| {
             let book = exchange.market(market).map(|market| market.book.levels(direction));
-            let level = |(price, level): (Tick, openoutcry::exchange::book::Level)| Level {
+            let level = |(price, level): (Tick, exchange::book::Level)| Level {
                 price: match outcome {
                     Outcome::Yes => price,
                     Outcome::No => price.complement(),

@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::{Block, Head};
-use openoutcry::journal::replay::{self, ReplayFault, Replayer};
-use openoutcry::journal::{Blocks, Durable, JournalError};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::units::Sequence;
+use journal::block::{Block, Head};
+use journal::replay::{self, ReplayFault, Replayer};
+use journal::{Blocks, Durable, JournalError};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};

@@ -3,13 +3,13 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::script::names::Names;
-use openoutcry::exchange::script::phrases::phrase;
-use openoutcry::exchange::script::{Verdict, print};
-use openoutcry::exchange::units::Sequence;
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::effect::Effect;
+use exchange::script::names::Names;
+use exchange::script::phrases::phrase;
+use exchange::script::{Verdict, print};
+use exchange::units::Sequence;
 use serde_json::json;
 
 use crate::answer::{Answer, Failure};

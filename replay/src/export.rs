@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use openoutcry::journal::portable::{self, ExportError, Form};
+use journal::portable::{self, ExportError, Form};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure, head_fields};

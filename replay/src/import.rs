@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Durable;
-use openoutcry::journal::block::Block;
-use openoutcry::journal::import::{self, ImportError};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::units::Sequence;
+use journal::Durable;
+use journal::block::Block;
+use journal::import::{self, ImportError};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure, head_fields};

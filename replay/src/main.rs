@@ -32,8 +32,6 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use openoutcry::os;
-
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;

@@ -1,8 +1,8 @@
 //! Moments of a journal as people write them: a sequence number, or a time.
 
 use chrono::{DateTime, SecondsFormat};
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::units::{Sequence, TimeMs};
+use exchange::command::Record;
+use exchange::units::{Sequence, TimeMs};
 
 use crate::answer::Failure;
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use openoutcry::journal::portable;
+use journal::portable;
 
 use crate::answer::Failure;
 

@@ -1,16 +1,16 @@
 //! One pass over a journal: reads blocks, applies their records to an exchange, and passes the
 //! effects to a listener.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::JournalError;
-use openoutcry::journal::block::{Block, BlockFault, Head};
-use openoutcry::journal::replay::ahead::{ReadAhead, reading_ahead};
-use openoutcry::journal::replay::{self, ReplayFault, Replayer};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::invariant::Broken;
+use exchange::results::Results;
+use exchange::units::Sequence;
+use journal::JournalError;
+use journal::block::{Block, BlockFault, Head};
+use journal::replay::ahead::{ReadAhead, reading_ahead};
+use journal::replay::{self, ReplayFault, Replayer};
 use serde_json::json;
 
 use crate::answer::Failure;

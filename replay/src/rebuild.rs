@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoutcry::exchange::units::Sequence;
+use exchange::units::Sequence;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};

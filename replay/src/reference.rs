@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use openoutcry::exchange::ids::{MarketId, OrderId, UserId};
-use openoutcry::exchange::units::Sequence;
+use exchange::ids::{MarketId, OrderId, UserId};
+use exchange::units::Sequence;
 use uuid::Uuid;
 
 /// Length of an id in the form that the interface writes.

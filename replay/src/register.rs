@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{PlaceOrder, Side, Wording};
-use openoutcry::exchange::effect::{Effect, Party};
-use openoutcry::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, UserId, UserNo};
-use openoutcry::exchange::units::{Sequence, Tick, TimeMs};
-use openoutcry::exchange::{command::Record, lifecycle::MarketStatus};
+use exchange::catalogue::Outcome;
+use exchange::command::{PlaceOrder, Side, Wording};
+use exchange::effect::{Effect, Party};
+use exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, UserId, UserNo};
+use exchange::units::{Sequence, Tick, TimeMs};
+use exchange::{command::Record, lifecycle::MarketStatus};
 
 use crate::answer::Failure;
 use crate::reference::Reference;

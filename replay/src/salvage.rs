@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::import::{self, ImportError};
-use openoutcry::journal::salvage::{Origin, Salvage, Salvaged, Span};
+use exchange::units::Sequence;
+use journal::import::{self, ImportError};
+use journal::salvage::{Origin, Salvage, Salvaged, Span};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::archive::{Archive, ArchiveError};
-use openoutcry::journal::portable::{self, Place, PortableFile};
-use openoutcry::journal::prefix::Prefix;
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::{Blocks, Journal};
+use exchange::command::Record;
+use exchange::units::Sequence;
+use journal::archive::{Archive, ArchiveError};
+use journal::portable::{self, Place, PortableFile};
+use journal::prefix::Prefix;
+use journal::sled::SledJournal;
+use journal::{Blocks, Journal};
 use serde_json::{Value, json};
 
 use crate::answer::Failure;

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::ids::{EventNo, MarketNo, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
 use crate::answer::Failure;
 use crate::pass::Listener;

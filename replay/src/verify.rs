@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::{Block, Head};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::units::Sequence;
+use journal::block::{Block, Head};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
@@ -159,13 +159,13 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use openoutcry::exchange::command::Command;
-    use openoutcry::exchange::invariant::Broken;
-    use openoutcry::exchange::rules::Rules;
-    use openoutcry::exchange::units::TimeMs;
-    use openoutcry::journal::Journal;
-    use openoutcry::journal::memory::MemoryJournal;
-    use openoutcry::journal::portable;
+    use exchange::command::Command;
+    use exchange::invariant::Broken;
+    use exchange::rules::Rules;
+    use exchange::units::TimeMs;
+    use journal::Journal;
+    use journal::memory::MemoryJournal;
+    use journal::portable;
 
     /// An invariant that the fourth record breaks.
     fn three_at_most(exchange: &Exchange) -> Result<(), Broken> {

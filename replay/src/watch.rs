@@ -2,11 +2,11 @@
 //! after every block what its records touched and the sums over everything, every so often and at
 //! the end the whole state.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::invariant::running::Running;
-use openoutcry::exchange::units::Sequence;
+use exchange::Exchange;
+use exchange::effect::Effect;
+use exchange::invariant::Broken;
+use exchange::invariant::running::Running;
+use exchange::units::Sequence;
 
 /// Records between two checks of the whole state, at least.
 const WHOLE_EVERY_MIN: u64 = 1 << 17;
@@ -70,7 +70,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use openoutcry::exchange::script;
+    use exchange::script;
 
     /// Applies a script, one record a block, and follows the effects that `told` keeps.
     fn watched(whole: Invariants, text: &str, told: fn(&Effect) -> bool) -> Result<(), Broken> {

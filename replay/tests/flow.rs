@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use openoutcry::exchange::ids::{OrderId, OrderNo};
-use openoutcry::exchange::units::Lots;
+use exchange::ids::{OrderId, OrderNo};
+use exchange::units::Lots;
 use recording::{BLOCK_RECORDS, RecordedFlow, large, rows, sample};
 use serde_json::Value;
 use uuid::Uuid;

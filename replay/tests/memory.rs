@@ -19,7 +19,7 @@ use std::process::{Command as Process, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use openoutcry::exchange::catalogue::Outcome;
+use exchange::catalogue::Outcome;
 use recording::{BLOCK_RECORDS, RecordedFlow, large, sample};
 use serde_json::Value;
 use venue::export;

@@ -8,8 +8,8 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 
-use openoutcry::exchange::script;
-use openoutcry::exchange::units::{Lots, Money, Tick};
+use exchange::script;
+use exchange::units::{Lots, Money, Tick};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;

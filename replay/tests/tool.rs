@@ -9,17 +9,17 @@ use std::path::Path;
 use std::process::Command as Process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::results::{Results, ResultsHash};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Money, Sequence, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::archive::Archive;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::portable;
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::store::OpenError;
+use exchange::command::{Command, Record};
+use exchange::ids::UserNo;
+use exchange::results::{Results, ResultsHash};
+use exchange::rules::Rules;
+use exchange::units::{Money, Sequence, TimeMs};
+use journal::Journal;
+use journal::archive::Archive;
+use journal::block::BlockBuilder;
+use journal::portable;
+use journal::sled::SledJournal;
+use journal::store::OpenError;
 use serde_json::Value;
 
 /// A child process started by one test inherits, until it executes its program, the files that

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use crate::journal::archive::{Archive, ArchiveError, Cut};
-use crate::journal::reader::JournalReader;
+use journal::archive::{Archive, ArchiveError, Cut};
+use journal::reader::JournalReader;
 
 /// Refuses an archive in the data directory: one of the two would be damaged with the other, and
 /// the directory would no longer be taken for a journal.

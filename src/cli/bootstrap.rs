@@ -3,14 +3,14 @@
 //! Each step checks the state and does only what is missing, so the next start completes an
 //! interrupted one.
 
-use crate::api::keys::{self, ApiKey, START_KEY_LABEL};
-use crate::engine::Engine;
-use crate::engine::pending::{Answer, Refusal};
-use crate::exchange::command::{Command, KeyHash, Role};
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::{KeyNo, UserNo};
-use crate::exchange::rules::Rules;
-use crate::exchange::units::Sequence;
+use engine::Engine;
+use engine::pending::{Answer, Refusal};
+use exchange::command::{Command, KeyHash, Role};
+use exchange::effect::Effect;
+use exchange::ids::{KeyNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::Sequence;
+use http::keys::{self, ApiKey, START_KEY_LABEL};
 
 use super::Failure;
 

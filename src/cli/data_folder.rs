@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::Failure;
 use super::serve::ServeArgs;
-use crate::journal::sled::SledStore;
-use crate::journal::store::OpenError;
+use journal::sled::SledStore;
+use journal::store::OpenError;
 
 /// The data directory unless one is named. Nobody misspells it, so it may begin unasked.
 pub const DEFAULT: &str = "./data";

@@ -22,8 +22,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::os;
-
 const ABOUT: &str = "A self-hosted prediction-market exchange
 
 One binary that takes orders over REST, writes every command to an append-only journal before it

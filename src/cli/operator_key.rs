@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::demo::people;
-use crate::api::keys;
+use http::keys;
 
 /// Shortest operator key accepted from the environment: long enough to resist guessing even if it
 /// is not random.

@@ -26,20 +26,18 @@ use super::operator_key;
 use super::output::{self, say};
 use super::signals::Signals;
 use super::venue_clock;
-use crate::api;
-use crate::api::keys::ApiKey;
-use crate::api::rates::{Daily, Limit, Rates};
-use crate::api::venue::Venue;
-use crate::engine::Engine;
-use crate::engine::archiver::ArchiveStatus;
-use crate::engine::history::HistoryStore;
-use crate::engine::meter::Meter;
-use crate::engine::start::{self, Running, Snapshots, Storage};
-use crate::journal::Journal;
-use crate::journal::sled::SledJournal;
-use crate::journal::snapshot::folder::SnapshotFolder;
-use crate::os;
-use crate::projection::ReadModel;
+use engine::Engine;
+use engine::archiver::ArchiveStatus;
+use engine::history::HistoryStore;
+use engine::meter::Meter;
+use engine::start::{self, Running, Snapshots, Storage};
+use http::keys::ApiKey;
+use http::rates::{Daily, Limit, Rates};
+use http::venue::Venue;
+use journal::Journal;
+use journal::sled::SledJournal;
+use journal::snapshot::folder::SnapshotFolder;
+use views::ReadModel;
 
 /// File descriptors not available to connections: those of the journal, the runtime and connections
 /// being rejected; besides [`DESCRIPTORS_PER_WORKER`].
@@ -136,7 +134,7 @@ pub struct ServeArgs {
         long,
         value_name = "SECONDS",
         env = "OPENOUTCRY_KEEP_ALIVE",
-        default_value_t = api::Limits::STANDARD.head_wait.as_secs(),
+        default_value_t = http::Limits::STANDARD.head_wait.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=KEEP_ALIVE_SECONDS_MAX)
     )]
     keep_alive: u64,
@@ -208,7 +206,7 @@ impl RateArgs {
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
-    let workers = api::server::workers_count();
+    let workers = http::server::workers_count();
     os::check_threads(THREADS_BESIDES_WORKERS.saturating_add(workers.saturating_mul(2)))
         .map_err(failed)?;
     output::start().map_err(failed)?;
@@ -231,7 +229,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let listener = runtime.block_on(listen(args.listen))?;
     let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
     let head_wait = Duration::from_secs(args.keep_alive);
-    let limits = api::Limits { head_wait, workers_pinned, rates, ..limits()? };
+    let limits = http::Limits { head_wait, workers_pinned, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
     // An abandoned replay may still be running; it has changed nothing.
@@ -361,9 +359,9 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 
 /// The limits of the HTTP server, with connections capped by the file descriptor limit, so that the
 /// journal never runs out of descriptors.
-fn limits() -> Result<api::Limits, Failure> {
-    let wanted = u64::try_from(api::Limits::STANDARD.connections_max).unwrap_or(u64::MAX);
-    let workers = u64::try_from(api::server::workers_count()).unwrap_or(u64::MAX);
+fn limits() -> Result<http::Limits, Failure> {
+    let wanted = u64::try_from(http::Limits::STANDARD.connections_max).unwrap_or(u64::MAX);
+    let workers = u64::try_from(http::server::workers_count()).unwrap_or(u64::MAX);
     let reserved =
         DESCRIPTORS_RESERVED.saturating_add(workers.saturating_mul(DESCRIPTORS_PER_WORKER));
     let given = rlimit::increase_nofile_limit(wanted.saturating_add(reserved))
@@ -379,7 +377,7 @@ fn limits() -> Result<api::Limits, Failure> {
         tracing::warn!(connections, "fewer connections than usual: raise `ulimit -n`");
     }
     let connections_max = usize::try_from(connections).unwrap_or(usize::MAX);
-    Ok(api::Limits { connections_max, ..api::Limits::STANDARD })
+    Ok(http::Limits { connections_max, ..http::Limits::STANDARD })
 }
 
 /// Serves until a signal: only health checks while the journal is replayed, then everything.
@@ -389,7 +387,7 @@ async fn serve(
     leave: Leave,
     operator_key: Option<&str>,
     listener: TcpListener,
-    limits: api::Limits,
+    limits: http::Limits,
 ) -> (Option<Running>, Result<(), Failure>) {
     let mut running = None;
     let served = async {
@@ -403,7 +401,7 @@ async fn serve(
         });
         let venue = Venue::opening(Arc::clone(&meter));
         let (stop, stopped) = oneshot::channel::<()>();
-        let mut serving = tokio::spawn(api::serve(listener, venue.clone(), limits, async move {
+        let mut serving = tokio::spawn(http::serve(listener, venue.clone(), limits, async move {
             // A dropped sender also stops the server.
             drop(stopped.await);
         }));

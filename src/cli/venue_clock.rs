@@ -6,9 +6,9 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat};
 
 use super::Failure;
-use crate::engine::clock::{self, Clock, ClockAhead};
-use crate::engine::clock_stamp::ClockStamp;
-use crate::exchange::units::TimeMs;
+use engine::clock::{self, Clock, ClockAhead};
+use engine::clock_stamp::ClockStamp;
+use exchange::units::TimeMs;
 
 /// Refuses a clock with which nothing can be opened, before anything is.
 pub fn possible() -> Result<(), Failure> {

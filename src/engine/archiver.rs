@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::clock;
-use crate::exchange::units::Sequence;
-use crate::journal::archive::{Archive, ArchiveError};
-use crate::journal::member::MEMBER_BLOCKS_BYTES;
-use crate::journal::reader::JournalReader;
+use exchange::units::Sequence;
+use journal::archive::{Archive, ArchiveError};
+use journal::member::MEMBER_BLOCKS_BYTES;
+use journal::reader::JournalReader;
 
 /// Poll interval: about how much a healthy archive lacks if the machine is lost. Each poll that
 /// finds blocks costs a sync, possibly of the journal's own disk.

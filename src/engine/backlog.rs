@@ -10,7 +10,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 
-use crate::projection::history::PageKey;
+use views::history::PageKey;
 
 /// How long pages collect before they are stored.
 const COLLECT_FOR: Duration = Duration::from_millis(100);
@@ -149,7 +149,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::projection::history::Kind;
+    use views::history::Kind;
 
     #[derive(Default)]
     struct FakeStore(Mutex<Vec<(PageKey, Vec<u8>)>>, AtomicBool);

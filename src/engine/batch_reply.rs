@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::halt::Halt;
 use super::mailbox::Mailbox;
 use super::pending::{CommandOutcome, Delivery, Refusal};
-use crate::exchange::effect::Applied;
+use exchange::effect::Applied;
 
 /// The outcome of a run of consecutive commands of the batch.
 #[derive(Debug)]

@@ -14,10 +14,10 @@ use super::meter::Meter;
 use super::pending::AppliedBlock;
 use super::projector::{NotFolded, Projector};
 use super::sequencer::Sequenced;
-use crate::exchange::results::Results;
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::replay::Replayer;
-use crate::journal::replay::hasher_thread::HasherThread;
+use exchange::results::Results;
+use exchange::units::{Sequence, TimeMs};
+use journal::replay::Replayer;
+use journal::replay::hasher_thread::HasherThread;
 
 /// Applied blocks that may wait to be folded: enough that neither thread waits for the other at
 /// every block.
@@ -160,19 +160,19 @@ mod tests {
     use parking_lot::RwLock;
 
     use super::*;
-    use crate::engine::clock::Clock;
-    use crate::engine::sequencer::Sequencer;
-    use crate::engine::start::StartError;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::ids::UserNo;
-    use crate::exchange::rules::Rules;
-    use crate::exchange::units::Money;
-    use crate::journal::Journal;
-    use crate::journal::block::BlockBuilder;
-    use crate::journal::memory::MemoryJournal;
-    use crate::projection::ReadModel;
-    use crate::projection::history::page_storage::PageStorage;
-    use crate::projection::history::{History, HistoryError, PageKey};
+    use crate::clock::Clock;
+    use crate::sequencer::Sequencer;
+    use crate::start::StartError;
+    use exchange::command::{Command, Record};
+    use exchange::ids::UserNo;
+    use exchange::rules::Rules;
+    use exchange::units::Money;
+    use journal::Journal;
+    use journal::block::BlockBuilder;
+    use journal::memory::MemoryJournal;
+    use views::ReadModel;
+    use views::history::page_storage::PageStorage;
+    use views::history::{History, HistoryError, PageKey};
 
     /// A page storage that panics at the first page.
     #[derive(Debug)]

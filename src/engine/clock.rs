@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use crate::exchange::units::TimeMs;
+use exchange::units::TimeMs;
 
 /// A jump ahead by more than this is not followed at once: what it would end, such as a dispute
 /// window, could not be undone. A synchronized clock is corrected by far less.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::clock::{Clock, SinceBoot};
-use crate::exchange::units::TimeMs;
+use exchange::units::TimeMs;
 
 /// The file's name in the data directory.
 pub const STAMP_FILE: &str = "clock";

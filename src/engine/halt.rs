@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::pending::Refusal;
-use crate::exchange::invariant::Broken;
-use crate::journal::replay::ReplayFault;
-use crate::journal::watch::FileChange;
+use exchange::invariant::Broken;
+use journal::replay::ReplayFault;
+use journal::watch::FileChange;
 
 /// Why the intake closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
-use crate::exchange::command::Command;
-use crate::exchange::ids::UserNo;
-use crate::exchange::units::TimeMs;
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::TimeMs;
 
 /// How long before the journaled time runs out a renewal is journaled: more than a slow disk takes,
 /// and less than half of the shortest time-out.

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::backlog::{self, Backlog, Store};
-use crate::exchange::units::Sequence;
-use crate::journal::block::{ChainHash, Head};
-use crate::journal::pages::{NAME_BYTES, PageStore};
-use crate::journal::reader::JournalReader;
-use crate::journal::snapshot::Point;
-use crate::journal::store::{Step, StoreError};
-use crate::projection::history::page_storage::PageStorage;
-use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
-use crate::projection::image::IMAGE_VERSION;
+use exchange::units::Sequence;
+use journal::block::{ChainHash, Head};
+use journal::pages::{NAME_BYTES, PageStore};
+use journal::reader::JournalReader;
+use journal::snapshot::Point;
+use journal::store::{Step, StoreError};
+use views::history::page_storage::PageStorage;
+use views::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
+use views::image::IMAGE_VERSION;
 
 /// Bytes put after which the pages and their index are synced.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;
@@ -313,11 +313,11 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::exchange::digest::StateDigest;
-    use crate::exchange::results::ResultsHash;
-    use crate::exchange::units::TimeMs;
-    use crate::journal::block::ChainHash;
-    use crate::projection::history::Kind;
+    use exchange::digest::StateDigest;
+    use exchange::results::ResultsHash;
+    use exchange::units::TimeMs;
+    use journal::block::ChainHash;
+    use views::history::Kind;
 
     fn point(sequence: u64) -> Point {
         Point {

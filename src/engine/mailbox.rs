@@ -90,7 +90,7 @@ pub async fn open() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::pending::{CommandOutcome, Refusal, ReplySlot};
+    use crate::pending::{CommandOutcome, Refusal, ReplySlot};
 
     #[test]
     fn a_thread_is_quiet_once_nothing_was_asked_for_long() {

@@ -16,14 +16,14 @@ use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
-use crate::exchange::command::{Command, Record};
-use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::reject::Reject;
-use crate::exchange::results::{Results, ResultsHasher};
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::Durable;
-use crate::journal::block::Block;
-use crate::journal::replay::{Replayer, Stop};
+use exchange::command::{Command, Record};
+use exchange::effect::{Applied, Effect};
+use exchange::reject::Reject;
+use exchange::results::{Results, ResultsHasher};
+use exchange::units::{Sequence, TimeMs};
+use journal::Durable;
+use journal::block::Block;
+use journal::replay::{Replayer, Stop};
 
 /// Blocks after which a trial no longer waits for what is due: where something comes due all the
 /// time, it would hold up every trial behind it.
@@ -233,19 +233,19 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::pending::BatchTrialCallback;
-    use crate::engine::pending::fixture::slot_then;
-    use crate::exchange::catalogue::MarketDraft;
-    use crate::exchange::ids::{MarketNo, UserNo};
-    use crate::exchange::invariant::Broken;
-    use crate::exchange::results::{Results, ResultsHash};
-    use crate::exchange::rules::Rules;
-    use crate::exchange::units::{Sequence, TimeMs};
-    use crate::journal::Journal;
-    use crate::journal::block::BlockBuilder;
-    use crate::journal::memory::MemoryJournal;
-    use crate::journal::replay::ReplayFault;
-    use crate::projection::ReadModel;
+    use crate::pending::BatchTrialCallback;
+    use crate::pending::fixture::slot_then;
+    use exchange::catalogue::MarketDraft;
+    use exchange::ids::{MarketNo, UserNo};
+    use exchange::invariant::Broken;
+    use exchange::results::{Results, ResultsHash};
+    use exchange::rules::Rules;
+    use exchange::units::{Sequence, TimeMs};
+    use journal::Journal;
+    use journal::block::BlockBuilder;
+    use journal::memory::MemoryJournal;
+    use journal::replay::ReplayFault;
+    use views::ReadModel;
 
     /// Blocks of one clock command each that record these results.
     fn clocks(recorded: &[Results]) -> Vec<Durable<Block>> {

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::exchange::Exchange;
-use crate::exchange::ids::UserNo;
-use crate::exchange::results::Results;
-use crate::exchange::units::{Sequence, TimeMs};
+use exchange::Exchange;
+use exchange::ids::UserNo;
+use exchange::results::Results;
+use exchange::units::{Sequence, TimeMs};
 
 /// What is due and too much for one record is done in slices, and between two of them others come:
 /// there is nothing to do for as long as the last slice took.
@@ -160,7 +160,7 @@ impl MatcherStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::results::ResultsHash;
+    use exchange::results::ResultsHash;
 
     #[test]
     fn what_is_due_is_known_as_of_what_was_applied_before_it_is_folded() {

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::histogram::Histogram;
-use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
-use crate::exchange::reject::Reject;
-use crate::exchange::units::Sequence;
-use crate::journal::fields::{KINDS, kind_of};
+use exchange::command::Command;
+use exchange::effect::Effect;
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use journal::fields::{KINDS, kind_of};
 
 /// The figures, one part per stage: each stage writes only its own.
 #[derive(Debug, Default)]
@@ -240,8 +240,8 @@ impl Gauges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::ids::{MarketNo, UserNo};
-    use crate::exchange::units::Money;
+    use exchange::ids::{MarketNo, UserNo};
+    use exchange::units::Money;
 
     #[test]
     fn commands_are_counted_by_kind_and_result() {

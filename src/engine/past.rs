@@ -12,17 +12,17 @@ use tokio::task::spawn_blocking;
 
 use super::clock::{Clock, Settled};
 use super::restore;
-use crate::exchange::Exchange;
-use crate::exchange::command::Record;
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::UserNo;
-use crate::exchange::results::Results;
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::block::{Block, Head};
-use crate::journal::reader::JournalReader;
-use crate::journal::replay::{Listener, ReplayFault, Replayer, Stop};
-use crate::journal::snapshot::folder::SnapshotFolder;
-use crate::journal::{Durable, JournalError};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::ids::UserNo;
+use exchange::results::Results;
+use exchange::units::{Sequence, TimeMs};
+use journal::block::{Block, Head};
+use journal::reader::JournalReader;
+use journal::replay::{Listener, ReplayFault, Replayer, Stop};
+use journal::snapshot::folder::SnapshotFolder;
+use journal::{Durable, JournalError};
 
 /// Attempts, with a pause before each next one, to resolve a moment that has just passed while a
 /// block of it is being written: two seconds in all, longer than any disk takes that is not

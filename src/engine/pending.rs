@@ -12,16 +12,16 @@ use super::batch_reply::{BatchPart, BatchReplySink};
 use super::halt::HaltReason;
 use super::intake_quota::Reservation;
 use super::mailbox::Mailbox;
-use crate::exchange::Exchange;
-use crate::exchange::command::{IdempotencyKey, KeyedCommand, Record};
-use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::UserNo;
-use crate::exchange::invariant::Broken;
-use crate::exchange::trial::Tried;
-use crate::exchange::trial::several::KeyedStep;
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::replay::Listener;
-use crate::projection::ReadModel;
+use exchange::Exchange;
+use exchange::command::{IdempotencyKey, KeyedCommand, Record};
+use exchange::effect::{Applied, Effect};
+use exchange::ids::UserNo;
+use exchange::invariant::Broken;
+use exchange::trial::Tried;
+use exchange::trial::several::KeyedStep;
+use exchange::units::{Sequence, TimeMs};
+use journal::replay::Listener;
+use views::ReadModel;
 
 /// Reads the read model as a record left it, before the next one is folded. It delays the projector
 /// and all readers, so it must only copy what the answer needs.

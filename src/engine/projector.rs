@@ -10,8 +10,8 @@ use super::history::HistoryStore;
 use super::mailbox::Mailbox;
 use super::pending::{AppliedBlock, CommandOutcome, Delivery, ReplySlot};
 use super::watermark::PublishedWatermark;
-use crate::exchange::effect::Applied;
-use crate::projection::ReadModel;
+use exchange::effect::Applied;
+use views::ReadModel;
 
 /// Records folded before their callers are answered: small blocks are folded whole; in a large one
 /// the first callers do not wait for the last, as all would submit again at once and leave cores
@@ -147,17 +147,17 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::batch_reply::BatchReplies;
-    use crate::engine::matcher::apply;
-    use crate::engine::pending::Look;
-    use crate::engine::pending::fixture::slot_then;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::results::Results;
-    use crate::exchange::units::{Sequence, TimeMs};
-    use crate::journal::Journal;
-    use crate::journal::block::BlockBuilder;
-    use crate::journal::memory::MemoryJournal;
-    use crate::journal::replay::Replayer;
+    use crate::batch_reply::BatchReplies;
+    use crate::matcher::apply;
+    use crate::pending::Look;
+    use crate::pending::fixture::slot_then;
+    use exchange::command::{Command, Record};
+    use exchange::results::Results;
+    use exchange::units::{Sequence, TimeMs};
+    use journal::Journal;
+    use journal::block::BlockBuilder;
+    use journal::memory::MemoryJournal;
+    use journal::replay::Replayer;
 
     /// The outcome of a block of `count` clock commands.
     fn ticks(count: usize) -> Arc<AppliedBlock> {

@@ -5,19 +5,19 @@ use std::io::Read;
 
 use super::history::HistoryStore;
 use super::throttle::{Ended, Paced, Throttle};
-use crate::exchange::Exchange;
-use crate::exchange::digest::StateDigest;
-use crate::exchange::image::coding::BadImage;
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::Sequence;
-use crate::journal::JournalError;
-use crate::journal::block::{ChainHash, Head};
-use crate::journal::reader::JournalReader;
-use crate::journal::replay::Replayer;
-use crate::journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
-use crate::journal::snapshot::{Kind, Point, SnapshotDamage};
-use crate::projection::ReadModel;
-use crate::projection::history::History;
+use exchange::Exchange;
+use exchange::digest::StateDigest;
+use exchange::image::coding::BadImage;
+use exchange::invariant::Broken;
+use exchange::units::Sequence;
+use journal::JournalError;
+use journal::block::{ChainHash, Head};
+use journal::reader::JournalReader;
+use journal::replay::Replayer;
+use journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::{Kind, Point, SnapshotDamage};
+use views::ReadModel;
+use views::history::History;
 
 /// State and read model as of one record.
 #[derive(Debug)]

@@ -20,10 +20,10 @@ use super::meter::{Meter, SequencerMeter};
 use super::pending::{CommandBatch, CommandOutcome, Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
 use super::watcher;
-use crate::exchange::command::{Command, KeyedCommand, Record};
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::block::{Block, BlockBuilder, Head, Refill};
-use crate::journal::{Durable, Journal, JournalError, record};
+use exchange::command::{Command, KeyedCommand, Record};
+use exchange::units::{Sequence, TimeMs};
+use journal::block::{Block, BlockBuilder, Head, Refill};
+use journal::{Durable, Journal, JournalError, record};
 use waiting::Waiting;
 
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
@@ -442,15 +442,15 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::batch_reply::BatchReplies;
-    use crate::engine::clock::Settled;
-    use crate::engine::intake_quota::IntakeQuota;
-    use crate::exchange::catalogue::Outcome;
-    use crate::exchange::command::{
+    use crate::batch_reply::BatchReplies;
+    use crate::clock::Settled;
+    use crate::intake_quota::IntakeQuota;
+    use exchange::catalogue::Outcome;
+    use exchange::command::{
         Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
     };
-    use crate::exchange::ids::{MarketNo, UserNo};
-    use crate::exchange::units::{Lots, Tick};
+    use exchange::ids::{MarketNo, UserNo};
+    use exchange::units::{Lots, Tick};
 
     /// More than a block holds.
     const COUNT: usize = 1_000;
@@ -531,7 +531,7 @@ mod tests {
         let (intake, commands) = intake();
         let blocks = crossbeam_channel::bounded(4).0;
         let (status, halt, meter) = Default::default();
-        let journal = crate::journal::memory::MemoryJournal::new();
+        let journal = journal::memory::MemoryJournal::new();
         let sequencer = Sequencer::new(journal, commands, blocks, status, halt, meter, clock());
         intake.send(Intake::Stop).unwrap();
         let (reply, mut answer) = ReplySlot::new(None);
@@ -550,7 +550,7 @@ mod tests {
         let (blocks, durable) = crossbeam_channel::bounded(4);
         let halt = Arc::new(Halt::default());
         let (status, meter) = Default::default();
-        let journal = crate::journal::memory::MemoryJournal::new();
+        let journal = journal::memory::MemoryJournal::new();
         let sequencer =
             Sequencer::new(journal, commands, blocks, status, Arc::clone(&halt), meter, clock());
         let ends = std::thread::spawn(move || drop(sequencer.run()));
@@ -578,7 +578,7 @@ mod tests {
         let (blocks, durable) = crossbeam_channel::bounded(0);
         let (status, halt, meter) = Default::default();
         let clock = clock();
-        let journal = crate::journal::memory::MemoryJournal::new();
+        let journal = journal::memory::MemoryJournal::new();
         let reader = journal.reader();
         let sequencer =
             Sequencer::new(journal, commands, blocks, status, halt, meter, Arc::clone(&clock));

@@ -22,15 +22,15 @@ use super::matcher_status::MatcherStatus;
 use super::pending::{AppliedBlock, AppliedRecords};
 use super::restore::{self, Pages, Restored};
 use super::throttle::{Ended, Paced, Throttle};
-use crate::exchange::invariant::Broken;
-use crate::exchange::results::{Results, ResultsHash};
-use crate::exchange::units::Sequence;
-use crate::journal::JournalError;
-use crate::journal::block::Head;
-use crate::journal::reader::JournalReader;
-use crate::journal::replay::{ReplayFault, Stop};
-use crate::journal::snapshot::folder::SnapshotFolder;
-use crate::journal::snapshot::{Kind, Point, SnapshotUnwritten};
+use exchange::invariant::Broken;
+use exchange::results::{Results, ResultsHash};
+use exchange::units::Sequence;
+use journal::JournalError;
+use journal::block::Head;
+use journal::reader::JournalReader;
+use journal::replay::{ReplayFault, Stop};
+use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::{Kind, Point, SnapshotUnwritten};
 
 /// How often it polls the matcher's progress.
 const POLL_EVERY: Duration = Duration::from_millis(100);

@@ -27,17 +27,17 @@ use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::throttle::Throttle;
 use super::watcher::Watcher;
 use super::{Engine, EngineShared};
-use crate::exchange::digest::StateDigest;
-use crate::exchange::invariant::Broken;
-use crate::exchange::results::ResultsHash;
-use crate::exchange::units::Sequence;
-use crate::journal::archive::Archive;
-use crate::journal::reader::JournalReader;
-use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
-use crate::journal::snapshot::folder::SnapshotFolder;
-use crate::journal::watch::JournalFiles;
-use crate::journal::{Journal, JournalError};
-use crate::projection::history::History;
+use exchange::digest::StateDigest;
+use exchange::invariant::Broken;
+use exchange::results::ResultsHash;
+use exchange::units::Sequence;
+use journal::archive::Archive;
+use journal::reader::JournalReader;
+use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
+use journal::snapshot::folder::SnapshotFolder;
+use journal::watch::JournalFiles;
+use journal::{Journal, JournalError};
+use views::history::History;
 
 /// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
 /// only hide a slow stage.

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
-use crate::journal::watch::JournalFiles;
+use journal::watch::JournalFiles;
 
 /// How often it looks: about what is acknowledged between a loss and the halt.
 const WATCH_EVERY: Duration = Duration::from_secs(1);

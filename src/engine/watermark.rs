@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::exchange::units::Sequence;
-use crate::projection::ReadModel;
+use exchange::units::Sequence;
+use views::ReadModel;
 
 /// Written by the projector before it answers a block's callers; read by any thread.
 #[derive(Debug, Default)]

@@ -242,9 +242,9 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::command::BodyHash;
-    use crate::exchange::rules::{Rules, USER_NAMES_SHARE, VENUE_NAMES_MAX};
-    use crate::exchange::units::Money;
+    use crate::command::BodyHash;
+    use crate::rules::{Rules, USER_NAMES_SHARE, VENUE_NAMES_MAX};
+    use crate::units::Money;
 
     const ANN: UserNo = UserNo(0);
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;

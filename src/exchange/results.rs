@@ -209,10 +209,10 @@ impl Default for ResultsLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::command::Command;
-    use crate::exchange::ids::UserNo;
-    use crate::exchange::reject::Reject;
-    use crate::exchange::units::{Money, TimeMs};
+    use crate::command::Command;
+    use crate::ids::UserNo;
+    use crate::reject::Reject;
+    use crate::units::{Money, TimeMs};
 
     fn deposited(units: i64) -> Effect {
         Effect::Deposited { user: UserNo(1), amount: Money::new(units) }

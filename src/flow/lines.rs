@@ -100,7 +100,7 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
-    use crate::flow::rows::FillRow;
+    use crate::rows::FillRow;
 
     const FILL: &str =
         r#"{"line":3,"market":"m","taker":2,"maker":1,"outcome":"no","price":"0.40","qty":"1.5"}"#;

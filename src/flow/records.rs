@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 
 use super::rows::Action;
 use super::{Flow, FlowLine};
-use crate::exchange::catalogue::MarketDraft;
-use crate::exchange::command::{Command, PlaceOrder, Record};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::exchange::rules::Rules;
-use crate::exchange::units::{Money, Sequence, TimeMs};
+use exchange::catalogue::MarketDraft;
+use exchange::command::{Command, PlaceOrder, Record};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Money, Sequence, TimeMs};
 
 /// The deposit of every account, ten million: enough for any recorded flow, and small enough for
 /// thousands of accounts within the venue's money supply.

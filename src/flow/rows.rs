@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{FlowError, Gross, LineNo, OrderRef, PositionUnit};
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Side, TimeInForce, Wording};
-use crate::exchange::units::{Lots, Money, Overflow, Tick, UnitError};
+use exchange::catalogue::Outcome;
+use exchange::command::{Side, TimeInForce, Wording};
+use exchange::units::{Lots, Money, Overflow, Tick, UnitError};
 
 /// A kind of row.
 pub trait Row: Sized {

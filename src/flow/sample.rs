@@ -25,8 +25,8 @@ pub fn books() -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::rows::{Action, BookRow, FillRow};
-    use crate::flow::{Flow, PositionUnit};
+    use crate::rows::{Action, BookRow, FillRow};
+    use crate::{Flow, PositionUnit};
 
     #[test]
     fn the_sample_is_whole() {
@@ -38,7 +38,7 @@ mod tests {
         let fills: Vec<FillRow> = fills().rows().map(|row| row.unwrap().1).collect();
         assert_eq!(fills.len(), 558);
         let placed_at = |order| {
-            let place = |l: &&crate::flow::FlowLine| l.order == order && l.action != Action::Cancel;
+            let place = |l: &&crate::FlowLine| l.order == order && l.action != Action::Cancel;
             flow.lines().iter().find(place).unwrap()
         };
         for fill in &fills {

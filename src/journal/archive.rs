@@ -20,7 +20,7 @@ use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
 use super::watch::{Fate, WatchedFile};
 use super::{Durable, JournalError};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 use members::{WholeMember, cut_torn, head_of, whole_members};
 
 /// A file that has grown past this is the last to do so before the next begins: large enough that

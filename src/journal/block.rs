@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use super::member::MemberFault;
 use super::record::{self, EncodeError, RecordError};
-use crate::exchange::command::Record;
-use crate::exchange::results::{Results, ResultsHash};
-use crate::exchange::units::{Sequence, TimeMs};
+use exchange::command::Record;
+use exchange::results::{Results, ResultsHash};
+use exchange::units::{Sequence, TimeMs};
 
 /// First bytes of every block.
 pub const MAGIC: [u8; 8] = *b"OPOUTCRY";

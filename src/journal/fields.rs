@@ -1,15 +1,15 @@
 //! Encodings of enums as numbers on disk, and ranges of fields. The same check runs before a record
 //! is written and after it is read.
 
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{
+use exchange::catalogue::Outcome;
+use exchange::command::{
     Command, Condition, Conversion, PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side,
     TimeInForce, TradingMode,
 };
-use crate::exchange::fees::FeeRate;
-use crate::exchange::ids::{MarketNo, MarketSet, Token};
-use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, Tick, TimeMs};
+use exchange::fees::FeeRate;
+use exchange::ids::{MarketNo, MarketSet, Token};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Tick, TimeMs};
 
 /// The name of a field whose value is out of range; as in journal-format.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -145,8 +145,8 @@ mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
     use super::*;
-    use crate::exchange::units::Sequence;
-    use crate::journal::tree::Sled;
+    use crate::tree::Sled;
+    use exchange::units::Sequence;
 
     /// A thread that wants more stack than there are addresses.
     fn none_to_be_had() -> thread::Builder {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::block;
 use super::store::Stored;
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Size limit of a group; a larger block is a group alone. Sled rewrites a whole leaf at every
 /// eighth insert, so larger groups would mean larger bursts of writes.
@@ -123,8 +123,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::journal::block::Head;
-    use crate::journal::wal::tests::block_of;
+    use crate::block::Head;
+    use crate::wal::tests::block_of;
 
     /// What may happen to the newest blocks.
     #[derive(Debug, Clone)]

@@ -177,7 +177,7 @@ mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
     use super::*;
-    use crate::journal::sled::SledJournal;
+    use crate::sled::SledJournal;
 
     #[test]
     fn a_journal_made_just_before_the_lock_was_taken_is_left_alone() {

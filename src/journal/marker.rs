@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::block::ChainHash;
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Size of the marker file, and of each of the witness file's two slots.
 pub const SLOT_BYTES: usize = 64;

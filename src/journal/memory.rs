@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::marker::{Marker, Witness};
 use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Blocks, marker and witness in memory; never fails. A clone is a copy.
 #[derive(Debug)]

@@ -527,15 +527,15 @@ impl Drop for PageStore {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "faults"))]
 impl PageStore {
     /// Runs `happens` while the index cannot be synced.
-    pub(crate) fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
+    pub fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
         self.while_unsynced_is(|open| &mut open.index_file, happens)
     }
 
     /// The same while the page file cannot be synced.
-    pub(crate) fn while_unwritten<T>(&self, happens: impl FnOnce() -> T) -> T {
+    pub fn while_unwritten<T>(&self, happens: impl FnOnce() -> T) -> T {
         self.while_unsynced_is(|open| &mut open.pages, happens)
     }
 

@@ -372,9 +372,9 @@ mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
     use super::*;
-    use crate::journal::Journal;
-    use crate::journal::memory::MemoryJournal;
-    use crate::journal::wal::tests::block_of;
+    use crate::Journal;
+    use crate::memory::MemoryJournal;
+    use crate::wal::tests::block_of;
 
     fn journal() -> MemoryJournal {
         let mut journal = MemoryJournal::new();

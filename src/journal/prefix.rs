@@ -5,8 +5,8 @@ use std::iter::Peekable;
 
 use super::block::Block;
 use super::{Blocks, Durable, JournalError};
-use crate::exchange::command::Record;
-use crate::exchange::units::Sequence;
+use exchange::command::Record;
+use exchange::units::Sequence;
 
 /// Whether a record is to be kept; once it says no, it must say no of all later records.
 pub type Keep<'a> = Box<dyn Fn(&Record) -> bool + 'a>;

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::block::{Block, BlockFault, Head, RawBlock};
 use super::store::BlockSource;
 use super::{Damage, Durable, JournalError, recovery};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// The head visible to readers. The journal moves it once a block is durable.
 #[derive(Debug, Clone)]

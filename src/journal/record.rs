@@ -15,9 +15,9 @@ use self::cut::{cancelled_of, order_of};
 use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
-use crate::exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
-use crate::exchange::ids::{Token, UserNo};
-use crate::exchange::units::{Sequence, TimeMs};
+use exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
+use exchange::ids::{Token, UserNo};
+use exchange::units::{Sequence, TimeMs};
 
 /// Bytes of a record's header: length of the body, kind, version, flags and time.
 pub const RECORD_HEADER_BYTES: usize = 16;

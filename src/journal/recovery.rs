@@ -3,7 +3,7 @@
 
 use super::block::{Block, BlockFault, Head};
 use super::marker::Marker;
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// The state of the last blocks that are to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,9 +147,9 @@ pub fn judge(
 mod tests {
     use super::super::block::{BlockBuilder, ChainHash, RawBlock};
     use super::*;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::results::Results;
-    use crate::exchange::units::TimeMs;
+    use exchange::command::{Command, Record};
+    use exchange::results::Results;
+    use exchange::units::TimeMs;
 
     /// The table of journal-format.md: the first row that matches decides.
     type Row = (Option<Tail>, Option<Acknowledged>, Option<Refusal>, Option<Beyond>, Verdict);

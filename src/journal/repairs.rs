@@ -94,9 +94,9 @@ fn sound(witness: &File, offset: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Journal;
-    use crate::journal::sled::{SledJournal, WAL_FILE, WITNESS_FILE};
-    use crate::journal::wal::tests::block_of;
+    use crate::Journal;
+    use crate::sled::{SledJournal, WAL_FILE, WITNESS_FILE};
+    use crate::wal::tests::block_of;
 
     type Damage = (fn(&Path), Repairs);
 

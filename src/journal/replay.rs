@@ -9,13 +9,13 @@ use std::convert::Infallible;
 
 use super::block::{Block, Head};
 use super::{Durable, JournalError};
-use crate::exchange::Exchange;
-use crate::exchange::command::Record;
-use crate::exchange::effect::Effect;
-use crate::exchange::invariant::Broken;
-use crate::exchange::prefetch::AHEAD;
-use crate::exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
-use crate::exchange::units::Sequence;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::invariant::Broken;
+use exchange::prefetch::AHEAD;
+use exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
+use exchange::units::Sequence;
 
 /// Most blocks between a block and the one whose results it records. A server has fewer between its
 /// sequencer and its matcher; more would leave records whose results were never recorded.

@@ -23,7 +23,7 @@ use super::tree::Sled;
 use super::unreadable::open_regular;
 use super::wal;
 use super::{Durable, JournalError};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 mod in_file;
 

@@ -26,7 +26,7 @@ use super::store::{
 use super::tree::{DATABASE_FILE, SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
 use super::watch::{FileChange, JournalFiles};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Bytes rewritten at a time when a start distrusts sled's file.
 const REWRITE_BYTES: usize = 1 << 20;
@@ -531,11 +531,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::results::Results;
-    use crate::exchange::units::TimeMs;
-    use crate::journal::block::BlockBuilder;
-    use crate::journal::{Journal, JournalError};
+    use crate::block::BlockBuilder;
+    use crate::{Journal, JournalError};
+    use exchange::command::{Command, Record};
+    use exchange::results::Results;
+    use exchange::units::TimeMs;
 
     /// A file that cannot be synced.
     const UNSYNCED: &str = "/dev/null";

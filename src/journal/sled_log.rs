@@ -257,12 +257,12 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::ids::UserNo;
-    use crate::exchange::results::Results;
-    use crate::exchange::units::{Money, Sequence, TimeMs};
-    use crate::journal::block::{Block, BlockBuilder, Head};
-    use crate::journal::scrape::scrape_file;
+    use crate::block::{Block, BlockBuilder, Head};
+    use crate::scrape::scrape_file;
+    use exchange::command::{Command, Record};
+    use exchange::ids::UserNo;
+    use exchange::results::Results;
+    use exchange::units::{Money, Sequence, TimeMs};
 
     /// As small as pages of blocks allow, for many segments in a file.
     const SEGMENT: usize = 64 << 10;

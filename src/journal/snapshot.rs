@@ -14,9 +14,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::block::ChainHash;
-use crate::exchange::digest::StateDigest;
-use crate::exchange::results::ResultsHash;
-use crate::exchange::units::{Sequence, TimeMs};
+use exchange::digest::StateDigest;
+use exchange::results::ResultsHash;
+use exchange::units::{Sequence, TimeMs};
 
 /// What a snapshot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

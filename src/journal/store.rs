@@ -12,7 +12,7 @@ use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
 use super::repairs::Repairs;
 use super::watch::JournalFiles;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Blocks verified when a journal is opened. The last one is the head; those before it reveal a
 /// wrong or truncated copy at once. Reads verify every block.

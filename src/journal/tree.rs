@@ -13,7 +13,7 @@ use super::block::{Block, RawBlock};
 use super::groups::{Group, Members, UnflushedBlocks, owned};
 use super::marker::Witness;
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// sled's segment size, fixed when the journal is created, and the largest it allows. sled moves
 /// any page over a quarter of it into `blobs/`, which it never syncs; with 16 MiB no page of blocks
@@ -393,8 +393,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::journal::block::Head;
-    use crate::journal::wal::tests::block_of;
+    use crate::block::Head;
+    use crate::wal::tests::block_of;
 
     /// What may happen to blocks.
     #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use super::scrape::scrape_file;
 use super::sectors::{SECTOR_BYTES, Sectors};
 use super::unreadable::{copy_around, open_regular};
 use super::watch::{Fate, is_gone};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders. Sled stores blocks while they arrive, and has most of
 /// them on disk when the half is full.
@@ -302,14 +302,14 @@ pub(super) mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::results::Results;
-    use crate::exchange::units::TimeMs;
-    use crate::journal::Journal;
-    use crate::journal::block::{BlockBuilder, Head};
-    use crate::journal::sled::{SledJournal, SledStore, WAL_FILE};
-    use crate::journal::store::OpenError;
-    use crate::journal::tree::Sled;
+    use crate::Journal;
+    use crate::block::{BlockBuilder, Head};
+    use crate::sled::{SledJournal, SledStore, WAL_FILE};
+    use crate::store::OpenError;
+    use crate::tree::Sled;
+    use exchange::command::{Command, Record};
+    use exchange::results::Results;
+    use exchange::units::TimeMs;
 
     /// Enough to begin each half several times.
     const BLOCKS: usize = 136;
@@ -322,7 +322,7 @@ pub(super) mod tests {
     }
 
     /// A block of so many records, each with a text of `text_bytes`.
-    pub(in crate::journal) fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
+    pub(crate) fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
         let mut builder = BlockBuilder::new(head);
         for number in 1..=records {
             let name = "x".repeat(text_bytes);

@@ -9,9 +9,9 @@ use hyper::Method;
 use hyper::body::Body;
 use serde_json::{Value, json};
 
-use openoutcry::api::Limits;
-use openoutcry::api::stream::PIECE_BYTES_MAX;
-use openoutcry::api::unread_rows::UnreadLimits;
+use http::Limits;
+use http::stream::PIECE_BYTES_MAX;
+use http::unread_rows::UnreadLimits;
 
 use super::{Venue, order, request};
 

@@ -1,6 +1,5 @@
 //! A venue to test the API on: a real engine with an in-memory journal.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
 
 mod door;
@@ -13,15 +12,15 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
-use openoutcry::api::Limits;
-use openoutcry::api::door::Door;
-use openoutcry::api::keys::ApiKey;
-use openoutcry::engine::start::{Running, start};
-use openoutcry::exchange::command::{Command, Role};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::journal::memory::MemoryJournal;
+use engine::start::{Running, start};
+use exchange::command::{Command, Role};
+use exchange::effect::Effect;
+use exchange::ids::UserNo;
+use exchange::rules::Rules;
+use http::Limits;
+use http::door::Door;
+use http::keys::ApiKey;
+use journal::memory::MemoryJournal;
 
 /// A well-formed id that names nothing.
 const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";

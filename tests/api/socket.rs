@@ -7,9 +7,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use openoutcry::api::{Limits, serve};
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::ids::{KeyNo, UserNo};
+use exchange::command::Command;
+use exchange::ids::{KeyNo, UserNo};
+use http::{Limits, serve};
 
 use super::Venue;
 

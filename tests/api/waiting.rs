@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use openoutcry::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 use super::{Venue, order};
 

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use openoutcry::journal::Journal;
-use openoutcry::journal::import::import;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::sled::SledJournal;
+use journal::Journal;
+use journal::import::import;
+use journal::portable::PortableFile;
+use journal::sled::SledJournal;
 
 use super::{KEY, Server, refused, serve};
 

@@ -5,9 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use openoutcry::journal::JournalError;
-use openoutcry::journal::member::MemberHeader;
-use openoutcry::journal::portable::{PortableFile, segments};
+use journal::JournalError;
+use journal::member::MemberHeader;
+use journal::portable::{PortableFile, segments};
 
 use crate::dice::Dice;
 

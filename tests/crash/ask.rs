@@ -1,14 +1,12 @@
 //! A client's request in the load, and the command that its record must hold.
 
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce,
-};
-use openoutcry::exchange::fees::{FeeRate, Fees};
-use openoutcry::exchange::ids::{MarketId, OrderId, OrderNo, UserId, UserNo};
-use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
-use openoutcry::projection::ReadModel;
+use exchange::catalogue::{Localized, MarketDraft, Outcome};
+use exchange::command::{Command, Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce};
+use exchange::fees::{FeeRate, Fees};
+use exchange::ids::{MarketId, OrderId, OrderNo, UserId, UserNo};
+use exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 use serde_json::{Map, Value, json};
+use views::ReadModel;
 
 use crate::wire::Reply;
 

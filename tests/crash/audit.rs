@@ -4,21 +4,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::exchange::ids::{OrderNo, TradeId, TradeIndex};
-use openoutcry::exchange::rules::SLICE;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::Head;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::fills::{FillRow, Liquidity};
-use openoutcry::projection::orders::OrderRow;
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::digest::StateDigest;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{OrderNo, TradeId, TradeIndex};
+use exchange::rules::SLICE;
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::block::Head;
+use journal::replay::{Replayer, replay};
+use journal::sled::SledJournal;
 use serde_json::Value;
+use views::ReadModel;
+use views::fills::{FillRow, Liquidity};
+use views::orders::OrderRow;
 
 use crate::archive;
 use crate::ask::{Asked, Want};

@@ -4,17 +4,17 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use openoutcry::api::keys;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{
+use exchange::catalogue::Outcome;
+use exchange::command::{
     Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use openoutcry::exchange::ids::{MarketId, MarketNo, OrderId, UserId, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
-use openoutcry::projection::ReadModel;
+use exchange::ids::{MarketId, MarketNo, OrderId, UserId, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
+use http::keys;
 use serde_json::Value;
 use uuid::Uuid;
+use views::ReadModel;
 
 use crate::ask::{Asked, Move, Want};
 use crate::dice::Dice;

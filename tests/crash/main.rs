@@ -5,7 +5,6 @@
 //! `OPENOUTCRY_CRASH_KILLS=1000 cargo test --release --test crash -- --nocapture` for a long run,
 //! `OPENOUTCRY_CRASH_SEED` for other moments.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod archive;
@@ -32,8 +31,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use openoutcry::exchange::command::{PlaceOrder, TimeInForce};
-use openoutcry::exchange::ids::{OrderId, OrderNo};
+use exchange::command::{PlaceOrder, TimeInForce};
+use exchange::ids::{OrderId, OrderNo};
 
 use ask::{Asked, Want};
 use audit::{Auditor, Count};

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::Head;
-use openoutcry::journal::snapshot::folder::SnapshotFolder;
-use openoutcry::journal::snapshot::{Kind, Point};
-use openoutcry::projection::ReadModel;
+use exchange::Exchange;
+use exchange::units::Sequence;
+use journal::block::Head;
+use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::{Kind, Point};
+use views::ReadModel;
 
 /// Counts of what was seen of snapshots.
 #[derive(Debug, Default)]

@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::marker::{Marker, Witness};
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
+use exchange::units::Sequence;
+use journal::marker::{Marker, Witness};
+use journal::memory::MemoryStore;
+use journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
 
 /// A step that fails, and whether it takes effect nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

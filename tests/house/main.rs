@@ -78,7 +78,7 @@ fn imports_run_one_way_can_fail() {
     guard("src/exchange/a.rs", "use crate::journal::Head;", "use super::units::Tick;", rule);
     guard("src/exchange/a.rs", "use super::super::engine::X;", "use super::engine::X;", rule);
     guard("src/exchange/a/mod.rs", "use super::super::api::X;", "use super::api::X;", rule);
-    guard("src/exchange/mod.rs", "use super::engine::X;", "use self::units::Tick;", rule);
+    guard("src/exchange/lib.rs", "use super::engine::X;", "use self::units::Tick;", rule);
     guard(
         "src/journal/a.rs",
         "use crate::{exchange::A, engine::{B, C}};",
@@ -86,12 +86,7 @@ fn imports_run_one_way_can_fail() {
         rule,
     );
     guard("src/engine/a.rs", "fn f() { crate::api::g() }", "fn f() { crate::journal::g() }", rule);
-    guard(
-        "replay/src/main.rs",
-        "use openoutcry::engine::Engine;",
-        "use openoutcry::journal::J;",
-        rule,
-    );
+    guard("replay/src/main.rs", "use engine::Engine;", "use journal::J;", rule);
     guard(
         "src/exchange/a.rs",
         "use crate::api;\n#[cfg(test)]\nmod tests { use crate::cli; }",
@@ -112,7 +107,7 @@ fn each_room_uses_only_its_crates() {
 fn each_room_uses_only_its_crates_can_fail() {
     let rule = |source: &Source| rules::foreign_crates(source, &dependencies());
     guard("src/exchange/a.rs", "use serde::Serialize;", "use rustc_hash::FxHashMap;", rule);
-    guard("src/projection/a.rs", "fn f() { tracing::info!(1) }", "use self::clap::Clap;", rule);
+    guard("src/views/a.rs", "fn f() { tracing::info!(1) }", "use self::clap::Clap;", rule);
     guard("src/unheard_of/a.rs", "use hyper::Request;", "use std::fs;", rule);
 }
 
@@ -125,7 +120,7 @@ fn some_crates_are_used_by_listed_files_only() {
 fn some_crates_are_used_by_listed_files_only_can_fail() {
     let rule = rules::crates_with_one_door;
     guard("src/journal/block.rs", "use bincode::Encode;", "use super::record::encode;", rule);
-    guard("src/api/routes.rs", "let s = StatusCode::OK;", "let s = reply::created();", rule);
+    guard("src/http/routes.rs", "let s = StatusCode::OK;", "let s = reply::created();", rule);
     guard("src/journal/record.rs", "use serde_json::Value;", "use bincode::Encode;", rule);
 }
 
@@ -142,8 +137,8 @@ fn no_floats_can_fail() {
         guard("src/exchange/a.rs", bad, good, rules::floats);
     }
     let serde = "fn visit_f64(self, _: f64) {}";
-    assert!(rules::floats(&Source::new("src/api/wire/json.rs", serde)).is_empty());
-    assert!(!rules::floats(&Source::new("src/api/wire/order.rs", serde)).is_empty());
+    assert!(rules::floats(&Source::new("src/http/wire/json.rs", serde)).is_empty());
+    assert!(!rules::floats(&Source::new("src/http/wire/order.rs", serde)).is_empty());
 }
 
 #[test]
@@ -186,9 +181,9 @@ fn there_is_one_clock() {
 #[test]
 fn there_is_one_clock_can_fail() {
     let rule = |source: &Source| rules::banned_words(source, &rooms::CALENDARS);
-    guard("src/api/a.rs", "let now = SystemTime::now();", "let now = clock::now();", rule);
+    guard("src/http/a.rs", "let now = SystemTime::now();", "let now = clock::now();", rule);
     let rule = |source: &Source| rules::banned_words(source, &rooms::CLOCKED);
-    guard("src/projection/a.rs", "f().await;", "f(awaited);", rule);
+    guard("src/views/a.rs", "f().await;", "f(awaited);", rule);
 }
 
 #[test]
@@ -264,7 +259,7 @@ fn names_are_not_empty_words_can_fail() {
     }
     assert_eq!(rule(&Source::new("src/engine/helper.rs", "")).len(), 1);
     assert!(rule(&Source::new("src/engine/halt.rs", "")).is_empty());
-    assert!(rule(&Source::new("src/api/a.rs", "fn order_handler() {}")).is_empty());
+    assert!(rule(&Source::new("src/http/a.rs", "fn order_handler() {}")).is_empty());
     assert!(!rule(&Source::new("src/engine/a.rs", "fn order_handler() {}")).is_empty());
 }
 

@@ -129,20 +129,20 @@ pub fn of(source: &Source) -> &'static Room {
 pub const DOORS: [(&str, &[&str], &str); 9] = [
     (
         "flate2",
-        &["src/journal/member.rs", "src/flow/", "src/api/docs.rs", "src/api/packing.rs"],
+        &["src/journal/member.rs", "src/flow/", "src/http/docs.rs", "src/http/packing.rs"],
         "a format changes in one place",
     ),
     ("bincode", &["src/journal/record"], "a format changes in one place"),
-    ("prometheus_client", &["src/api/metrics/print.rs"], "a format changes in one place"),
+    ("prometheus_client", &["src/http/metrics/print.rs"], "a format changes in one place"),
     ("sled", &["src/journal/"], "the store is behind the trait Journal"),
     ("parquet", &["replay/src/fills/"], "a file's columns are defined in one place"),
     ("plotters", &["replay/src/report/"], "charts are drawn in one place"),
-    ("serde", &["src/api/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
-    ("serde_json", &["src/api/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
+    ("serde", &["src/http/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
+    ("serde_json", &["src/http/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
     (
         "StatusCode",
         // `reply.rs` sets the statuses of successes: 200, 201.
-        &["src/api/problem.rs", "src/api/reply.rs", "src/cli/client.rs", "src/cli/play/"],
+        &["src/http/problem.rs", "src/http/reply.rs", "src/cli/client.rs", "src/cli/play/"],
         "an error has its status from problem.rs",
     ),
 ];
@@ -150,13 +150,17 @@ pub const DOORS: [(&str, &[&str], &str); 9] = [
 /// Lines that may name a float, and why.
 pub const FLOAT_LINES: [(&str, &str, &str); 4] = [
     (
-        "src/api/wire/json.rs",
+        "src/http/wire/json.rs",
         "fn visit_f64",
         "serde's word for a number with a point or an exponent",
     ),
-    ("src/api/wire/print.rs", "fn serialize_f32", "serde's word for a number that is refused"),
-    ("src/api/wire/print.rs", "fn serialize_f64", "serde's word for a number that is refused"),
-    ("src/api/metrics/print.rs", "f64::INFINITY", "the bound of a format whose numbers are floats"),
+    ("src/http/wire/print.rs", "fn serialize_f32", "serde's word for a number that is refused"),
+    ("src/http/wire/print.rs", "fn serialize_f64", "serde's word for a number that is refused"),
+    (
+        "src/http/metrics/print.rs",
+        "f64::INFINITY",
+        "the bound of a format whose numbers are floats",
+    ),
 ];
 
 /// Iterations over hash tables whose results are sorted before anything depends on their order.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::{Effect, Party};
-use openoutcry::exchange::ids::MarketSet;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Lots, Money};
-use openoutcry::journal::fields::KINDS;
+use exchange::command::{Command, Record};
+use exchange::effect::{Effect, Party};
+use exchange::ids::MarketSet;
+use exchange::reject::Reject;
+use exchange::units::{Lots, Money};
+use journal::fields::KINDS;
 
 /// Refusals that random commands cannot reach: a run's venue is open, and never that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];

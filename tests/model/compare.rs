@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::command::{Direction, Record};
-use openoutcry::exchange::effect::{Effect, Holding};
-use openoutcry::exchange::ids::{EventNo, MarketNo};
-use openoutcry::exchange::units::{Lots, Money, MoneySum};
+use exchange::command::{Direction, Record};
+use exchange::effect::{Effect, Holding};
+use exchange::ids::{EventNo, MarketNo};
+use exchange::units::{Lots, Money, MoneySum};
 
 use crate::naive::Naive;
 use crate::naive::ledger::{Account, PAIR, Position, money};

@@ -1,14 +1,12 @@
 //! Fill-or-kill orders that meet deep books containing their owner's own orders: the exchange
 //! checks level by level, the twin order by order.
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{
-    Command, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
-};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Tick};
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+use exchange::effect::Effect;
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Tick};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;

@@ -3,15 +3,15 @@
 
 use std::num::NonZeroU32;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, KeyedCommand, Record};
-use openoutcry::exchange::effect::{Applied, Effect};
-use openoutcry::exchange::invariant::running::Running;
-use openoutcry::exchange::rules::SLICE;
-use openoutcry::exchange::script;
-use openoutcry::exchange::trial::Tried;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::projection::ReadModel;
+use exchange::Exchange;
+use exchange::command::{Command, KeyedCommand, Record};
+use exchange::effect::{Applied, Effect};
+use exchange::invariant::running::Running;
+use exchange::rules::SLICE;
+use exchange::script;
+use exchange::trial::Tried;
+use exchange::units::{Sequence, TimeMs};
+use views::ReadModel;
 
 use crate::commands::{self, Step};
 use crate::compare::{Tally, always_true, same_answer};

@@ -20,9 +20,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::rules::SLICE;
-use openoutcry::exchange::script;
+use exchange::effect::Effect;
+use exchange::rules::SLICE;
+use exchange::script;
 
 use census::{Census, OF_CONVERSIONS};
 use commands::Step;

@@ -1,7 +1,7 @@
 //! The records that random steps make of a venue.
 
-use openoutcry::exchange::command::{KeyedCommand, Record};
-use openoutcry::exchange::units::Sequence;
+use exchange::command::{KeyedCommand, Record};
+use exchange::units::Sequence;
 
 use crate::commands::{self, Step};
 use crate::naive::Naive;

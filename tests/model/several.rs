@@ -1,16 +1,14 @@
 //! Trials of batches of orders and cancels, compared with the same applied one after the other.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{
-    Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording,
-};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::script;
-use openoutcry::exchange::trial::several::{KeyedStep, Step as Part};
-use openoutcry::exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording};
+use exchange::effect::Effect;
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::reject::Reject;
+use exchange::script;
+use exchange::trial::several::{KeyedStep, Step as Part};
+use exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 
 use crate::commands::{self, Step};
 use crate::duel::Duel;

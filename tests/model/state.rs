@@ -1,13 +1,13 @@
 //! The state after a record: the exchange's books and orders and the read model, both compared with
 //! the twin.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::Direction;
-use openoutcry::exchange::fees::FeeRate;
-use openoutcry::exchange::ids::{MarketNo, UserNo};
-use openoutcry::exchange::units::{Lots, MoneySum, Tick};
-use openoutcry::projection::ReadModel;
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::Direction;
+use exchange::fees::FeeRate;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::units::{Lots, MoneySum, Tick};
+use views::ReadModel;
 
 use crate::naive::Naive;
 use crate::naive::ledger::{Rates, lots, money};

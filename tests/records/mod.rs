@@ -1,23 +1,19 @@
 //! Random commands of every kind, and journals made of them.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
 
-use openoutcry::exchange::catalogue::{
+use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
-use openoutcry::exchange::command::{
+use exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
     Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
-use openoutcry::exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
-use openoutcry::exchange::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
-};
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
-use openoutcry::exchange::units::{
-    Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs,
-};
-use openoutcry::journal::block::{Block, BlockBuilder, Head};
+use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
+use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
+use exchange::results::Results;
+use exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
+use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs};
+use journal::block::{Block, BlockBuilder, Head};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -376,7 +372,7 @@ pub fn chain(blocks_count: usize, records_count: usize) -> Vec<Block> {
 
 /// A block whose one record fills it to the last byte.
 pub fn largest_block(head: &Head, fill: u8) -> Block {
-    use openoutcry::journal::record::{RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
+    use journal::record::{RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
     let letters = RECORD_BYTES_MAX - RECORD_HEADER_BYTES - 16;
     // Incompressible texts, so that a store cannot shrink them.
     let mut state = u64::from(fill) + 1 + head.sequence.get();
@@ -390,6 +386,6 @@ pub fn largest_block(head: &Head, fill: u8) -> Block {
         .collect();
     let command = Command::CreateUser { profile_name, profile_pic: String::new() };
     let block = block_after(head, TimeMs::new(1_700_000_000_000).unwrap(), vec![command]);
-    assert_eq!(block.bytes().len(), openoutcry::journal::block::BLOCK_BYTES_MAX);
+    assert_eq!(block.bytes().len(), journal::block::BLOCK_BYTES_MAX);
     block
 }

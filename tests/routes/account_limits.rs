@@ -1,6 +1,6 @@
 //! `/account/limits`, and the token buckets that limit a trader's requests.
 
-use openoutcry::api::rates::Rates;
+use http::rates::Rates;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, bare};

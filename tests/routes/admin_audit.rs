@@ -1,10 +1,10 @@
 //! `GET /admin/audit/head` (semantics 8): the journal's head with the hashes that prove everything
 //! up to it.
 
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::replay::{Replayer, replay};
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::memory::MemoryJournal;
+use journal::replay::{Replayer, replay};
 use serde_json::json;
 
 use super::shapes;

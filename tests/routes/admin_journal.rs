@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use openoutcry::api::keys;
+use http::keys;
 use serde_json::{Value, json};
 
 use super::client::Answer;

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use openoutcry::api::keys::ApiKey;
-use openoutcry::engine::past::{Past, QuerySlot};
-use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, Role, Side, Wording};
-use openoutcry::exchange::ids::{MarketId, MarketNo, UserNo};
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::memory::MemoryJournal;
+use engine::past::{Past, QuerySlot};
+use exchange::catalogue::{MarketDraft, Outcome};
+use exchange::command::{Command, PlaceOrder, Record, Role, Side, Wording};
+use exchange::ids::{MarketId, MarketNo, UserNo};
+use exchange::results::Results;
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use http::keys::ApiKey;
+use journal::Journal;
+use journal::block::BlockBuilder;
+use journal::memory::MemoryJournal;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};

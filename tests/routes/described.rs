@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use openoutcry::api::openapi::document;
+use http::openapi::document;
 
 use super::client::{Answer, bare};
 use super::schema::{Members, faults, resolved};

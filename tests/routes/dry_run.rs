@@ -1,6 +1,6 @@
 //! `dryRun=true`: the answer that an order, an amend or a batch would get, without executing it.
 
-use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
+use engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
 
 use super::client::Answer;

@@ -11,8 +11,8 @@ use super::client::{Client, bare};
 use super::described::{operation, operations};
 use super::venue::{Trader, Venue};
 
-const KEPT: &str = include_str!("../../src/api/openapi/examples.json");
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/openapi/examples.json");
+const KEPT: &str = include_str!("../../src/http/openapi/examples.json");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi/examples.json");
 /// The time shown in every example.
 const NOW: &str = "2026-11-21T12:00:00.000Z";
 const NOW_MS: u64 = 1_795_262_400_000;

@@ -1,7 +1,7 @@
 //! A venue whose journal cannot be written (semantics 7).
 
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{Step, StoredJournal};
+use journal::memory::MemoryStore;
+use journal::store::{Step, StoredJournal};
 use serde_json::json;
 
 use super::faults::{Fault, Faulty};

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::journal::sled::SledJournal;
+use engine::history::HistoryStore;
+use journal::sled::SledJournal;
 use serde_json::{Value, json};
 
 use super::shapes;

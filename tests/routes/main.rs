@@ -1,7 +1,6 @@
 //! Every endpoint over a real socket, laid out by address. Each answer in these tests is also
 //! checked for what all answers must have.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
 #![allow(clippy::similar_names, reason = "a list and what is listed are not confused")]
 #![allow(clippy::unused_self, reason = "a venue's own words read better as its methods")]

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use openoutcry::api::Limits;
-use openoutcry::api::rates::Rates;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{Step, StoredJournal};
+use exchange::rules::Rules;
+use http::Limits;
+use http::rates::Rates;
+use journal::memory::MemoryStore;
+use journal::store::{Step, StoredJournal};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, Ending, exchange};

@@ -1,8 +1,8 @@
 //! Health checks of the process: `/healthz`, `/readyz`.
 
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{Step, StoredJournal};
+use exchange::units::Sequence;
+use journal::memory::MemoryStore;
+use journal::store::{Step, StoredJournal};
 use serde_json::json;
 
 use super::client::{Answer, bare};

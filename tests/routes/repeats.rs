@@ -1,7 +1,7 @@
 //! Repeated requests: under an order's client order id, or under an `Idempotency-Key` (semantics
 //! 8).
 
-use openoutcry::exchange::rules::Rules;
+use exchange::rules::Rules;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};

@@ -136,7 +136,7 @@ fn a_name_shows_every_character() {
     // The description says of each character what the server does.
     let (mut shown, mut count) = (String::from("a"), 0);
     for letter in '\0'..=char::MAX {
-        if openoutcry::api::parse::name(&format!("a{letter}a")).is_ok() {
+        if http::parse::name(&format!("a{letter}a")).is_ok() {
             shown.push(letter);
         } else {
             assert!(!matches(pattern("NameSent"), &format!("a{letter}a")), "{letter:?}");

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use openoutcry::api::keys::ApiKey;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::units::Money;
+use exchange::catalogue::Outcome;
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::Money;
+use http::keys::ApiKey;
 
 use super::cursors::{CursorList, page};
 use super::depth_as_of::{bids, one_block};

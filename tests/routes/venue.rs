@@ -10,20 +10,20 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use openoutcry::api::keys::ApiKey;
-use openoutcry::api::rates::Rates;
-use openoutcry::api::{Limits, serve};
-use openoutcry::engine::clock;
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::meter::{Gauges, Meter};
-use openoutcry::engine::past::Past;
-use openoutcry::engine::start::{Running, Storage, start, start_with};
-use openoutcry::exchange::command::{Command, Role};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::journal::Journal;
-use openoutcry::journal::memory::MemoryJournal;
+use engine::clock;
+use engine::history::HistoryStore;
+use engine::meter::{Gauges, Meter};
+use engine::past::Past;
+use engine::start::{Running, Storage, start, start_with};
+use exchange::command::{Command, Role};
+use exchange::effect::Effect;
+use exchange::ids::UserNo;
+use exchange::rules::Rules;
+use http::keys::ApiKey;
+use http::rates::Rates;
+use http::{Limits, serve};
+use journal::Journal;
+use journal::memory::MemoryJournal;
 
 use super::client::{Answer, Client};
 use super::shapes;
@@ -45,7 +45,7 @@ pub struct Venue {
 pub struct Opening {
     pub address: SocketAddr,
     pub meter: Arc<Meter>,
-    venue: openoutcry::api::venue::Venue,
+    venue: http::venue::Venue,
     _runtime: Runtime,
 }
 
@@ -55,7 +55,7 @@ impl Opening {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let meter = Arc::new(Meter::default());
-        let venue = openoutcry::api::venue::Venue::opening(Arc::clone(&meter));
+        let venue = http::venue::Venue::opening(Arc::clone(&meter));
         runtime.spawn(serve(listener, venue.clone(), Limits::STANDARD, std::future::pending()));
         Opening { address, meter, venue, _runtime: runtime }
     }

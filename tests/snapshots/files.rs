@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::results::ResultsHash;
-use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::block::ChainHash;
-use openoutcry::journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
-use openoutcry::journal::snapshot::header::{Header, SNAPSHOT_HEADER_BYTES};
-use openoutcry::journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
-use openoutcry::journal::snapshot::{Kind, Point, SnapshotDamage, SnapshotFault};
+use exchange::digest::StateDigest;
+use exchange::results::ResultsHash;
+use exchange::units::{Sequence, TimeMs};
+use journal::block::ChainHash;
+use journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::header::{Header, SNAPSHOT_HEADER_BYTES};
+use journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
+use journal::snapshot::{Kind, Point, SnapshotDamage, SnapshotFault};
 
 const BODY: &[u8] = b"what the exchange was like, byte for byte";
 

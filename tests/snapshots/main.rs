@@ -1,7 +1,6 @@
 //! Snapshots: their files as bytes, how they are taken behind a running venue, and how a start uses
 //! sound and damaged ones.
 
-#![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 #[path = "../faults/mod.rs"]

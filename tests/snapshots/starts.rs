@@ -8,19 +8,19 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
-use openoutcry::engine::start::start_with;
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::results::{Results, ResultsHash};
-use openoutcry::exchange::units::{Money, Sequence};
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{BlockBuilder, ChainHash};
-use openoutcry::journal::pages::PageStore;
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::snapshot::folder::SnapshotFolder;
-use openoutcry::journal::snapshot::{Kind, Point};
-use openoutcry::journal::store::StoredJournal;
+use engine::start::start_with;
+use exchange::Exchange;
+use exchange::command::{Command, Record};
+use exchange::digest::StateDigest;
+use exchange::results::{Results, ResultsHash};
+use exchange::units::{Money, Sequence};
+use journal::Journal;
+use journal::block::{BlockBuilder, ChainHash};
+use journal::pages::PageStore;
+use journal::sled::SledJournal;
+use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::{Kind, Point};
+use journal::store::StoredJournal;
 
 use super::faults::Disk;
 use super::venue::{

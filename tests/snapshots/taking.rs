@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::bounded;
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::matcher_status::MatcherStatus;
-use openoutcry::engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
-use openoutcry::engine::throttle::Throttle;
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::results::{Results, ResultsHash};
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::snapshot::Kind;
-use openoutcry::journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::history::History;
+use engine::history::HistoryStore;
+use engine::matcher_status::MatcherStatus;
+use engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
+use engine::throttle::Throttle;
+use exchange::Exchange;
+use exchange::results::{Results, ResultsHash};
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::replay::{Replayer, replay};
+use journal::sled::SledJournal;
+use journal::snapshot::Kind;
+use journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
+use views::ReadModel;
+use views::history::History;
 
 use super::venue::{
     ROWS, commands, play, start, start_from_the_first_record, stop, wait_for_taken,

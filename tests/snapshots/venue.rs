@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use openoutcry::engine::Engine;
-use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::pending::Refusal;
-use openoutcry::engine::start::{Running, Snapshots, Storage, start_with};
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::results::ResultsHash;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::flow::records::FlowRecords;
-use openoutcry::flow::{Flow, sample};
-use openoutcry::journal::sled::SledJournal;
-use openoutcry::journal::snapshot::folder::SnapshotFolder;
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::history::HistoryError;
+use engine::Engine;
+use engine::history::HistoryStore;
+use engine::pending::Refusal;
+use engine::start::{Running, Snapshots, Storage, start_with};
+use exchange::command::{Command, Record};
+use exchange::digest::StateDigest;
+use exchange::results::ResultsHash;
+use exchange::units::Sequence;
+use flow::records::FlowRecords;
+use flow::{Flow, sample};
+use journal::sled::SledJournal;
+use journal::snapshot::folder::SnapshotFolder;
+use views::ReadModel;
+use views::history::HistoryError;
 
 /// Lines of the sample that are played: enough for fills, cancels and resting orders of many
 /// accounts.

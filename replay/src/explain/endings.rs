@@ -1,9 +1,9 @@
 //! The end of an order that is not filled: why, and what of its backing was released.
 
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::CancelReason;
-use openoutcry::exchange::orders::Backing;
-use openoutcry::exchange::units::{Lots, Money};
+use exchange::command::Record;
+use exchange::effect::CancelReason;
+use exchange::orders::Backing;
+use exchange::units::{Lots, Money};
 use serde_json::json;
 
 use super::life::Life;

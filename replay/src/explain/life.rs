@@ -1,15 +1,15 @@
 //! The state of an order while it lives: how much is left, what backs it, and which orders are
 //! ahead.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Command, Direction, PlaceOrder, SelfTradePrevention};
-use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::fees::{Charge, FeeRate, Fees};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::orders::Backing;
-use openoutcry::exchange::units::{Lots, Money, Tick, TimeMs};
+use exchange::Exchange;
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, Direction, PlaceOrder, SelfTradePrevention};
+use exchange::effect::{CancelReason, Effect};
+use exchange::fees::{Charge, FeeRate, Fees};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::invariant::Broken;
+use exchange::orders::Backing;
+use exchange::units::{Lots, Money, Tick, TimeMs};
 
 /// A number of orders and their total quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

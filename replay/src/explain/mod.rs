@@ -9,7 +9,7 @@ mod words;
 
 use std::path::Path;
 
-use openoutcry::exchange::units::{AveragePrice, Lots, Money};
+use exchange::units::{AveragePrice, Lots, Money};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};

@@ -1,10 +1,10 @@
 //! Pairs of free yes and no contracts of the order's owner, which are merged into money at once.
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Direction, Record};
-use openoutcry::exchange::effect::Holding;
-use openoutcry::exchange::ledger::Position;
-use openoutcry::exchange::units::{Lots, Overflow, SettlementPrice};
+use exchange::catalogue::Outcome;
+use exchange::command::{Direction, Record};
+use exchange::effect::Holding;
+use exchange::ledger::Position;
+use exchange::units::{Lots, Overflow, SettlementPrice};
 use serde_json::json;
 
 use super::life::{Life, Moved};

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, PlaceOrder, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::fees::Fees;
-use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
-use openoutcry::exchange::ledger::{Purse, Terms};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::orders::Backing;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
+use exchange::Exchange;
+use exchange::command::{Command, PlaceOrder, Record};
+use exchange::effect::Effect;
+use exchange::fees::Fees;
+use exchange::ids::{OrderId, OrderNo, UserNo};
+use exchange::ledger::{Purse, Terms};
+use exchange::lifecycle::MarketStatus;
+use exchange::orders::Backing;
+use exchange::reject::Reject;
+use exchange::units::{Lots, Money, Sequence, TimeMs};
 use serde_json::{Value, json};
 
 use super::life::{Life, Queue, QueueSize, better, killed};

@@ -1,10 +1,10 @@
 //! Fills of the order: the counterparty, the reasons for time and price, and the money moved.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Trade;
-use openoutcry::exchange::ids::TradeId;
-use openoutcry::exchange::units::Lots;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Trade;
+use exchange::ids::TradeId;
+use exchange::units::Lots;
 use serde_json::json;
 
 use super::life::{Life, better};

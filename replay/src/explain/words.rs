@@ -1,14 +1,14 @@
 //! Sentences about orders: amounts, backing, queues and reasons.
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{
+use exchange::catalogue::Outcome;
+use exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use openoutcry::exchange::effect::CancelReason;
-use openoutcry::exchange::fees::{Charge, Fees};
-use openoutcry::exchange::invariant::Broken;
-use openoutcry::exchange::orders::Backing;
-use openoutcry::exchange::units::{Lots, Money, Tick};
+use exchange::effect::CancelReason;
+use exchange::fees::{Charge, Fees};
+use exchange::invariant::Broken;
+use exchange::orders::Backing;
+use exchange::units::{Lots, Money, Tick};
 
 use super::life::{Life, MoneyFlow, Moved, Other, Queue, QueueSize};
 use crate::moment::when;

@@ -7,10 +7,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::{Effect, Trade};
-use openoutcry::exchange::ids::TradeId;
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::{Effect, Trade};
+use exchange::ids::TradeId;
 use serde_json::json;
 
 use crate::answer::{Answer, Failure};

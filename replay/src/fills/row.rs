@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use openoutcry::exchange::command::Wording;
-use openoutcry::exchange::ids::{MarketId, OrderId, TradeId, UserId};
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::command::Wording;
+use exchange::ids::{MarketId, OrderId, TradeId, UserId};
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::json;
 
 use crate::moment::rfc3339;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use chrono::DateTime;
-use openoutcry::exchange::units::Lots;
+use exchange::units::Lots;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;

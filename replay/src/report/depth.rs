@@ -1,10 +1,10 @@
 //! The book of one market at chosen moments of a journal.
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Direction, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::MarketNo;
-use openoutcry::exchange::units::{Lots, Overflow, Sequence, Tick, TimeMs};
+use exchange::Exchange;
+use exchange::command::{Direction, Record};
+use exchange::effect::Effect;
+use exchange::ids::MarketNo;
+use exchange::units::{Lots, Overflow, Sequence, Tick, TimeMs};
 
 use crate::answer::Failure;
 use crate::moment::Moment;

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{MarketDraft, MarketRevision};
-use openoutcry::exchange::command::{Command, Direction, Record, Wording};
-use openoutcry::exchange::effect::{Effect, Party, Trade};
-use openoutcry::exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::units::{Lots, Money, MoneySum, Overflow, Sequence, Tick, TimeMs};
-use openoutcry::journal::block::Block;
+use exchange::Exchange;
+use exchange::catalogue::{MarketDraft, MarketRevision};
+use exchange::command::{Command, Direction, Record, Wording};
+use exchange::effect::{Effect, Party, Trade};
+use exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
+use exchange::units::{Lots, Money, MoneySum, Overflow, Sequence, Tick, TimeMs};
+use journal::block::Block;
 
 use super::ends::Ends;
 use super::proof::{Proof, market_of};

@@ -12,11 +12,11 @@ mod series;
 
 use std::path::Path;
 
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::MarketNo;
-use openoutcry::exchange::units::{Sequence, TimeMs};
+use exchange::Exchange;
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::ids::MarketNo;
+use exchange::units::{Sequence, TimeMs};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure};
@@ -264,12 +264,12 @@ fn write_top(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use openoutcry::exchange::script;
-    use openoutcry::journal::Journal;
-    use openoutcry::journal::block::BlockBuilder;
-    use openoutcry::journal::memory::MemoryJournal;
-    use openoutcry::journal::portable;
-    use openoutcry::journal::replay::{Replayer, replay};
+    use exchange::script;
+    use journal::Journal;
+    use journal::block::BlockBuilder;
+    use journal::memory::MemoryJournal;
+    use journal::portable;
+    use journal::replay::{Replayer, replay};
 
     const SHORT: &str = "venue USD
 user ann

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::units::{Lots, TimeMs};
+use exchange::ids::UserNo;
+use exchange::units::{Lots, TimeMs};
 
 use super::Checked;
 use super::depth::{DepthSnapshot, Level};

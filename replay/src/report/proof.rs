@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
-use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, SettlementPrice};
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::ids::{EventNo, MarketNo, UserNo};
+use exchange::units::{Lots, MoneySum, Overflow, Sequence, SettlementPrice};
 
 /// A market's money and contracts. Grows with the number of users.
 #[derive(Debug, Default)]
@@ -220,9 +220,9 @@ mod tests {
     use super::*;
     use crate::pass::Listener;
     use crate::tally::Tally;
-    use openoutcry::exchange::Exchange;
-    use openoutcry::exchange::command::Command;
-    use openoutcry::exchange::script;
+    use exchange::Exchange;
+    use exchange::command::Command;
+    use exchange::script;
 
     /// Two markets trade; one is settled and one voided, with deposits and withdrawals in between.
     const TWO: &str = "venue USD

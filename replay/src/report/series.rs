@@ -1,7 +1,7 @@
 //! Prices and volume over time in a bounded number of steps. Steps get wider as the market's time
 //! span grows, so a day and a year take the same memory.
 
-use openoutcry::exchange::units::{Lots, Overflow, Tick, TimeMs};
+use exchange::units::{Lots, Overflow, Tick, TimeMs};
 
 /// Steps at most: as many as a page's width can show.
 const STEPS_MAX: i64 = 240;

@@ -6,17 +6,17 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::results::Results;
-use openoutcry::exchange::script;
-use openoutcry::exchange::units::TimeMs;
-use openoutcry::journal::Journal;
-use openoutcry::journal::block::{BLOCK_HEADER_BYTES, Block, BlockBuilder, RawBlock};
-use openoutcry::journal::fields::{KINDS, kind_of};
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::{Replayer, replay};
+use exchange::command::Record;
+use exchange::effect::Effect;
+use exchange::results::Results;
+use exchange::script;
+use exchange::units::TimeMs;
+use journal::Journal;
+use journal::block::{BLOCK_HEADER_BYTES, Block, BlockBuilder, RawBlock};
+use journal::fields::{KINDS, kind_of};
+use journal::memory::MemoryJournal;
+use journal::portable::PortableFile;
+use journal::replay::{Replayer, replay};
 use serde_json::Value;
 
 use crate::answer::{Answer, Failure};

@@ -7,14 +7,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
+use exchange::catalogue::{Localized, MarketDraft, Outcome};
+use exchange::command::{
     Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
 /// Enough money for any account of the recordings: 10,000,000.00.

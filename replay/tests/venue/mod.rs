@@ -8,13 +8,13 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output};
 
-use openoutcry::exchange::command::Record;
-use openoutcry::exchange::script;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::BlockBuilder;
-use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::{Journal, portable};
+use exchange::command::Record;
+use exchange::script;
+use exchange::units::Sequence;
+use journal::block::BlockBuilder;
+use journal::memory::MemoryJournal;
+use journal::replay::{Replayer, replay};
+use journal::{Journal, portable};
 
 /// Writes records as an exported file with at most `each` records per block; each block stores the
 /// results of all blocks before it.

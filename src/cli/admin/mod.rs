@@ -18,7 +18,6 @@ use clap::{Args, Subcommand};
 
 use super::Failure;
 use super::client::{ApiKey, ClientError, Target};
-use crate::os;
 use session::{AdminError, Session};
 
 /// The environment variable with the operator's key.

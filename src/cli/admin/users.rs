@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::session::{AdminError, Session};
 use super::table;
 use crate::cli::output;
-use crate::exchange::command::TradingMode;
+use exchange::command::TradingMode;
 
 const USER: [(&str, &str); 8] = [
     ("id", "id"),

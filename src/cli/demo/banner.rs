@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
-use crate::exchange::command::Direction;
-use crate::exchange::ids::MarketId;
-use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::units::{Lots, Tick};
-use crate::projection::ReadModel;
+use exchange::command::Direction;
+use exchange::ids::MarketId;
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Lots, Tick};
+use views::ReadModel;
 
 use super::people::{OPERATOR, Person, TRADERS};
 

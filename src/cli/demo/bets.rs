@@ -1,11 +1,11 @@
 //! The demo traders' first orders, so that none of their lists is empty.
 
-use crate::engine::Engine;
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Command, Direction, PlaceOrder, Side, TimeInForce, Wording};
-use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::units::{Lots, Tick};
-use crate::projection::ReadModel;
+use engine::Engine;
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, Direction, PlaceOrder, Side, TimeInForce, Wording};
+use exchange::ids::{MarketNo, UserNo};
+use exchange::units::{Lots, Tick};
+use views::ReadModel;
 
 use super::SeedError;
 use super::pipeline::submit_sure;

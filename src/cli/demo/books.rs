@@ -8,13 +8,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tokio::task::JoinSet;
 
-use crate::engine::Engine;
-use crate::engine::pending::Answer;
-use crate::exchange::command::{Command, PlaceOrder, Wording};
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::flow::rows::{Action, PlacedOrder};
-use crate::flow::{AccountIndex, Flow, FlowError, FlowLine, OrderRef, sample};
+use engine::Engine;
+use engine::pending::Answer;
+use exchange::command::{Command, PlaceOrder, Wording};
+use exchange::effect::Effect;
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use flow::rows::{Action, PlacedOrder};
+use flow::{AccountIndex, Flow, FlowError, FlowLine, OrderRef, sample};
 
 use super::SeedError;
 use super::pipeline::{Pipeline, expect_done};
@@ -179,8 +179,8 @@ fn note(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::catalogue::Outcome;
-    use crate::exchange::command::Side;
+    use exchange::catalogue::Outcome;
+    use exchange::command::Side;
 
     #[test]
     fn a_mirrored_flow_trades_the_other_outcome_at_the_same_price() {

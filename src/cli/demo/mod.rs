@@ -13,10 +13,10 @@ pub mod banner;
 
 use std::net::SocketAddr;
 
-use crate::engine::pending::Refusal;
-use crate::exchange::reject::Reject;
-use crate::exchange::units::Sequence;
-use crate::flow::{AccountIndex, FlowError, OrderRef};
+use engine::pending::Refusal;
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use flow::{AccountIndex, FlowError, OrderRef};
 
 use texts::CatalogueError;
 
@@ -75,9 +75,9 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 
 /// A bootstrapped in-memory venue for the tests of this module.
 #[cfg(test)]
-async fn venue() -> crate::engine::Engine {
-    let journal = crate::journal::memory::MemoryJournal::new();
-    let engine = crate::engine::start::start(journal).unwrap().engine();
+async fn venue() -> engine::Engine {
+    let journal = journal::memory::MemoryJournal::new();
+    let engine = engine::start::start(journal).unwrap().engine();
     super::bootstrap::bootstrap(&engine, None, |_| true).await.unwrap();
     engine
 }

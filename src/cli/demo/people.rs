@@ -1,8 +1,8 @@
 //! The demo's users: five with public keys, and the names of the accounts that play recorded flow.
 
-use crate::api::keys;
-use crate::exchange::command::{KeyHash, Role};
-use crate::exchange::units::{MONEY_PER_UNIT, Money};
+use exchange::command::{KeyHash, Role};
+use exchange::units::{MONEY_PER_UNIT, Money};
+use http::keys;
 
 use super::texts::ASSETS;
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::Receiver;
 
-use crate::engine::Engine;
-use crate::engine::pending::{Answer, Refusal};
-use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use engine::Engine;
+use engine::pending::{Answer, Refusal};
+use exchange::command::Command;
+use exchange::effect::Effect;
 
 use super::SeedError;
 

@@ -1,12 +1,12 @@
 //! Resting quotes for markets whose prices must be consistent with each other, such as mutually
 //! exclusive ones; recorded flow would price each independently.
 
-use crate::engine::Engine;
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Command, PlaceOrder, Side, Wording};
-use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::units::{Lots, Tick};
-use crate::projection::ReadModel;
+use engine::Engine;
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, PlaceOrder, Side, Wording};
+use exchange::ids::{MarketNo, UserNo};
+use exchange::units::{Lots, Tick};
+use views::ReadModel;
 
 use super::SeedError;
 use super::pipeline::submit_sure;

@@ -3,14 +3,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::engine::Engine;
-use crate::exchange::command::{Command, Direction, KeyHash};
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
-use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::reject::Reject;
-use crate::exchange::units::Money;
-use crate::projection::ReadModel;
+use engine::Engine;
+use exchange::command::{Command, Direction, KeyHash};
+use exchange::effect::Effect;
+use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::reject::Reject;
+use exchange::units::Money;
+use views::ReadModel;
 
 use super::people::{BOOKKEEPER_MONEY, OPERATOR, Person, TRADERS, bookkeeper_name, picture};
 use super::pipeline::{expect_done, submit_all, submit_sure};
@@ -349,9 +349,9 @@ fn markets_by_logo(model: &ReadModel) -> FxHashMap<String, (MarketNo, MarketStat
 mod tests {
     use super::*;
     use crate::cli::demo::venue;
-    use crate::exchange::catalogue::CategoryDraft;
-    use crate::exchange::command::Role;
-    use crate::exchange::units::{MONEY_PER_UNIT, Sequence};
+    use exchange::catalogue::CategoryDraft;
+    use exchange::command::Role;
+    use exchange::units::{MONEY_PER_UNIT, Sequence};
 
     /// Asserts that the read model holds a complete demo.
     fn assert_whole(engine: &Engine) {

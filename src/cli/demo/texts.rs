@@ -3,10 +3,10 @@
 use chrono::{NaiveDate, NaiveTime};
 use serde::Deserialize;
 
-use crate::exchange::catalogue::{CategoryDraft, EventDraft, Localized, MarketDraft};
-use crate::exchange::fees::Fees;
-use crate::exchange::ids::{CategoryNo, EventNo};
-use crate::exchange::units::{Tick, TimeMs};
+use exchange::catalogue::{CategoryDraft, EventDraft, Localized, MarketDraft};
+use exchange::fees::Fees;
+use exchange::ids::{CategoryNo, EventNo};
+use exchange::units::{Tick, TimeMs};
 
 /// Base URL of the demo's pictures. The domain is reserved (RFC 2606): nothing is fetched.
 pub const ASSETS: &str = "https://assets.example.org";

@@ -5,7 +5,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use uuid::Uuid;
 
-use crate::exchange::units::{Lots, Money, SettlementPrice, Tick, UnitError};
+use exchange::units::{Lots, Money, SettlementPrice, Tick, UnitError};
 
 /// The answer to a creation.
 #[derive(Debug, Deserialize)]

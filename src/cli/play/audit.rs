@@ -14,10 +14,10 @@ use super::answers::{
 use super::compare::{self, Differences, Subject, Traded};
 use super::script::{Accepted, Played, ReportedTrade, SharedPlay, refusal};
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection};
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::Side;
-use crate::exchange::units::{Lots, TICKS_PER_UNIT};
-use crate::flow::{AccountIndex, Flow, Gross, MarketIndex, OrderRef};
+use exchange::catalogue::Outcome;
+use exchange::command::Side;
+use exchange::units::{Lots, TICKS_PER_UNIT};
+use flow::{AccountIndex, Flow, Gross, MarketIndex, OrderRef};
 
 /// Fills per page: the maximum that the server allows (semantics 8).
 const FILLS_PAGE: usize = 1_000;
@@ -373,10 +373,10 @@ fn joined(reported: &ReportedTrade, parties: &[Party]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::command::{TimeInForce, Wording};
-    use crate::exchange::units::Tick;
-    use crate::flow::LineNo;
-    use crate::flow::rows::PlacedOrder;
+    use exchange::command::{TimeInForce, Wording};
+    use exchange::units::Tick;
+    use flow::LineNo;
+    use flow::rows::PlacedOrder;
 
     fn party(order: u64, outcome: Outcome, side: Side, price: u8, taker: bool) -> Party {
         let price = Tick::new(price).unwrap();

@@ -1,11 +1,11 @@
 //! Compares answers with expectations: pure functions that describe each difference in words.
 
 use super::answers::{DepthAnswer, LevelAnswer, PlacedAnswer, TradeAnswer, bound, lots, tick};
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::TimeInForce;
-use crate::exchange::units::{AveragePrice, Lots, Money, SettlementPrice, Tick};
-use crate::flow::rows::{BookLevel, BookRow, FillRow, PlacedOrder};
-use crate::flow::{LineNo, Merged};
+use exchange::catalogue::Outcome;
+use exchange::command::TimeInForce;
+use exchange::units::{AveragePrice, Lots, Money, SettlementPrice, Tick};
+use flow::rows::{BookLevel, BookRow, FillRow, PlacedOrder};
+use flow::{LineNo, Merged};
 
 /// Levels per side that the depth endpoint shows at most (interface 4.4). A market has 99 prices,
 /// so levels beyond these cannot be compared.
@@ -276,8 +276,8 @@ pub fn net(lots: i128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::command::{Side, Wording};
-    use crate::flow::OrderRef;
+    use exchange::command::{Side, Wording};
+    use flow::OrderRef;
 
     fn trade(price: u8, contracts: u64) -> Traded {
         Traded { price: Tick::new(price).unwrap(), quantity: Lots::contracts(contracts) }

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use crate::exchange::units::Lots;
-use crate::flow::lines::Source;
-use crate::flow::rows::{Action, BookRow, FillRow, PositionRow};
-use crate::flow::{AccountIndex, Flow, FlowError, LineNo, MarketIndex, Merged, OrderRef};
+use exchange::units::Lots;
+use flow::lines::Source;
+use flow::rows::{Action, BookRow, FillRow, PositionRow};
+use flow::{AccountIndex, Flow, FlowError, LineNo, MarketIndex, Merged, OrderRef};
 
 /// The expectations; `None` where no file was given.
 #[derive(Debug, Default)]
@@ -177,7 +177,7 @@ fn last_line(flow: &Flow) -> LineNo {
     flow.lines().last().map_or(LineNo(0), |command| command.line)
 }
 
-fn at(flow: &Flow, line: LineNo) -> Option<&crate::flow::FlowLine> {
+fn at(flow: &Flow, line: LineNo) -> Option<&flow::FlowLine> {
     // Lines are dense from 1.
     flow.lines().get(usize::try_from(line.0).ok()?.checked_sub(1)?)
 }
@@ -185,7 +185,7 @@ fn at(flow: &Flow, line: LineNo) -> Option<&crate::flow::FlowLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::sample;
+    use flow::sample;
 
     #[test]
     fn a_part_of_the_flow_has_a_part_of_the_expectations() {

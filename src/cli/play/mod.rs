@@ -24,12 +24,11 @@ use tokio::task::JoinSet;
 
 use super::client::{ApiKey, ClientError, Target};
 use super::output;
-use crate::flow::lines::Source;
-use crate::flow::{Flow, FlowError, MarketIndex};
-use crate::os;
 use audit::Audited;
 use compare::{Differences, Subject};
 use expect::{ExpectationError, Expectations};
+use flow::lines::Source;
+use flow::{Flow, FlowError, MarketIndex};
 use script::{Counts, Played, SharedPlay};
 use stage::StageError;
 use summary::{Latencies, Summary};

@@ -16,11 +16,11 @@ use super::expect::{Expectations, ExpectedFills};
 use super::stage::Stage;
 use super::summary::{Kind, Latencies};
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::TimeInForce;
-use crate::exchange::units::Lots;
-use crate::flow::rows::{Action, BookRow, FillRow, PlacedOrder};
-use crate::flow::{AccountIndex, FlowLine, LineNo, MarketIndex, OrderRef};
+use exchange::catalogue::Outcome;
+use exchange::command::TimeInForce;
+use exchange::units::Lots;
+use flow::rows::{Action, BookRow, FillRow, PlacedOrder};
+use flow::{AccountIndex, FlowLine, LineNo, MarketIndex, OrderRef};
 
 /// State shared by the scripts of all markets.
 pub struct SharedPlay {
@@ -370,11 +370,11 @@ mod tests {
     #[test]
     fn orders_are_written_in_the_interface_s_words() {
         let order = PlacedOrder {
-            wording: crate::exchange::command::Wording {
+            wording: exchange::command::Wording {
                 outcome: Outcome::No,
-                side: crate::exchange::command::Side::Sell,
+                side: exchange::command::Side::Sell,
             },
-            price: crate::exchange::units::Tick::new(5).unwrap(),
+            price: exchange::units::Tick::new(5).unwrap(),
             quantity: Lots::new(2_500_000),
             time_in_force: TimeInForce::ImmediateOrCancel,
         };

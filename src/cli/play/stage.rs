@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 
 use super::answers::{Created, CreatedKey, read};
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Target};
-use crate::engine::clock;
-use crate::exchange::units::{MONEY_PER_UNIT, Money};
-use crate::flow::Flow;
+use engine::clock;
+use exchange::units::{MONEY_PER_UNIT, Money};
+use flow::Flow;
 
 /// Connections that create the accounts. The server commits concurrent requests in one write; more
 /// connections would not be faster.
@@ -204,11 +204,11 @@ impl<'a> OperatorClient<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::lines::Source;
+    use flow::lines::Source;
 
     #[test]
     fn the_deposit_is_more_than_the_need_and_a_power_of_ten() {
-        let flow = Flow::read(crate::flow::sample::flow(), None).unwrap();
+        let flow = Flow::read(flow::sample::flow(), None).unwrap();
         assert_eq!(deposit_of(&flow).unwrap().to_string(), "1000000.00");
         let huge = concat!(
             r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","#,

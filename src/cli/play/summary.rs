@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::audit::Audited;
 use super::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
 use super::script::Counts;
-use crate::exchange::units::Money;
+use exchange::units::Money;
 
 /// A kind of request whose latency is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,7 +252,7 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::cli::play::compare::Subject;
-    use crate::flow::LineNo;
+    use flow::LineNo;
 
     fn summary() -> Summary {
         let mut latencies = Latencies::default();

@@ -3,9 +3,9 @@
 //! [`Heartbeats`]: super::Heartbeats
 
 use super::{HaltReason, Journal, OpenBlock, Sequencer, Waiting};
-use crate::exchange::command::Command;
-use crate::exchange::ids::UserNo;
-use crate::exchange::units::TimeMs;
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::TimeMs;
 
 impl<J: Journal> Sequencer<J> {
     /// Adds a heartbeat of a user with this time-out. One with a key may be a repetition, which

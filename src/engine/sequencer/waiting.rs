@@ -1,9 +1,9 @@
 //! Work that waits for its block.
 
 use super::refuse;
-use crate::engine::pending::{CommandBatch, Refusal, ReplySlot};
-use crate::exchange::command::{Command, KeyedCommand};
-use crate::exchange::ids::UserNo;
+use crate::pending::{CommandBatch, Refusal, ReplySlot};
+use exchange::command::{Command, KeyedCommand};
+use exchange::ids::UserNo;
 
 /// Work waiting for its block.
 pub(super) enum Waiting {

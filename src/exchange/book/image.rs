@@ -2,13 +2,13 @@
 //! orders in time priority.
 
 use super::{Book, Level};
-use crate::exchange::command::Direction;
-use crate::exchange::ids::MarketNo;
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use crate::exchange::invariant::Broken;
-use crate::exchange::orders::OrderPool;
-use crate::exchange::orders::image::read_order;
-use crate::exchange::units::{Sequence, Tick};
+use crate::command::Direction;
+use crate::ids::MarketNo;
+use crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::invariant::Broken;
+use crate::orders::OrderPool;
+use crate::orders::image::read_order;
+use crate::units::{Sequence, Tick};
 
 /// The price level whose orders are being read, and the last record of the image.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +21,7 @@ struct Queue {
 
 impl Book {
     /// Writes the book and its orders.
-    pub(in crate::exchange) fn write(
-        &self,
-        pool: &OrderPool,
-        sink: &mut impl ImageSink,
-    ) -> Result<(), Broken> {
+    pub(crate) fn write(&self, pool: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
         // Which level blocks are allocated is history and shapes no outcome.
         let Book { bids, asks, block_numbers: _, blocks: _ } = self;
         for (side, occupied) in [(Direction::Up, bids), (Direction::Down, asks)] {
@@ -44,7 +40,7 @@ impl Book {
     }
 
     /// Reads a market's book, with its orders into the pool: orders of records up to `last`.
-    pub(in crate::exchange) fn read(
+    pub(crate) fn read(
         market: MarketNo,
         last: Sequence,
         pool: &mut OrderPool,

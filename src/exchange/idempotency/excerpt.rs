@@ -1,20 +1,20 @@
 //! Copies the names that a trial's commands use into the trial's excerpt.
 
 use super::{Exchange, NameEntry, Sequence, key_name, order_name};
-use crate::exchange::command::{Command, Record};
-use crate::exchange::ids::UserNo;
-use crate::exchange::units::TimeMs;
+use crate::command::{Command, Record};
+use crate::ids::UserNo;
+use crate::units::TimeMs;
 
 impl Exchange {
     /// The records that executed requests with this record's names.
-    pub(in crate::exchange) fn first_executions(&self, record: &Record) -> Vec<Sequence> {
+    pub(crate) fn first_executions(&self, record: &Record) -> Vec<Sequence> {
         let entries = names(record).filter_map(|name| self.idempotency.get(name));
         entries.flat_map(|entry| entry.firsts.into_iter().map(|(_, first)| first)).collect()
     }
 
     /// Copies what the whole exchange remembers of a record's names, with record numbers translated
     /// to this excerpt. Fingerprints stay those of the whole exchange's numbers.
-    pub(in crate::exchange) fn copy_names(
+    pub(crate) fn copy_names(
         &mut self,
         whole: &Exchange,
         record: &Record,
@@ -31,7 +31,7 @@ impl Exchange {
     }
 
     /// Copies the number of a user's names.
-    pub(in crate::exchange) fn copy_names_count(&mut self, whole: &Exchange, user: UserNo) {
+    pub(crate) fn copy_names_count(&mut self, whole: &Exchange, user: UserNo) {
         self.idempotency.copy_counts(&whole.idempotency, user);
     }
 }

@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{Fingerprint, IdempotencyTable, NameEntry};
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
-use crate::exchange::image::coding::{imaged, write_count};
-use crate::exchange::units::{Sequence, TimeMs};
+use crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
+use crate::image::coding::{imaged, write_count};
+use crate::units::{Sequence, TimeMs};
 
 imaged!(NameEntry { user, body, until, firsts, order });
 
@@ -79,7 +79,7 @@ impl Imaged for IdempotencyTable {
 
 impl IdempotencyTable {
     /// The last record that a name refers to.
-    pub(in crate::exchange) fn last_record(&self) -> Sequence {
+    pub(crate) fn last_record(&self) -> Sequence {
         let firsts = self.entries().flat_map(|(slot, entry)| {
             let parts = entry.into_iter().flat_map(|entry| entry.firsts);
             parts.map(|(_, first)| first).chain([slot.first])

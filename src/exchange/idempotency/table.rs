@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::Fingerprint;
-use crate::exchange::ids::UserNo;
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Sequence, TimeMs};
+use crate::ids::UserNo;
+use crate::invariant::Broken;
+use crate::units::{Sequence, TimeMs};
 
 /// Slots of a chunk: memory grows and shrinks by this many.
 const CHUNK: usize = 1024;
@@ -130,7 +130,7 @@ pub struct IdempotencyTable {
 
 impl IdempotencyTable {
     /// Every name has one slot that the index knows, in order of time, and the counts are right.
-    pub(in crate::exchange) fn check(&self) -> Result<(), Broken> {
+    pub(crate) fn check(&self) -> Result<(), Broken> {
         let sorted = self.slots().zip(self.slots().skip(1)).all(|(a, b)| a.at() <= b.at());
         let (mut held, mut all): (FxHashMap<UserNo, u32>, u64) = Default::default();
         let mut found = true;
@@ -152,7 +152,7 @@ impl IdempotencyTable {
     }
 
     /// Whether there is no name.
-    pub(in crate::exchange) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 

@@ -2,6 +2,8 @@
 //! are little-endian; lists and texts follow their length. No length in an image is trusted with
 //! memory before its bytes have arrived.
 
+use std::sync::Arc;
+
 use super::super::invariant::Broken;
 
 /// Bytes of a text or list that may be allocated before they are read.
@@ -122,7 +124,7 @@ impl BadImage {
 }
 
 /// A value with exactly one form in an image; reading refuses every other form.
-pub(crate) trait Imaged: Sized {
+pub trait Imaged: Sized {
     /// Appends the value's bytes.
     fn write(&self, sink: &mut impl ImageSink);
 
@@ -131,24 +133,24 @@ pub(crate) trait Imaged: Sized {
 }
 
 /// Writes the length of a list or text.
-pub(crate) fn write_count(count: usize, sink: &mut impl ImageSink) {
+pub fn write_count(count: usize, sink: &mut impl ImageSink) {
     u64::try_from(count).unwrap_or(u64::MAX).write(sink);
 }
 
 /// Reads the length of a list or text. Not to be trusted with memory: see [`room`].
-pub(crate) fn read_count(source: &mut impl ImageSource) -> Result<usize, BadImage> {
+pub fn read_count(source: &mut impl ImageSource) -> Result<usize, BadImage> {
     usize::try_from(u64::read(source)?).map_err(|_| BadImage::Truncated)
 }
 
 /// The capacity for values of type `T` that may be allocated before they are read: at most `count`,
 /// and at most what the bytes left could hold, so that a false length cannot take memory.
-pub(crate) fn room<T>(count: usize, source: &impl ImageSource) -> usize {
+pub fn room<T>(count: usize, source: &impl ImageSource) -> usize {
     let bytes = source.left().unwrap_or(STEP);
     count.min(bytes.checked_div(size_of::<T>()).unwrap_or(0))
 }
 
 /// Checks that there are no more bytes.
-pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
+pub fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
     match source.fill(&mut [0]) {
         Err(BadImage::Truncated) => Ok(()),
         Err(unreadable) => Err(unreadable),
@@ -157,7 +159,7 @@ pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
 }
 
 /// Writes a list, element by element.
-pub(crate) fn write_list<'a, T: Imaged + 'a>(
+pub fn write_list<'a, T: Imaged + 'a>(
     list: impl ExactSizeIterator<Item = &'a T>,
     sink: &mut impl ImageSink,
 ) {
@@ -193,18 +195,18 @@ impl Imaged for String {
 }
 
 /// Writes a text: its length in bytes, then UTF-8.
-pub(crate) fn write_text(text: &str, sink: &mut impl ImageSink) {
+pub fn write_text(text: &str, sink: &mut impl ImageSink) {
     write_bytes(text.as_bytes(), sink);
 }
 
 /// Writes bytes after their count.
-pub(crate) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
+pub fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
     write_count(bytes.len(), sink);
     sink.put(bytes);
 }
 
 /// Reads what [`write_bytes`] wrote. Memory grows only as bytes arrive.
-pub(crate) fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
+pub fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
     let count = read_count(source)?;
     let mut bytes = Vec::new();
     while bytes.len() < count {
@@ -247,6 +249,27 @@ macro_rules! integers {
 
 integers!(u8, u16, u32, u64, u128, i64, i128);
 
+/// A text that is shared after reading.
+impl Imaged for Arc<str> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_text(self, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        String::read(source).map(Into::into)
+    }
+}
+
+impl<T: Imaged> Imaged for Arc<T> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        T::write(self, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        T::read(source).map(Arc::new)
+    }
+}
+
 impl Imaged for bool {
     fn write(&self, sink: &mut impl ImageSink) {
         u8::from(*self).write(sink);
@@ -263,6 +286,7 @@ impl Imaged for bool {
 
 /// Implements [`Imaged`] for a struct: all its fields, in this order. A field missing here does not
 /// compile. The caller imports this module's names.
+#[macro_export]
 macro_rules! imaged {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl Imaged for $name {
@@ -279,43 +303,66 @@ macro_rules! imaged {
         }
     };
 }
-pub(crate) use imaged;
+pub use imaged;
 
-/// Implements [`Imaged`] for an enum without fields: one byte, never 0, which is `None` in the
-/// image of an `Option`. A variant missing here does not compile.
+/// An enum without fields. Its image is one byte, as is that of an `Option` of it.
+pub trait Choice: Copy {
+    /// The code of a variant; never 0, which is `None`.
+    fn code(self) -> u8;
+
+    /// The variant with this code.
+    fn of_code(code: u8) -> Option<Self>;
+}
+
+impl<T: Choice> Imaged for Option<T> {
+    #[inline]
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.map_or(0, T::code).write(sink);
+    }
+
+    #[inline]
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        match u8::read(source)? {
+            0 => Ok(None),
+            code => T::of_code(code).map(Some).ok_or(BadImage::Value("choice")),
+        }
+    }
+}
+
+/// Implements [`Imaged`] and [`Choice`] for an enum without fields. A variant missing here does not
+/// compile.
+#[macro_export]
 macro_rules! imaged_choice {
     ($name:ident { $($choice:ident = $code:literal),* $(,)? }) => {
-        impl Imaged for $name {
+        impl $crate::image::coding::Choice for $name {
             #[inline]
-            fn write(&self, sink: &mut impl ImageSink) {
-                Some(*self).write(sink);
+            fn code(self) -> u8 {
+                match self {
+                    $($name::$choice => $code),*
+                }
             }
 
             #[inline]
-            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-                Option::<$name>::read(source)?.ok_or(BadImage::Value(stringify!($name)))
+            fn of_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some($name::$choice),)*
+                    _ => None,
+                }
             }
         }
 
-        impl Imaged for Option<$name> {
+        impl Imaged for $name {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
-                let code: u8 = match self {
-                    None => 0,
-                    $(Some($name::$choice) => $code),*
-                };
-                code.write(sink);
+                $crate::image::coding::Choice::code(*self).write(sink);
             }
 
             #[inline]
             fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-                match u8::read(source)? {
-                    0 => Ok(None),
-                    $($code => Ok(Some($name::$choice)),)*
-                    _ => Err(BadImage::Value(stringify!($name))),
-                }
+                let choice = $crate::image::coding::Choice::of_code(u8::read(source)?);
+                choice.ok_or(BadImage::Value(stringify!($name)))
             }
         }
     };
 }
-pub(crate) use imaged_choice;
+pub use imaged_choice;

@@ -2,14 +2,14 @@
 //! lead to, so that an image cannot bring in any other.
 
 use super::coding::BadImage;
-use crate::exchange::Exchange;
-use crate::exchange::command::TradingMode;
-use crate::exchange::effect::Holding;
-use crate::exchange::ending::Ending;
-use crate::exchange::ids::{SEQUENCE_END, UserNo};
-use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::market::Market;
-use crate::exchange::units::{MoneySum, Sequence};
+use crate::Exchange;
+use crate::command::TradingMode;
+use crate::effect::Holding;
+use crate::ending::Ending;
+use crate::ids::{SEQUENCE_END, UserNo};
+use crate::lifecycle::MarketStatus;
+use crate::market::Market;
+use crate::units::{MoneySum, Sequence};
 
 /// An error that names the contradiction, unless `holds`.
 const fn require(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {

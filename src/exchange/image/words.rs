@@ -4,26 +4,27 @@
 use super::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
 };
-use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
-use crate::exchange::command::{
-    Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+use crate::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
+use crate::command::{
+    Condition, Direction, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
+    Wording,
 };
-use crate::exchange::effect::{CancelReason, Holding};
-use crate::exchange::ending::Ending;
-use crate::exchange::fees::{FeeRate, Fees};
-use crate::exchange::ids::{
+use crate::effect::{CancelReason, Holding};
+use crate::ending::Ending;
+use crate::fees::{FeeRate, Fees};
+use crate::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
     Token, TradeIndex, UserId, UserNo,
 };
-use crate::exchange::ledger::{Account, Position};
-use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::orders::Backing;
-use crate::exchange::restrictions::{Heartbeat, Restrictions, UserRestrictions};
-use crate::exchange::rules::Rules;
-use crate::exchange::units::{
+use crate::ledger::{Account, Position};
+use crate::lifecycle::MarketStatus;
+use crate::orders::Backing;
+use crate::restrictions::{Heartbeat, Restrictions, UserRestrictions};
+use crate::rules::Rules;
+use crate::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
-use crate::exchange::venue::Key;
+use crate::venue::Key;
 
 /// Types that wrap an integer, every value of which is valid.
 macro_rules! wrapped {
@@ -142,7 +143,21 @@ missing!(
     SettlementPrice as u8: 255, SettlementPrice::get, SettlementPrice::new;
 );
 
+impl Imaged for Option<Token> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.is_some().write(sink);
+        if let Some(name) = self {
+            name.write(sink);
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        bool::read(source)?.then(|| Token::read(source)).transpose()
+    }
+}
+
 imaged_choice!(Outcome { Yes = 1, No = 2 });
+imaged_choice!(Direction { Up = 1, Down = 2 });
 imaged_choice!(Side { Buy = 1, Sell = 2 });
 imaged_choice!(Role { Trader = 1, Operator = 2, Reader = 3 });
 imaged_choice!(SelfTradePrevention { CancelTaker = 1, CancelMaker = 2, CancelBoth = 3 });

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::{Broken, check_account, check_position};
-use crate::exchange::Exchange;
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::Direction;
-use crate::exchange::effect::{Effect, Trade};
-use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
-use crate::exchange::orders::Order;
-use crate::exchange::units::{Lots, Money, MoneySum, Overflow, Tick};
+use crate::Exchange;
+use crate::catalogue::Outcome;
+use crate::command::Direction;
+use crate::effect::{Effect, Trade};
+use crate::ids::{EventNo, MarketNo, OrderNo, UserNo};
+use crate::orders::Order;
+use crate::units::{Lots, Money, MoneySum, Overflow, Tick};
 
 /// Something that effects name. Checked in this order: an order changes what its owner needs, a
 /// position changes its owner's costs and its market's contracts.
@@ -306,9 +306,9 @@ fn at<T: Clone + Default>(entries: &mut Vec<T>, index: usize) -> Result<&mut T, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::ledger::Purse;
-    use crate::exchange::lifecycle::MarketStatus;
-    use crate::exchange::script;
+    use crate::ledger::Purse;
+    use crate::lifecycle::MarketStatus;
+    use crate::script;
 
     const RAIN: MarketNo = MarketNo(0);
     const ANN: UserNo = UserNo(0);

@@ -2,9 +2,9 @@
 //! their cost (see `exchange/conversion.rs` for what is exchanged).
 
 use super::Ledger;
-use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Lots, Money, SettlementPrice};
+use crate::ids::{MarketNo, UserNo};
+use crate::invariant::Broken;
+use crate::units::{Lots, Money, SettlementPrice};
 
 impl Ledger {
     /// Takes `quantity` free no contracts of each market in `given`, of which there is at least
@@ -16,7 +16,7 @@ impl Ledger {
     /// left passes to the contracts received, spread evenly; if none are received, it is a loss in
     /// its own market. So only the difference of cash and cost is realised, a loss only if nothing
     /// can carry it on, and no contract gets a cost below zero.
-    pub(in crate::exchange) fn convert(
+    pub(crate) fn convert(
         &mut self,
         user: UserNo,
         given: &[MarketNo],

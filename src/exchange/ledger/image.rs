@@ -1,13 +1,13 @@
 //! Accounts and positions in the state image; positions by ascending user number.
 
 use super::{Holders, Ledger};
-use crate::exchange::ids::UserNo;
-use crate::exchange::image::coding::{
+use crate::ids::UserNo;
+use crate::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
-use crate::exchange::invariant::Broken;
-use crate::exchange::ledger::{Account, Position};
-use crate::exchange::units::MoneySum;
+use crate::invariant::Broken;
+use crate::ledger::{Account, Position};
+use crate::units::MoneySum;
 
 impl Imaged for Ledger {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -80,7 +80,7 @@ impl Imaged for Holders {
 
 impl Ledger {
     /// Markets known to the ledger.
-    pub(in crate::exchange) const fn markets_count(&self) -> usize {
+    pub(crate) const fn markets_count(&self) -> usize {
         self.markets.len()
     }
 }

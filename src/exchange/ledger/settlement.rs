@@ -1,10 +1,10 @@
 //! What holders are paid when their market ends: all of them at once, or some after the others.
 
 use super::{Holders, Ledger, Position};
-use crate::exchange::ending::Work;
-use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Lots, Money, MoneySum, SettlementPrice};
+use crate::ending::Work;
+use crate::ids::{MarketNo, UserNo};
+use crate::invariant::Broken;
+use crate::units::{Lots, Money, MoneySum, SettlementPrice};
 
 /// Users who may be looked up in place of one payment.
 const LOOKS_A_PAYMENT: usize = 16;
@@ -64,7 +64,7 @@ impl Ledger {
     /// Pays holders from user `from` on as [`Ledger::settle`] does, until the work is done; there
     /// must be more holders than that. Returns the user to go on from. Looking for the next holder
     /// is work, too, where few users are holders.
-    pub(in crate::exchange) fn settle_some(
+    pub(crate) fn settle_some(
         &mut self,
         market: MarketNo,
         price: SettlementPrice,

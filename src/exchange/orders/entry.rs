@@ -2,11 +2,11 @@
 //! apart.
 
 use super::{Backing, Links, Order, RareSlot, Slot};
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use crate::catalogue::Outcome;
+use crate::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
+use crate::ids::{MarketNo, OrderNo, UserNo};
+use crate::invariant::Broken;
+use crate::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Flags a free slot: no order has this number.
 const NO_ORDER: OrderNo = OrderNo(Sequence::new(u64::MAX));

@@ -1,19 +1,15 @@
 //! A resting order in the state image. Its market, side and price are those of its queue.
 
 use super::{Backing, Order, OrderPool, Slot};
-use crate::exchange::command::{Condition, SelfTradePrevention, Wording};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Lots, Tick, TimeMs};
+use crate::command::{Condition, SelfTradePrevention, Wording};
+use crate::ids::{MarketNo, OrderNo, UserNo};
+use crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::invariant::Broken;
+use crate::units::{Lots, Tick, TimeMs};
 
 impl OrderPool {
     /// Writes the order in a slot.
-    pub(in crate::exchange) fn write_order(
-        &self,
-        slot: Slot,
-        sink: &mut impl ImageSink,
-    ) -> Result<(), Broken> {
+    pub(crate) fn write_order(&self, slot: Slot, sink: &mut impl ImageSink) -> Result<(), Broken> {
         // Slots, lists and counts are not written: inserting the orders rebuilds them.
         let Order {
             no,
@@ -44,7 +40,7 @@ impl OrderPool {
 }
 
 /// Reads an order that rests in a market at a price of yes.
-pub(in crate::exchange) fn read_order(
+pub(crate) fn read_order(
     market: MarketNo,
     price: Tick,
     source: &mut impl ImageSource,

@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 
 use super::Slot;
 use super::grow;
-use crate::exchange::invariant::Broken;
-use crate::exchange::units::Sequence;
+use crate::invariant::Broken;
+use crate::units::Sequence;
 
 /// Sequence numbers in one leaf: few, so that one old resting order keeps little memory in use.
 const LEAF: usize = 64;

@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{Links, OrderPool, Slot};
-use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::invariant::Broken;
+use crate::ids::{MarketNo, UserNo};
+use crate::invariant::Broken;
 
 /// From this many orders on, a user's list is grouped by market. Fewer are walked faster than an
 /// index is maintained.
@@ -58,7 +58,7 @@ impl OrderPool {
     }
 
     /// The first of a user's orders, which is the newest unless the user has many.
-    pub(in crate::exchange) fn first_of(&self, user: UserNo) -> Option<Slot> {
+    pub(crate) fn first_of(&self, user: UserNo) -> Option<Slot> {
         self.by_user.get(user.index())?.first
     }
 
@@ -230,11 +230,11 @@ mod tests {
     use proptest::sample::Index;
 
     use super::*;
-    use crate::exchange::catalogue::Outcome;
-    use crate::exchange::command::{Condition, SelfTradePrevention, Side, Wording};
-    use crate::exchange::ids::OrderNo;
-    use crate::exchange::orders::{Backing, Order};
-    use crate::exchange::units::{Lots, Money, Sequence, Tick};
+    use crate::catalogue::Outcome;
+    use crate::command::{Condition, SelfTradePrevention, Side, Wording};
+    use crate::ids::OrderNo;
+    use crate::orders::{Backing, Order};
+    use crate::units::{Lots, Money, Sequence, Tick};
 
     const USERS: u32 = 2;
     const MARKETS: u32 = 60;

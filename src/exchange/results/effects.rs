@@ -2,22 +2,22 @@
 //! of journal-format.md. A new effect or field does not compile until it is added here.
 
 use super::sink::{Buffer, Sink};
-use crate::exchange::catalogue::{
+use crate::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
-use crate::exchange::command::{
+use crate::command::{
     Condition, Direction, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
     TradingMode, Wording,
 };
-use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
-use crate::exchange::fees::{FeeRate, Fees};
-use crate::exchange::ids::{
+use crate::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::fees::{FeeRate, Fees};
+use crate::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
-use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::reject::Reject;
-use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
+use crate::lifecycle::MarketStatus;
+use crate::reject::Reject;
+use crate::rules::Rules;
+use crate::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
 /// A value with canonical bytes.
 pub trait Canonical {

@@ -9,14 +9,14 @@
 use std::collections::BTreeMap;
 
 use super::{Excerpt, Tried};
-use crate::exchange::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
-use crate::exchange::invariant::Broken;
-use crate::exchange::orders::{Backing, Order};
-use crate::exchange::reject::Reject;
-use crate::exchange::units::{Lots, Money, Sequence, TimeMs};
-use crate::exchange::{Exchange, Stamp, Stop};
+use crate::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
+use crate::effect::Effect;
+use crate::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::invariant::Broken;
+use crate::orders::{Backing, Order};
+use crate::reject::Reject;
+use crate::units::{Lots, Money, Sequence, TimeMs};
+use crate::{Exchange, Stamp, Stop};
 
 /// The number of something that does not exist.
 const NO_NUMBER: u32 = u32::MAX;

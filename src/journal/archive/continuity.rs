@@ -10,9 +10,9 @@ use memchr::memmem;
 
 use super::members::{WholeMember, head_of, next_block, read_at};
 use super::{ArchiveError, TORN_BYTES_MAX, failed};
-use crate::exchange::units::Sequence;
-use crate::journal::block::{Block, BlockFault};
-use crate::journal::member::{MEMBER_HEADER_BYTES, MEMBER_START, MemberHeader, Members};
+use crate::block::{Block, BlockFault};
+use crate::member::{MEMBER_HEADER_BYTES, MEMBER_START, MemberHeader, Members};
+use exchange::units::Sequence;
 
 /// Bytes at a file's end that are searched for its last member: a quiet venue's members are small,
 /// and none is larger than the second bound.

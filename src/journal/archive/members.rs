@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{ArchiveError, Cut, TORN_BYTES_MAX, failed};
-use crate::journal::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
-use crate::journal::member::{
+use crate::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
+use crate::member::{
     MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader, Members, UnpackError,
 };
 

@@ -2,7 +2,7 @@
 //! entry.
 
 use super::{NAME_BYTES, Name};
-use crate::journal::store::{Step, StoreError};
+use crate::store::{Step, StoreError};
 
 /// Locations per index entry.
 const GROUP: usize = 16;

@@ -6,9 +6,9 @@ use bincode::{Decode, Encode};
 
 use super::super::fields::{self, BadField};
 use super::RecordError;
-use crate::exchange::command::{Command, PlaceOrder, Wording};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::exchange::units::{Lots, Sequence};
+use exchange::command::{Command, PlaceOrder, Wording};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
+use exchange::units::{Lots, Sequence};
 
 /// An amend.
 #[derive(Encode, Decode)]

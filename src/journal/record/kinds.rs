@@ -9,14 +9,14 @@ use super::{
     RevokeKeyV1, SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, SuspendMarketV1, Tail, TextsV1,
     TransferV1, VoidMarketV1, cancelled_of, order_of,
 };
-use crate::exchange::catalogue::{
+use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
-use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder};
-use crate::exchange::fees::{FeeRate, Fees};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
-use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use exchange::command::{Command, Conversion, KeyHash, PlaceOrder};
+use exchange::fees::{FeeRate, Fees};
+use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 /// Encodes the command's body at the end of `tail`.
 pub(super) fn encode_body(command: &Command, tail: &mut Tail<'_>) -> Encoded {

@@ -3,8 +3,8 @@
 
 use super::super::fields;
 use super::{BODY_VERSION, PLACED, RECORD_HEADER_BYTES};
-use crate::exchange::command::PlaceOrder;
-use crate::exchange::units::TimeMs;
+use exchange::command::PlaceOrder;
+use exchange::units::TimeMs;
 
 /// Bytes of the body: every field, and one byte per absent optional field.
 const BODY_BYTES: u32 = 26;
@@ -64,12 +64,10 @@ mod tests {
     use super::super::cut::PlaceOrderV1;
     use super::super::{BINCODE, decode, encode, kinds};
     use super::*;
-    use crate::exchange::catalogue::Outcome;
-    use crate::exchange::command::{
-        Command, Condition, SelfTradePrevention, Side, TimeInForce, Wording,
-    };
-    use crate::exchange::ids::{MarketNo, Token, UserNo};
-    use crate::exchange::units::{Lots, Sequence, Tick};
+    use exchange::catalogue::Outcome;
+    use exchange::command::{Command, Condition, SelfTradePrevention, Side, TimeInForce, Wording};
+    use exchange::ids::{MarketNo, Token, UserNo};
+    use exchange::units::{Lots, Sequence, Tick};
 
     fn order() -> PlaceOrder {
         PlaceOrder {

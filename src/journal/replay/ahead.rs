@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Builder};
 use std::vec::IntoIter;
 
-use crate::journal::block::Block;
-use crate::journal::store::{Step, StoreError};
-use crate::journal::{Durable, JournalError};
+use crate::block::Block;
+use crate::store::{Step, StoreError};
+use crate::{Durable, JournalError};
 
 /// Bytes per batch: thousands of records, because waking a thread takes as long as reading
 /// hundreds.
@@ -96,12 +96,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::exchange::command::{Command, Record};
-    use crate::exchange::results::Results;
-    use crate::exchange::units::{Sequence, TimeMs};
-    use crate::journal::Journal;
-    use crate::journal::block::BlockBuilder;
-    use crate::journal::memory::MemoryJournal;
+    use crate::Journal;
+    use crate::block::BlockBuilder;
+    use crate::memory::MemoryJournal;
+    use exchange::command::{Command, Record};
+    use exchange::results::Results;
+    use exchange::units::{Sequence, TimeMs};
 
     fn journal(blocks: u64) -> MemoryJournal {
         let mut journal = MemoryJournal::new();

@@ -3,8 +3,8 @@
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use crate::exchange::results::{Buffer, Results, ResultsChain, ResultsHasher};
-use crate::exchange::units::Sequence;
+use exchange::results::{Buffer, Results, ResultsChain, ResultsHasher};
+use exchange::units::Sequence;
 
 /// Bytes per batch: a thousand records or so, because waking the thread costs as much as hashing
 /// some kilobytes.
@@ -109,7 +109,7 @@ impl ResultsHasher for HasherThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::results::ResultsHash;
+    use exchange::results::ResultsHash;
 
     /// Blocks of any number of pieces, none and empty ones included, singly and many at a time,
     /// have the same hashes as inline.

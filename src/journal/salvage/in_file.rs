@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::RangeFrom;
 
-use crate::exchange::units::Sequence;
-use crate::journal::block::{Block, ChainHash};
+use crate::block::{Block, ChainHash};
+use exchange::units::Sequence;
 
 /// Position of a block in sled's file or the log's, and its links in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_block_takes_a_fifth_of_a_kilobyte() {
         const ALONE: &str = "OPENOUTCRY_TEST_ALONE";
-        const NAME: &str = "journal::salvage::in_file::tests::a_block_takes_a_fifth_of_a_kilobyte";
+        const NAME: &str = "salvage::in_file::tests::a_block_takes_a_fifth_of_a_kilobyte";
         const BLOCKS: u64 = 300_000;
         if std::env::var_os(ALONE).is_none() {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::stream::{SnapshotReader, SnapshotWriter};
 use super::{Kind, Point, SnapshotDamage, SnapshotFault, SnapshotUnwritten};
-use crate::exchange::units::Sequence;
+use exchange::units::Sequence;
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "snapshots";

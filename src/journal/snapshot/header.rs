@@ -1,10 +1,10 @@
 //! A snapshot's header: which state of which journal the body is an image of.
 
 use super::{Kind, Point, SnapshotFault};
-use crate::exchange::digest::StateDigest;
-use crate::exchange::results::ResultsHash;
-use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::block::ChainHash;
+use crate::block::ChainHash;
+use exchange::digest::StateDigest;
+use exchange::results::ResultsHash;
+use exchange::units::{Sequence, TimeMs};
 
 /// First bytes of every snapshot.
 pub const SNAPSHOT_MAGIC: [u8; 8] = *b"OPSNAPSH";

@@ -5,20 +5,18 @@
 
 pub mod strategies;
 
-use openoutcry::exchange::catalogue::{
+use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use openoutcry::exchange::command::{
+use exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
     Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
-use openoutcry::exchange::fees::{FeeRate, Fees};
-use openoutcry::exchange::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
-};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use exchange::fees::{FeeRate, Fees};
+use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 use crate::naive::{Naive, Order as NaiveOrder};
 

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 
-use openoutcry::exchange::command::{Condition, SelfTradePrevention, TradingMode};
+use exchange::command::{Condition, SelfTradePrevention, TradingMode};
 
 use super::{Amount, Intent, Key, Life, Place, Run, Step, USERS_COUNT};
 

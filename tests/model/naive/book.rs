@@ -1,6 +1,6 @@
 //! The twin's order book: two sorted lists.
 
-use openoutcry::exchange::command::Direction;
+use exchange::command::Direction;
 
 /// An order's position in the queue: price, then time priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

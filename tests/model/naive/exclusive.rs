@@ -4,11 +4,11 @@
 //! it, mints the pairs whose yes contracts it gives away, and pays the cash. So its purse is in
 //! debt until the markets are final, and never after.
 
-use openoutcry::exchange::command::Conversion;
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{EventNo, MarketNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::reject::Reject;
+use exchange::command::Conversion;
+use exchange::effect::Effect;
+use exchange::ids::{EventNo, MarketNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::reject::Reject;
 
 use super::ledger::{PAIR, lots, money};
 use super::{Naive, number};

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::Direction;
-use openoutcry::exchange::effect::Holding;
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::units::{Lots, Money};
+use exchange::catalogue::Outcome;
+use exchange::command::Direction;
+use exchange::effect::Holding;
+use exchange::ids::UserNo;
+use exchange::units::{Lots, Money};
 
 /// Worth of a pair of one yes and one no lot, in money units.
 pub const PAIR: i128 = 100;

@@ -1,18 +1,18 @@
 //! The twin's markets: creation, life cycle, pay-out and the clock (semantics 3).
 
-use openoutcry::exchange::catalogue::{MarketDraft, MarketRevision, Outcome};
-use openoutcry::exchange::command::Command;
-use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
-use openoutcry::exchange::lifecycle::{MarketStatus, Trigger};
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{SettlementPrice, TimeMs};
+use exchange::catalogue::{MarketDraft, MarketRevision, Outcome};
+use exchange::command::Command;
+use exchange::effect::{CancelReason, Effect};
+use exchange::ids::{EventNo, MarketNo, UserNo};
+use exchange::lifecycle::{MarketStatus, Trigger};
+use exchange::reject::Reject;
+use exchange::units::{SettlementPrice, TimeMs};
 
 use super::Naive;
 use super::book::Book;
 use super::ledger::{Rates, lots, money};
 use super::trading::expiry;
-use openoutcry::exchange::units::MoneySum;
+use exchange::units::MoneySum;
 
 /// A market.
 #[derive(Debug, Clone)]

@@ -17,13 +17,13 @@ pub mod trading;
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::catalogue::{CategoryDraft, EventDraft};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record, TradingMode};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, TimeMs};
+use exchange::catalogue::{CategoryDraft, EventDraft};
+use exchange::command::{Command, PlaceOrder, Record, TradingMode};
+use exchange::effect::Effect;
+use exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
+use exchange::reject::Reject;
+use exchange::rules::Rules;
+use exchange::units::{Lots, Money, TimeMs};
 
 use ledger::{Backing, Ledger};
 use markets::Market;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::command::{Command, IdempotencyKey, PlaceOrder, Record};
-use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{Token, UserNo};
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Sequence, TimeMs};
+use exchange::command::{Command, IdempotencyKey, PlaceOrder, Record};
+use exchange::effect::Effect;
+use exchange::ids::{Token, UserNo};
+use exchange::reject::Reject;
+use exchange::units::{Sequence, TimeMs};
 
 use super::Naive;
 

@@ -1,10 +1,10 @@
 //! The twin's switches: heartbeats, trading modes, exposure limits.
 
-use openoutcry::exchange::command::TradingMode;
-use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::ids::UserNo;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Money, TimeMs};
+use exchange::command::TradingMode;
+use exchange::effect::{CancelReason, Effect};
+use exchange::ids::UserNo;
+use exchange::reject::Reject;
+use exchange::units::{Money, TimeMs};
 
 use super::Naive;
 use super::ledger::Ledger;

@@ -1,13 +1,11 @@
 //! The twin's trading: place, match, amend, cancel (semantics 4 and 5).
 
-use openoutcry::exchange::command::{
-    Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce,
-};
-use openoutcry::exchange::effect::{CancelReason, Effect, Party, Trade};
-use openoutcry::exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
-use openoutcry::exchange::lifecycle::MarketStatus;
-use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use exchange::command::{Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce};
+use exchange::effect::{CancelReason, Effect, Party, Trade};
+use exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::reject::Reject;
+use exchange::units::{Lots, Sequence, Tick, TimeMs};
 
 use super::book::QueuePosition;
 use super::ledger::{Backing, Bet, Rates, Unbacked, lots, money};

@@ -1,0 +1,95 @@
+//! The caller's money, fills and limits (semantics 8).
+
+use super::call::Call;
+use super::cursor::EitherPage;
+use super::orders::{found, number};
+use super::page::{Above, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::routes::RequestClass;
+use super::unread_rows::read_in_turns;
+use super::wire::Text;
+use super::wire::account::BalanceJson;
+use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
+use super::wire::order::{FillJson, FillsJson};
+use exchange::command::TradingMode;
+use exchange::units::MoneySum;
+use views::orders::FillsIn;
+
+/// Pages of fills.
+const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+
+/// `GET /trading/balance`
+pub fn balance(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, balance) = call.look(|view| {
+        let user = view.accounts.user(call.caller.user);
+        let user = user.ok_or_else(Problem::lacking_row)?;
+        let (available, reserved) = (user.balance.available, user.balance.reserved);
+        Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
+    })?;
+    Reply::ok(sequence, &balance)
+}
+
+/// `GET /trading/fills`
+pub async fn fills(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let market = form.query("marketId", parse::market_id);
+    let order = form.query("orderId", parse::order_id);
+    let page = EitherPage::read(&mut form, FILLS_PAGE);
+    let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
+    let user = call.caller.user;
+    let (sequence, (list, within, order_fills)) = call.look(|view| {
+        let market = market.map(|id| view.catalogue.market_no(id));
+        let orders = &view.orders;
+        let order_fills = order.map(|id| (id, orders.fills_of_order(user, number(id))));
+        let list = orders.fills_of(user);
+        // An unknown market has no fills.
+        let list = if market == Some(None) { list.none() } else { list };
+        let within = market.flatten().map(|market| orders.fills_in(user, market));
+        Ok((list, within, order_fills.map(|(id, fills)| (id, fills, market))))
+    })?;
+    let list = match order_fills {
+        None => within.map_or(Ok(list), FillsIn::list)?,
+        Some((id, fills, market)) => {
+            let its = fills.list()?.filter(|(row, _)| row.id() == id);
+            let (row, list) = found(its, sequence)?;
+            // An order trades in one market only: it has no fills in another.
+            let in_market = market.is_none_or(|market| market == Some(row.market));
+            if in_market { list } else { list.none() }
+        }
+    };
+    let (place, paging, next) = page.place(list.len());
+    let rows = read_in_turns(list.skip(place.start), place.len()).await?;
+    let (_, fills) =
+        call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
+    let fills = FillsJson { fills, paging, next };
+    Reply::list(sequence, fills, "fills", |all| &mut all.fills)
+}
+
+/// `GET /account/limits`
+pub fn limits(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, (exposure, mode, venue_mode)) = call.look(|view| {
+        let user = view.accounts.user(call.caller.user);
+        let user = user.ok_or_else(Problem::lacking_row)?;
+        let costs = view.positions.held(user.no).map(|row| row.cost);
+        let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
+        let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
+        let limit = user.standing.exposure_limit.map(Text);
+        let modes = [user.standing.mode, view.accounts.venue_mode()];
+        let [mode, venue_mode] = modes.map(TradingMode::name);
+        Ok((ExposureJson { open: Text(open), limit }, mode, venue_mode))
+    })?;
+    let of = |class| {
+        let left = call.shared.keyring.look(&call.caller, class);
+        left.map(|(per_second, left)| LimitJson::new(per_second, left))
+    };
+    let (reads, writes, cancels) =
+        (of(RequestClass::Reads), of(RequestClass::Writes), of(RequestClass::Cancels));
+    let records = call.shared.keyring.daily_left(&call.caller);
+    let records = records.map(|(per_day, left)| DailyJson::new(per_day, left));
+    let limits = LimitsJson { reads, writes, cancels, records, exposure, mode, venue_mode };
+    Reply::ok(sequence, &limits)
+}

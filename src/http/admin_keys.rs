@@ -1,0 +1,105 @@
+//! The operator creates and revokes users' API keys (semantics 8).
+
+use super::bounds::REVOKED_KEYS_SHOWN;
+use super::call::{Call, user_no};
+use super::form::text;
+use super::keys::{ApiKey, START_KEY_LABEL};
+use super::parse::{self, Fault, Read};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::routes::BASE;
+use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
+use exchange::command::Command;
+use exchange::ids::{KeyId, UserId, UserNo};
+use exchange::reject::Reject;
+use views::ReadModel;
+use views::accounts::KeyRow;
+use views::responses::StoredResponse;
+
+/// `GET /admin/users/{userId}/keys`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (sequence, keys) = call.look(|view| {
+        let user = user_no(view, id)?;
+        let keys = shown_keys(view, user);
+        let keys = keys
+            .into_iter()
+            .map(|row| KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+            .collect();
+        Ok(KeysJson { keys })
+    })?;
+    Reply::list(sequence, keys, "keys", |all| &mut all.keys)
+}
+
+/// The keys of a user that a list shows, in order of creation: all in force, and the newest revoked
+/// ones, at most [`REVOKED_KEYS_SHOWN`].
+pub fn shown_keys(view: &ReadModel, user: UserNo) -> Vec<&KeyRow> {
+    let revoked = view.accounts.revoked_keys(user).rev().take(REVOKED_KEYS_SHOWN);
+    let mut shown: Vec<&KeyRow> = view.accounts.keys_in_force(user).chain(revoked).collect();
+    shown.sort_unstable_by_key(|row| row.no);
+    shown
+}
+
+/// `GET /admin/users/{userId}/keys/{keyId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let (user, key) = form.finish(ids)?;
+    let (sequence, key) = call.look(|view| {
+        let row = key_of(view, user, key)?;
+        Ok(KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+    })?;
+    Reply::ok(sequence, &key)
+}
+
+/// `POST /admin/users/{userId}/keys`. Only this answer shows the key; the answer to a repetition
+/// does not.
+pub async fn create(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let role = form.field("role", text(parse::role));
+    let label = form.field("label", text(key_label));
+    let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
+    let command = Command::AddKey { user, role, label, hash: key.hash() };
+    let again = |view: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::Key(key) = kept else { return None };
+        view.accounts.key(*key).map(|row| (row.id, KeyJson::given(row)))
+    };
+    let written = call.submit_and_show(command, again).await?;
+    let (key_id, row) = &written.shown;
+    let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
+    // For a repetition, the key drawn now is unused: the first one is in force, and only its hash
+    // is known.
+    let key = (!written.replayed).then(|| key.reveal());
+    written.created(location, &NewKeyJson { key, row })
+}
+
+/// A key's label. The label of the key set at start is reserved.
+pub fn key_label(text: &str) -> Read<String> {
+    if text == START_KEY_LABEL {
+        return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
+    }
+    parse::name(text)
+}
+
+/// `DELETE /admin/users/{userId}/keys/{keyId}`
+pub async fn revoke(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let (user, key) = form.finish(ids)?;
+    let (_, (user, key)) =
+        call.look(|view| key_of(view, user, key).map(|row| (row.user, row.no)))?;
+    let answer = call.submit(Command::RevokeKey { user, key }).await?;
+    Ok(Reply::no_content(answer.sequence()))
+}
+
+/// A key of this user.
+fn key_of(view: &ReadModel, user: UserId, key: KeyId) -> Result<&KeyRow, Problem> {
+    let user = user_no(view, user)?;
+    let row = view.accounts.key_no(key).and_then(|key| view.accounts.key(key));
+    row.filter(|row| row.user == user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
+}

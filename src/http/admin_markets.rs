@@ -1,0 +1,184 @@
+//! The operator lists all markets and changes their status (semantics 3, 8).
+
+use super::admin_catalogue::market_before;
+use super::call::{Call, market_no};
+use super::form::{Form, text};
+use super::markets::{MARKETS_PAGE, MarketFilter};
+use super::page::Page;
+use super::parse;
+use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::reply::Reply;
+use super::wire::catalogue::{MarketDetailJson, MarketsJson};
+use exchange::command::Command;
+use exchange::ids::MarketNo;
+use exchange::lifecycle::MarketStatus;
+use exchange::reject::Reject;
+use exchange::units::{Sequence, SettlementPrice};
+use views::ReadModel;
+
+/// `GET /admin/markets`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let filter = MarketFilter::read(&mut form);
+    let status = form.query("status", parse::market_status);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let ((filter, status), page) = form.finish(filter.zip(status).zip(page))?;
+    let (sequence, markets) = call.look(|view| {
+        let kept = view.catalogue.markets_created().filter(filter.resolve(view));
+        let kept = kept.filter(|market| status.is_none_or(|status| market.status == status));
+        let (rows, paging) = page.cut(kept);
+        let markets = rows.into_iter().map(|row| MarketDetailJson::of(view, row)).collect();
+        Ok(MarketsJson { markets, paging })
+    })?;
+    Reply::list(sequence, markets, "markets", |all| &mut all.markets)
+}
+
+/// `POST /admin/markets/{marketId}/publish`
+pub async fn publish(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::PublishMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/suspend`
+pub async fn suspend(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::SuspendMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/close`
+pub async fn close(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::CloseMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/dispute`
+pub async fn dispute(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::DisputeMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/reopen`
+pub async fn reopen(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_optional_body();
+    let deadline = form.field_optional("deadline", text(parse::moment));
+    let (market, deadline) = market_and(&call, form, deadline)?;
+    carry_out(&call, market, Command::ReopenMarket { market, deadline }).await
+}
+
+/// `POST /admin/markets/{marketId}/resolve`
+pub async fn resolve(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let winner = form.field("winningOutcomeId", text(parse::outcome));
+    let (market, winner) = market_and(&call, form, winner)?;
+    carry_out(&call, market, Command::ResolveMarket { market, winner }).await
+}
+
+/// `POST /admin/markets/{marketId}/void`
+pub async fn void(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_optional_body();
+    let price = form.field_optional("price", text(parse::settlement_price));
+    let (market, price) = market_and(&call, form, price)?;
+    let price = match price {
+        Some(price) => price,
+        None => standard_price(&call, market)?,
+    };
+    carry_out(&call, market, Command::VoidMarket { market, price }).await
+}
+
+/// The price of a voiding that names none: 0.50. In a mutually exclusive event that would silently
+/// keep another market from resolving yes, so there the operator must choose.
+fn standard_price(call: &Call, market: MarketNo) -> Result<SettlementPrice, Problem> {
+    let exclusive = |view: &ReadModel| {
+        let event = view.catalogue.market(market).and_then(|row| row.draft.event);
+        let event = event.and_then(|event| view.catalogue.event(event));
+        Ok(event.is_some_and(|event| event.draft.mutually_exclusive))
+    };
+    let (sequence, exclusive) = call.look(exclusive)?;
+    if !exclusive {
+        return Ok(SettlementPrice::HALF);
+    }
+    let error = FieldError {
+        field: "price".to_owned(),
+        code: FieldCode::Required,
+        detail: "must be given in a mutually exclusive event, where the announced prices of yes \
+                 may not sum to more than 1.00"
+            .into(),
+    };
+    Err(Problem { sequence: Some(sequence), ..Problem::invalid(vec![error]) })
+}
+
+/// Executes a command that needs only its market.
+async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, Problem> {
+    let form = call.form_with_optional_body();
+    let (market, ()) = market_and(&call, form, Some(()))?;
+    carry_out(&call, market, command(market)).await
+}
+
+/// Finishes a form and looks up the market of its path.
+fn market_and<T>(
+    call: &Call,
+    mut form: Form<'_>,
+    value: Option<T>,
+) -> Result<(MarketNo, T), Problem> {
+    let id = form.path("marketId", parse::market_id);
+    let (id, value) = form.finish(id.zip(value))?;
+    let (_, market) = call.look(|view| market_no(view, id))?;
+    Ok((market, value))
+}
+
+async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
+    let reopens = matches!(command, Command::ReopenMarket { .. });
+    let written = call.submit_and_show(command, market_before).await;
+    let written = written.map_err(|problem| naming_status(call, market, reopens, problem))?;
+    written.reply(&written.shown.1)
+}
+
+/// Names the fields that keep a revision from the market's status.
+pub fn naming_fields(
+    call: &Call,
+    market: MarketNo,
+    (fees, deadline): (bool, bool),
+    problem: Problem,
+) -> Problem {
+    let Some((sequence, status)) = status_if_refused(call, market, &problem) else {
+        return problem;
+    };
+    // Both may be at fault; the fees are refused first.
+    let why = match (fees, deadline) {
+        (true, _) => "makerFee and takerFee are fixed once the market is published",
+        (false, true) => {
+            "the deadline can be moved only while the market is a draft, active or suspended"
+        }
+        (false, false) => return problem,
+    };
+    let (status, sequence) = (status.name(), sequence.get());
+    let detail = format!("{why}; after record {sequence} it is {status}").into();
+    Problem { detail, ..problem }
+}
+
+/// Adds the market's current status to a refused transition, since the operator needs it next.
+fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem) -> Problem {
+    let Some((sequence, status)) = status_if_refused(call, market, &problem) else {
+        return problem;
+    };
+    let detail = if reopens && status == MarketStatus::Closed {
+        "a closed market is reopened with a deadline that is to come, and later than it had".into()
+    } else {
+        // The transition may have been refused because of a due one that is not journaled yet, or
+        // the status may have changed since.
+        let (status, sequence) = (status.name(), sequence.get());
+        format!("the market's status does not allow this; after record {sequence} it is {status}")
+            .into()
+    };
+    Problem { detail, ..problem }
+}
+
+/// The market's status now, if that was the reason for the refusal.
+fn status_if_refused(
+    call: &Call,
+    market: MarketNo,
+    problem: &Problem,
+) -> Option<(Sequence, MarketStatus)> {
+    if problem.kind != Kind::Refused(Reject::InvalidTransition) {
+        return None;
+    }
+    let status = |view: &ReadModel| Ok(view.catalogue.market(market).map(|row| row.status));
+    let (sequence, status) = call.look(status).ok()?;
+    Some((sequence, status?))
+}

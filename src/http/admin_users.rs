@@ -1,0 +1,112 @@
+//! The operator creates users, deposits and withdraws their money, and withdraws fees (semantics
+//! 8).
+
+use super::call::{Call, user_no};
+use super::form::text;
+use super::page::{Above, PAGE_CAP, Page, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::routes::BASE;
+use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::Money;
+use views::ReadModel;
+use views::accounts::Balance;
+use views::responses::StoredResponse;
+
+/// Pages of users.
+const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+
+/// `GET /admin/users`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = Page::read(&mut form, USERS_PAGE);
+    let page = form.finish(page)?;
+    let (sequence, users) = call.look(|view| {
+        let accounts = &view.accounts;
+        let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
+        Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
+    })?;
+    Reply::list(sequence, users, "users", |all| &mut all.users)
+}
+
+/// `GET /admin/fees`
+pub fn fees(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, fees) = call.look(|view| {
+        FeesJson::of(&view.accounts).map_err(|_| Problem::internal("fees out of range"))
+    })?;
+    Reply::ok(sequence, &fees)
+}
+
+/// `GET /admin/users/{userId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (sequence, user) = call.look(|view| {
+        let row = view.accounts.user(user_no(view, id)?);
+        row.map(UserJson::from).ok_or_else(Problem::lacking_row)
+    })?;
+    Reply::ok(sequence, &user)
+}
+
+/// `POST /admin/users`
+pub async fn create(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let name = form.field("profileName", text(parse::name));
+    let picture = form.field("profilePic", text(parse::url));
+    let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
+    let command = Command::CreateUser { profile_name, profile_pic };
+    let again = |_: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::User(row) = kept else { return None };
+        Some((row.id, UserJson::from(&**row)))
+    };
+    let written = call.submit_and_show(command, again).await?;
+    let (id, user) = &written.shown;
+    written.created(format!("{BASE}/admin/users/{id}"), user)
+}
+
+/// `POST /admin/users/{userId}/deposits`
+pub async fn deposit(call: Call) -> Result<Reply, Problem> {
+    transfer(call, |user, amount| Command::Deposit { user, amount }).await
+}
+
+/// `POST /admin/users/{userId}/withdrawals`
+pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
+    transfer(call, |user, amount| Command::Withdraw { user, amount }).await
+}
+
+/// Moves money into a user's account or out of it.
+async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let amount = form.field("amount", text(parse::money));
+    let (id, amount) = form.finish(id.zip(amount))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    moved(call, command(user, amount)).await
+}
+
+/// `POST /admin/fees/withdrawals`
+pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let amount = form.field("amount", text(parse::money));
+    let amount = form.finish(amount)?;
+    let user = call.caller.user;
+    moved(call, Command::TakeFees { user, amount }).await
+}
+
+/// Executes a command that moves money and answers the account's new balance.
+async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
+    let shown = |view: &ReadModel, balance: Balance| {
+        BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
+    };
+    let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Balance(balance) => Some(shown(view, *balance)),
+        _ => None,
+    };
+    let written = call.submit_and_show(command, again).await?;
+    written.reply(&written.shown)
+}

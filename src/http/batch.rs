@@ -1,0 +1,444 @@
+//! `POST /trading/orders/batch`: several placements and cancels in one request, each executed or
+//! refused on its own (semantics 8).
+
+use super::call::{Call, Writing, Written};
+use super::form::{Faults, Fields, Form, array};
+use super::idempotency::meaning_of_several;
+use super::lazy_view::LazyView;
+use super::members::{self, Members, Noting};
+use super::order_form::{OrderForm, TimeLimit};
+use super::orders::{
+    Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
+    placed_before, with_end,
+};
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Kind, Problem};
+use super::reply::Reply;
+use super::routes::RequestClass;
+use super::tokens;
+use super::trials;
+use super::wire::json::Json;
+use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
+use super::wire::problem::ProblemJson;
+use super::wire::results::PrintedResults;
+use engine::batch_reply::BatchReplies;
+use engine::pending::Refusal;
+use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{OrderId, OrderNo, Token};
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use views::ReadModel;
+use views::responses::StoredResponse;
+
+/// Most operations of one request: they share a journal block.
+const OPERATIONS_MAX: usize = 100;
+
+/// A parsed operation.
+enum Operation {
+    Place(OrderForm),
+    Cancel(OrderId),
+    CancelNamed(Token),
+}
+
+/// An operation in progress.
+enum Slot {
+    Refused(Box<Problem>),
+    Placing(TimeLimit),
+    Writing(Box<Writing<Shown>>, Subject),
+}
+
+/// What an operation is about: its refusal may say more about it.
+pub enum Subject {
+    /// A placement with this time limit.
+    Placement(TimeLimit),
+    /// A cancel of this order.
+    Order(OrderNo),
+    /// A cancel of an order that an earlier operation would place.
+    Unplaced,
+}
+
+impl Subject {
+    /// The refusal with what is known.
+    pub fn explain(self, call: &Call, problem: Problem) -> Problem {
+        match self {
+            Subject::Placement(limit) => limit.named(problem),
+            Subject::Order(order) => with_end(call, order, problem),
+            Subject::Unplaced => problem,
+        }
+    }
+}
+
+/// What the answer shows of an operation.
+pub enum Shown {
+    /// It placed an order.
+    Placed(Placed),
+    /// It cancelled one.
+    Cancelled(OrderJson),
+}
+
+impl Shown {
+    /// Its JSON.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn json(self) -> Result<BatchOrderJson, Problem> {
+        Ok(match self {
+            Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
+            Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
+        })
+    }
+}
+
+/// `POST /trading/orders/batch`
+pub async fn batch(call: Call) -> Result<Reply, Problem> {
+    let (read, dry_run) = read(&call)?;
+    let drew = take_tokens(&call, &read)?;
+    let asked =
+        || read.iter().map(|operation| operation.as_ref().map_or_else(bad, Operation::meaning));
+    let once = call.once.as_ref().map(|once| meaning_of_several(once, asked()));
+    let call = Call { once: once.map(Box::new), ..call };
+    let resolved = resolved(&call, read);
+    if dry_run.unwrap_or(false) {
+        return trials::batch(&call, resolved).await.map(|reply| Reply { drew, ..reply });
+    }
+    let count = resolved.len();
+    let mut batch = Batch::new(&call, count);
+    for (part, operation) in (0_u8..).zip(resolved) {
+        if batch.must_settle_first(&operation) {
+            batch.settle().await?;
+        }
+        batch.submit(part, operation);
+    }
+    batch.settle().await?;
+    batch.reply().map(|reply| Reply { drew, ..reply })
+}
+
+/// The operations of one request, submitted and settled in order.
+struct Batch<'a> {
+    call: &'a Call,
+    /// Operations that are not settled, in order.
+    slots: Vec<Slot>,
+    /// Client order ids of orders placed here and not settled yet.
+    names: Vec<Token>,
+    /// Plain placements in the order of their slots: `placing` are submitted, `next` are not.
+    placing: BatchReplies,
+    next: Vec<KeyedCommand>,
+    /// The serialised results of settled operations.
+    results: PrintedResults,
+    /// Whether all settled operations were executed by an earlier request.
+    replayed: bool,
+    /// Set if the request's key was used for another request; this holds for all operations.
+    reused: Option<Problem>,
+    /// The last record that the results reflect.
+    last: Sequence,
+}
+
+impl<'a> Batch<'a> {
+    fn new(call: &'a Call, count: usize) -> Batch<'a> {
+        let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (placing, last) = (call.engine.gather(), call.caller.as_of);
+        let results = PrintedResults::expecting(count);
+        let (names, replayed, reused) = (Vec::new(), true, None);
+        Batch { call, slots, names, placing, next, results, replayed, reused, last }
+    }
+
+    /// Whether the operations submitted so far must be settled before this one: a client order id
+    /// of an order placed in this batch can be looked up only after its placement.
+    fn must_settle_first(&self, operation: &Result<Resolved, Problem>) -> bool {
+        matches!(operation, Ok(Resolved::CancelNamed(id)) if self.names.contains(id))
+    }
+
+    /// Submits one operation as its own command, under its own part of the request's key. Plain
+    /// placements are collected and submitted together.
+    #[inline]
+    fn submit(&mut self, part: u8, operation: Result<Resolved, Problem>) {
+        let slot = match operation {
+            Err(problem) => Err(problem),
+            Ok(Resolved::Place(terms)) => {
+                self.names.extend(terms.client_order_id.as_deref().copied());
+                if terms.client_order_id.is_none() && self.call.once.is_none() {
+                    let limit = TimeLimit::of(&terms);
+                    let command = Command::PlaceOrder(terms);
+                    self.call.record(&command).map(|()| {
+                        self.next.push(command.into());
+                        Slot::Placing(limit)
+                    })
+                } else {
+                    self.submit_placements();
+                    self.place(part, terms)
+                }
+            }
+            Ok(Resolved::Cancel(order)) => {
+                self.submit_placements();
+                self.cancel(part, Ok(order))
+            }
+            Ok(Resolved::CancelEnded(id)) => {
+                self.submit_placements();
+                self.cancel(part, own_order(self.call, id))
+            }
+            Ok(Resolved::CancelNamed(id)) => {
+                self.submit_placements();
+                self.cancel(part, named_order(self.call, id))
+            }
+        };
+        self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
+    }
+
+    /// Submits the collected placements, before anything that follows them.
+    fn submit_placements(&mut self) {
+        if !self.next.is_empty() {
+            let next = std::mem::take(&mut self.next);
+            self.call.engine.ask_several(&mut self.placing, next);
+        }
+    }
+
+    fn place(&self, part: u8, terms: PlaceOrder) -> Result<Slot, Problem> {
+        let look = |_: &ReadModel, applied: &Applied<'_>| {
+            placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
+        };
+        let again =
+            |view: &ReadModel, kept: &StoredResponse| placed_before(view, kept).map(Shown::Placed);
+        let subject = Subject::Placement(TimeLimit::of(&terms));
+        let asked = self.asked(part, Command::PlaceOrder(terms));
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), subject))
+    }
+
+    fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
+        let (user, order) = (self.call.caller.user, found?);
+        let look = move |view: &ReadModel, _: &Applied<'_>| {
+            changed_order(view, user, order).map(Shown::Cancelled)
+        };
+        let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+            StoredResponse::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
+            _ => None,
+        };
+        let asked = self.asked(part, Command::CancelOrder { user, order });
+        let writing = self.call.ask_and_look(asked, look, again)?;
+        Ok(Slot::Writing(Box::new(writing), Subject::Order(order)))
+    }
+
+    fn asked(&self, part: u8, command: Command) -> KeyedCommand {
+        let once = self.call.once.as_ref().map(|once| Box::new(IdempotencyKey { part, ..**once }));
+        KeyedCommand { once, command }
+    }
+
+    /// Waits for all submitted operations and serialises their results.
+    async fn settle(&mut self) -> Result<(), Problem> {
+        self.submit_placements();
+        let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
+        let placed = placing.came().await;
+        let mut placings = placed.each();
+        for slot in self.slots.drain(..) {
+            let came = match slot {
+                Slot::Refused(problem) => Err(*problem),
+                Slot::Placing(limit) => match placings.next() {
+                    Some(Ok(applied)) if self.results.print_placed(&applied)? => {
+                        self.last = self.last.max(applied.sequence);
+                        self.replayed = false;
+                        continue;
+                    }
+                    came => Err(limit.named(unplaced(came))),
+                },
+                Slot::Writing(writing, subject) => {
+                    let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
+                    came.map_err(|problem| subject.explain(self.call, problem))
+                }
+            };
+            self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);
+            if let Err(problem) = &came
+                && key_reused(problem)
+            {
+                self.reused = Some(problem.clone());
+            }
+            let (sequence, result) = self.call.settled(came);
+            self.last = self.last.max(sequence);
+            self.results.print(&result)?;
+        }
+        self.names.clear();
+        Ok(())
+    }
+
+    /// The answer to the whole request.
+    fn reply(self) -> Result<Reply, Problem> {
+        if let Some(problem) = self.reused {
+            return Err(problem);
+        }
+        Ok(Reply::json(self.last, self.results.close().into()).replayed(self.replayed))
+    }
+}
+
+/// Whether an operation was refused because the request's key was used for another request. Then
+/// all operations were refused.
+pub fn key_reused(problem: &Problem) -> bool {
+    problem.kind == Kind::Refused(Reject::IdempotencyKeyReused)
+}
+
+/// Why a plain placement placed no order.
+fn unplaced(came: Option<Result<Applied<'_>, Refusal>>) -> Problem {
+    match came {
+        Some(Err(refusal)) => refusal.into(),
+        Some(Ok(Applied { effects: [Effect::Refused(reject)], sequence, .. })) => {
+            Problem::refused(*reject, sequence)
+        }
+        Some(Ok(_)) | None => incomplete_effects(),
+    }
+}
+
+impl Call {
+    /// The result of one operation, and the record that it reflects.
+    fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> (Sequence, ResultJson) {
+        match came {
+            Ok(Written { sequence, replayed, shown }) => {
+                (sequence, ResultJson::Order { order: shown, replayed })
+            }
+            Err(problem) => {
+                let sequence = problem.sequence.unwrap_or(self.caller.as_of);
+                let error = ProblemJson::of(&problem, self.request_id.as_str());
+                (sequence, ResultJson::Error { error })
+            }
+        }
+    }
+}
+
+/// An operation in the exchange's terms, as far as it does not depend on earlier ones.
+pub enum Resolved {
+    /// Places an order.
+    Place(PlaceOrder),
+    /// Cancels this order.
+    Cancel(OrderNo),
+    /// Cancels the order with this id, which is not open or does not exist.
+    CancelEnded(OrderId),
+    /// Cancels the newest order with this client order id.
+    CancelNamed(Token),
+}
+
+/// Resolves all operations: placements in markets that the directory has cached need no read model;
+/// everything else is looked up in one state.
+fn resolved(
+    call: &Call,
+    operations: Vec<Result<Operation, Problem>>,
+) -> Vec<Result<Resolved, Problem>> {
+    let (lazy_view, mut likely) = (LazyView::of(call), None);
+    let mut resolve = |operation| match operation {
+        Operation::Place(order) => order.resolve_like(&mut likely, &lazy_view).map(Resolved::Place),
+        Operation::Cancel(id) => Ok(match own_open_order(&lazy_view, id) {
+            Some(order) => Resolved::Cancel(order),
+            None => Resolved::CancelEnded(id),
+        }),
+        Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
+    };
+    operations.into_iter().map(|read| read.and_then(&mut resolve)).collect()
+}
+
+/// Takes the tokens for the operations, each as if it came alone, all or none. An operation that
+/// cannot be parsed costs a write. Returns the class that was charged if it is not writes.
+fn take_tokens(
+    call: &Call,
+    operations: &[Result<Operation, Problem>],
+) -> Result<Option<RequestClass>, Problem> {
+    let cancel = |operation: &&Result<Operation, Problem>| {
+        matches!(operation, Ok(Operation::Cancel(_) | Operation::CancelNamed(_)))
+    };
+    let cancels = operations.iter().filter(cancel).count();
+    let writes = operations.len().saturating_sub(cancels);
+    tokens::take_several(call, writes, cancels)?;
+    Ok((writes == 0).then_some(RequestClass::Cancels))
+}
+
+/// Operations in order, each parsed or refused.
+type Operations = Vec<Result<Operation, Problem>>;
+
+/// Parses the operations, each of which may be bad on its own, and whether this is a dry run.
+fn read(call: &Call) -> Result<(Operations, Option<bool>), Problem> {
+    if call.query.is_none()
+        && let Some(read) =
+            members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {
+                "place" => OrderForm::read_from(plain).map(|order| Ok(Operation::Place(order))),
+                "cancel" => names(plain).and_then(cancel_by).map(Ok),
+                _ => None,
+            })
+    {
+        return Ok((read, None));
+    }
+    let mut form = call.form_with_body();
+    let operations = form.field("operations", operations);
+    let dry_run = form.query("dryRun", parse::boolean);
+    let (operations, dry_run) = form.finish(operations.zip(dry_run))?;
+    Ok((operations.into_iter().map(Operation::read).collect(), dry_run))
+}
+
+/// Reads the array; its elements are parsed one by one later.
+fn operations<'a>(faults: &mut Faults, field: &str, json: Json<'a>) -> Option<Vec<Json<'a>>> {
+    let elements = array(faults, field, json, OPERATIONS_MAX)?;
+    if elements.is_empty() {
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must have at least one element"));
+        return None;
+    }
+    Some(elements)
+}
+
+/// What an operation asks for that cannot be parsed: nothing.
+const fn bad(_: &Problem) -> Vec<u8> {
+    Vec::new()
+}
+
+impl Operation {
+    /// What it asks for, in bytes.
+    fn meaning(&self) -> Vec<u8> {
+        match self {
+            Operation::Place(order) => [&b"P"[..], &order.meaning()].concat(),
+            Operation::Cancel(id) => [&b"C"[..], id.uuid().as_bytes()].concat(),
+            Operation::CancelNamed(name) => [&b"N"[..], name.as_str().as_bytes()].concat(),
+        }
+    }
+
+    fn read(json: Json<'_>) -> Result<Operation, Problem> {
+        let mut form = Form::of_json(json);
+        let place = form.field_optional("place", |faults, field, json| {
+            let mut fields = Fields::open(faults, field, json)?;
+            let order = OrderForm::read_fields(faults, &mut fields);
+            fields.close(faults);
+            order.map(Operation::Place)
+        });
+        let cancel = form.field_optional("cancel", |faults, field, json| {
+            let mut fields = Fields::open(faults, field, json)?;
+            let names = names(&mut Noting { faults, fields: &mut fields });
+            fields.close(faults);
+            let cancel = cancel_by(names?);
+            if cancel.is_none() {
+                let detail = "must have either orderId or clientOrderId";
+                faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
+            }
+            cancel
+        });
+        match (&place, &cancel) {
+            (Some(None), Some(None)) => form.note_nothing("either place or cancel is needed"),
+            (Some(Some(_)), Some(Some(_))) => {
+                let detail = "must not stand beside place: an operation is one of them";
+                form.note("cancel", Fault::new(FieldCode::InvalidValue, detail));
+                return form.finish(None);
+            }
+            _ => {}
+        }
+        form.finish(place.zip(cancel).and_then(|(place, cancel)| place.or(cancel)))
+    }
+}
+
+/// The ids by which an order to cancel is named.
+type Names = (Option<OrderId>, Option<Token>);
+
+fn names(members: &mut impl Members) -> Option<Names> {
+    let order = members.text("orderId", parse::order_id);
+    let name = members.text("clientOrderId", parse::token);
+    order.zip(name)
+}
+
+/// A cancel by exactly one of them.
+fn cancel_by(names: Names) -> Option<Operation> {
+    match names {
+        (Some(order), None) => Some(Operation::Cancel(order)),
+        (None, Some(name)) => Some(Operation::CancelNamed(name)),
+        _ => None,
+    }
+}

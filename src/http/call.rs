@@ -1,0 +1,330 @@
+//! A request that passed the door: its caller, its input, and access to the exchange. Endpoints get
+//! one.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::Limits;
+use super::auth::Caller;
+use super::directory::Directory;
+use super::form::Form;
+use super::idempotency;
+use super::keyring::Keyring;
+use super::preconditions::Preconditions;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::request_id::RequestId;
+use super::response_cache::ResponseCaches;
+use super::routes::RequestClass;
+use super::unread_rows::UnreadRows;
+use engine::past::Past;
+use engine::pending::Answer;
+use engine::{Asking, Engine};
+use exchange::command::{Command, IdempotencyKey, KeyedCommand};
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use views::ReadModel;
+use views::catalogue::MarketRow;
+use views::responses::StoredResponse;
+
+/// The outcome of a command, executed now or by an earlier request.
+#[derive(Debug)]
+pub struct Written<T> {
+    /// The record of the command.
+    pub sequence: Sequence,
+    /// Whether an earlier request wrote that record.
+    pub replayed: bool,
+    /// What the answer shows.
+    pub shown: T,
+}
+
+impl<T> Written<T> {
+    /// Maps what the answer shows.
+    ///
+    /// # Errors
+    /// That of `show`.
+    pub fn try_map<U, E: Into<Problem>>(
+        self,
+        show: impl FnOnce(T) -> Result<U, E>,
+    ) -> Result<Written<U>, Problem> {
+        let Written { sequence, replayed, shown } = self;
+        Ok(Written { sequence, replayed, shown: show(shown).map_err(Into::into)? })
+    }
+
+    /// The 200 answer with this content.
+    pub fn reply(&self, content: &impl Serialize) -> Result<Reply, Problem> {
+        Ok(Reply::ok(self.sequence, content)?.replayed(self.replayed))
+    }
+
+    /// The 201 answer to a creation.
+    pub fn created(&self, path: String, content: &impl Serialize) -> Result<Reply, Problem> {
+        Ok(Reply::created(self.sequence, path, content)?.replayed(self.replayed))
+    }
+}
+
+/// A submitted command.
+#[derive(Debug)]
+pub struct Writing<T>(Asking<Option<T>>);
+
+impl<T> Writing<T> {
+    /// Waits for the outcome. A refusal is a problem.
+    pub async fn came(self) -> Result<Written<T>, Problem> {
+        let (answer, seen) = self.0.came().await?;
+        let (sequence, replayed) = match answer.effects() {
+            [Effect::Refused(reject)] => {
+                return Err(Problem::refused(*reject, answer.sequence()));
+            }
+            [Effect::Repeated { first }] => (*first, true),
+            _ => (answer.sequence(), false),
+        };
+        Ok(Written { sequence, replayed, shown: seen.ok_or_else(Problem::lacking_row)? })
+    }
+}
+
+/// The `again` of commands that cannot be repeated under a key.
+pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
+    None
+}
+
+/// State shared by all requests.
+#[derive(Debug)]
+pub struct SharedState {
+    /// Limits of users, and last use of keys.
+    pub keyring: Keyring,
+    /// Cached answers.
+    pub caches: ResponseCaches,
+    /// Cached lookups of keys and markets.
+    pub directory: Directory,
+    /// Limits on rows that wait for readers of long lists.
+    pub unread: Arc<UnreadRows>,
+    /// Held while users' limits on keys are checked and a key is created, so that concurrent
+    /// requests cannot exceed them.
+    pub key_creation: tokio::sync::Mutex<()>,
+    /// Held while a market is revised, so that none is revised between the check of a condition on
+    /// it and the revision.
+    pub revision: tokio::sync::Mutex<()>,
+}
+
+impl SharedState {
+    /// Empty caches and full rates.
+    pub fn new(limits: &Limits) -> SharedState {
+        SharedState {
+            keyring: Keyring::new(limits.rates),
+            caches: ResponseCaches::default(),
+            directory: Directory::default(),
+            unread: Arc::new(UnreadRows::new(limits.unread)),
+            key_creation: tokio::sync::Mutex::default(),
+            revision: tokio::sync::Mutex::default(),
+        }
+    }
+}
+
+/// A request to an endpoint.
+#[derive(Clone)]
+pub struct Call {
+    /// Takes commands and gives access to the read model.
+    pub engine: Engine,
+    /// The authenticated caller.
+    pub caller: Caller,
+    /// State shared by all requests.
+    pub shared: Arc<SharedState>,
+    /// The path parameters, by the names in the route's template.
+    pub path: Vec<(String, String)>,
+    /// The query string.
+    pub query: Option<String>,
+    /// The body; empty where none was sent.
+    pub body: Bytes,
+    /// The idempotency key, if one was sent. Its hash is that of the endpoint; see
+    /// [`Call::once_for`].
+    pub once: Option<Box<IdempotencyKey>>,
+    /// Its conditions on what it reads or changes.
+    pub conditions: Preconditions,
+    /// The request class whose token the request itself took: that of its route, or cancels if no
+    /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
+    pub drew: RequestClass,
+    /// The request's id.
+    pub request_id: RequestId,
+}
+
+impl Call {
+    /// The form of an endpoint without a body.
+    pub fn form(&self) -> Form<'_> {
+        Form::new(&self.path, self.query.as_deref())
+    }
+
+    /// The form of an endpoint that needs a body.
+    pub fn form_with_body(&self) -> Form<'_> {
+        Form::with_body(&self.path, self.query.as_deref(), &self.body)
+    }
+
+    /// The form of an endpoint whose body may be left out.
+    pub fn form_with_optional_body(&self) -> Form<'_> {
+        if self.body.is_empty() { self.form() } else { self.form_with_body() }
+    }
+
+    /// Access to past states; queries of non-operators are limited together, and each has one.
+    pub fn past(&self) -> Past {
+        let past = self.engine.past();
+        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+    }
+
+    /// This request's idempotency key, if it has one, with the meaning of the request.
+    pub fn once_for(&self, command: &Command) -> Option<Box<IdempotencyKey>> {
+        self.once.as_deref().map(|once| Box::new(idempotency::meaning(once, command)))
+    }
+
+    /// A command with this request's idempotency key, if it has one.
+    pub fn asked(&self, command: Command) -> KeyedCommand {
+        KeyedCommand { once: self.once_for(&command), command }
+    }
+
+    /// Takes the record of a command from the user's daily allowance. The methods that execute a
+    /// command do so themselves.
+    ///
+    /// # Errors
+    /// The allowance is used up.
+    pub fn record(&self, command: &Command) -> Result<(), Problem> {
+        self.shared.keyring.record(&self.caller, command).map_err(Problem::beyond_daily)
+    }
+
+    /// Executes a command without an idempotency key. A refusal is a problem.
+    pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
+        self.record(&command)?;
+        accepted(self.engine.submit(command).await?)
+    }
+
+    /// Executes a command and calls `look` on its result before the next record is applied. If an
+    /// earlier request executed it, `again` builds the same from the stored response. Both run on
+    /// the matcher's thread under the read model's write lock: they must only copy what the answer
+    /// needs, and leave serialisation for later.
+    pub async fn submit_and_look<T: Send + 'static>(
+        &self,
+        command: Command,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
+    ) -> Result<Written<T>, Problem> {
+        self.ask_and_look(self.asked(command), look, again)?.came().await
+    }
+
+    /// Executes a command and shows the rows that it changed as its record left them, whether that
+    /// was now or, for a repetition, earlier. `show` runs under the read model's write lock.
+    pub async fn submit_and_show<T: Send + 'static>(
+        &self,
+        command: Command,
+        show: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
+    ) -> Result<Written<T>, Problem> {
+        let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
+            [Effect::Repeated { first }] => {
+                view.answers.of(*first).and_then(|kept| show(view, kept))
+            }
+            [Effect::Refused(_)] => None,
+            _ => show(view, &StoredResponse::of(applied, view)),
+        };
+        self.record(&command)?;
+        Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
+    }
+
+    /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
+    pub fn ask_and_look<T: Send + 'static>(
+        &self,
+        asked: KeyedCommand,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
+    ) -> Result<Writing<T>, Problem> {
+        self.record(&asked.command)?;
+        let user = self.caller.user;
+        let look =
+            move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
+        Ok(Writing(self.engine.ask_and_look(asked, look)?))
+    }
+
+    /// Calls `look` on one state of the read model; returns its result and that state's last
+    /// record. Slow work such as serialisation must wait until afterwards: the projector is blocked
+    /// meanwhile.
+    pub fn look<T>(
+        &self,
+        look: impl FnOnce(&ReadModel) -> Result<T, Problem>,
+    ) -> Result<(Sequence, T), Problem> {
+        let view = self.engine.read();
+        let sequence = view.watermark();
+        match look(&view) {
+            Ok(found) => Ok((sequence, found)),
+            Err(problem) => Err(Problem { sequence: Some(sequence), ..problem }),
+        }
+    }
+}
+
+/// What a record's result shows.
+fn seen<T>(
+    view: &ReadModel,
+    applied: &Applied<'_>,
+    user: UserNo,
+    look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T>,
+    again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T>,
+) -> Option<T> {
+    match applied.effects {
+        [Effect::Repeated { first }] => again(view, &view.answers.or_placed(*first, user)),
+        // The caller only gets the reason. And a refused command may concern an order that ended
+        // long ago, which would be read from disk under the write lock.
+        [Effect::Refused(_)] => None,
+        _ => look(view, applied),
+    }
+}
+
+/// Turns a refusal into a problem.
+pub fn accepted(answer: Answer) -> Result<Answer, Problem> {
+    match answer.effects() {
+        [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
+        _ => Ok(answer),
+    }
+}
+
+/// A public market.
+pub fn public_market(view: &ReadModel, id: MarketId) -> Result<&MarketRow, Problem> {
+    let row = view.catalogue.market_no(id).and_then(|market| view.catalogue.market(market));
+    row.filter(|row| row.status.public()).ok_or_else(|| Problem::of(Reject::MarketNotFound))
+}
+
+/// The number of any market, drafts too.
+pub fn market_no(view: &ReadModel, id: MarketId) -> Result<MarketNo, Problem> {
+    view.catalogue.market_no(id).ok_or_else(|| Problem::of(Reject::MarketNotFound))
+}
+
+/// The number of any event.
+pub fn event_no(view: &ReadModel, id: EventId) -> Result<EventNo, Problem> {
+    view.catalogue.event_no(id).ok_or_else(|| Problem::of(Reject::EventNotFound))
+}
+
+/// The number of a user.
+pub fn user_no(view: &ReadModel, id: UserId) -> Result<UserNo, Problem> {
+    view.accounts.user_no(id).ok_or_else(|| Problem::of(Reject::UserNotFound))
+}
+
+/// The numbers of categories, all of which must exist.
+pub fn category_nos(view: &ReadModel, ids: &[CategoryId]) -> Result<Vec<CategoryNo>, Problem> {
+    let number = |id: &CategoryId| view.catalogue.category_no(*id);
+    let numbers: Option<Vec<CategoryNo>> = ids.iter().map(number).collect();
+    numbers.ok_or_else(|| Problem::of(Reject::CategoryNotFound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_command_is_not_looked_at() {
+        let view = ReadModel::new();
+        let looked = |effects: &[Effect]| {
+            let applied = Applied { sequence: Sequence::new(1), time: view.time(), effects };
+            seen(&view, &applied, UserNo(0), |_, _| Some(()), never).is_some()
+        };
+        assert!(looked(&[]));
+        assert!(!looked(&[Effect::Refused(Reject::OrderNotOpen)]));
+        // No response was stored for the first one.
+        assert!(!looked(&[Effect::Repeated { first: Sequence::ZERO }]));
+    }
+}

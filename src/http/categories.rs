@@ -1,0 +1,32 @@
+//! Categories, as all callers see them.
+
+use super::call::Call;
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::catalogue::{CategoriesJson, CategoryJson};
+use exchange::reject::Reject;
+
+/// `GET /categories/public/list`: all of them, without pages; operators create them one by one, so
+/// they are few.
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, categories) = call.look(|view| {
+        let categories = view.catalogue.categories().iter().map(CategoryJson::from).collect();
+        Ok(CategoriesJson { categories })
+    })?;
+    Reply::list(sequence, categories, "categories", |all| &mut all.categories)
+}
+
+/// `GET /categories/{categoryId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("categoryId", parse::category_id);
+    let id = form.finish(id)?;
+    let (sequence, category) = call.look(|view| {
+        let category = view.catalogue.category_no(id);
+        let row = category.and_then(|category| view.catalogue.category(category));
+        row.map(CategoryJson::from).ok_or_else(|| Problem::of(Reject::CategoryNotFound))
+    })?;
+    Reply::ok(sequence, &category)
+}

@@ -1,0 +1,541 @@
+//! Connection slots: bound the number of open connections, so that no few users can take them all.
+//!
+//! A connection whose last key was good is *held* by that key's user; all others are *strangers*.
+//! Traders together hold all slots but a reserve. The reserve is for operators and for strangers,
+//! such as health checks and clients that have not sent their first request yet. If all slots are
+//! taken, a new connection gets that of the first stranger, or the least recently used one of the
+//! user who holds most.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::auth::Caller;
+use engine::Engine;
+use exchange::ids::{KeyNo, UserNo};
+use exchange::units::Sequence;
+
+/// Evicted connections that may still be open. Each holds a descriptor beyond the slots' until its
+/// worker closes it.
+const CLOSING_MAX: usize = 32;
+/// Of all slots, a user's share is one in so many: what is beyond it gives way to strangers too.
+const SHARE_PART: usize = 64;
+/// Of all slots, traders leave one in so many to operators and strangers.
+const RESERVE_PART: usize = 16;
+
+/// [`Seat::holder`] of a stranger.
+const NOBODY: u64 = u64::MAX;
+/// [`Seat::holder`] of an evicted connection.
+const EVICTED: u64 = u64::MAX - 1;
+
+/// What the slots ask about keys.
+pub trait Keys {
+    /// The last record that added or revoked any key.
+    fn changed(&self) -> Sequence;
+
+    /// Whether the key is in force.
+    fn is_in_force(&self, key: KeyNo) -> bool;
+}
+
+impl Keys for Engine {
+    fn changed(&self) -> Sequence {
+        self.watermark_and_keys().1
+    }
+
+    fn is_in_force(&self, key: KeyNo) -> bool {
+        self.read().accounts.key(key).is_some_and(|row| row.revoked_at.is_none())
+    }
+}
+
+/// All slots of the server. Clones share them.
+#[derive(Clone)]
+pub struct ConnectionSlots(Arc<Slots>);
+
+struct Slots {
+    /// Slots that all traders together hold at most.
+    traders_max: usize,
+    /// Slots that operators and strangers have at least.
+    reserve: usize,
+    /// Slots of one user that give way to other users only.
+    share: usize,
+    closing: Arc<Semaphore>,
+    began: Instant,
+    taken: Mutex<Taken>,
+}
+
+/// Whose connections count together: a user's, those of operators' keys apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Account {
+    user: UserNo,
+    is_operator: bool,
+}
+
+/// The connections that have a slot.
+struct Taken {
+    free: usize,
+    /// Strangers by the order in which they give way. Those that lost their standing come first.
+    strangers: BTreeMap<i64, Arc<Seat>>,
+    last_place: i64,
+    held: BTreeMap<Account, Vec<Arc<Seat>>>,
+    /// Connections held by traders.
+    traders: usize,
+    /// The last change of keys after which connections of revoked keys were looked for.
+    keys_as_of: Sequence,
+}
+
+/// What is known of one connection.
+struct Seat {
+    /// The user and the key that hold it, in one number, or [`NOBODY`] or [`EVICTED`].
+    holder: AtomicU64,
+    /// When it was last used with a good key: nanoseconds since the slots began.
+    used: AtomicU64,
+    /// Changed under the lock of [`Taken`] only.
+    standing: Mutex<Standing>,
+}
+
+enum Standing {
+    /// With its place among the strangers.
+    Stranger(i64, Sender<OwnedSemaphorePermit>),
+    Held(Account, KeyNo, Sender<OwnedSemaphorePermit>),
+    Evicted,
+}
+
+/// A slot that was granted.
+pub struct Granted {
+    /// The slot; it is free again when the last clone is dropped.
+    pub slot: Arc<ConnectionSlot>,
+    /// Resolves when the slot is evicted, to a permit to be dropped once the connection is closed.
+    pub evicted: Receiver<OwnedSemaphorePermit>,
+}
+
+/// The slot of one connection.
+pub struct ConnectionSlot {
+    slots: Arc<Slots>,
+    seat: Arc<Seat>,
+}
+
+impl ConnectionSlots {
+    /// `count` slots, all free.
+    pub fn new(count: usize) -> ConnectionSlots {
+        let reserve = count / RESERVE_PART;
+        ConnectionSlots(Arc::new(Slots {
+            traders_max: count.saturating_sub(reserve),
+            reserve,
+            share: count.div_ceil(SHARE_PART),
+            closing: Arc::new(Semaphore::new(CLOSING_MAX)),
+            began: Instant::now(),
+            taken: Mutex::new(Taken {
+                free: count,
+                strangers: BTreeMap::new(),
+                last_place: 0,
+                held: BTreeMap::new(),
+                traders: 0,
+                keys_as_of: Sequence::ZERO,
+            }),
+        }))
+    }
+
+    /// A slot for a new connection: a free one, or that of one that gives way. `None` if none does,
+    /// or if too many evicted ones are still open. Without `keys`, none was ever good.
+    pub fn take(&self, keys: Option<&impl Keys>) -> Option<Granted> {
+        let slots = &*self.0;
+        let mut taken = slots.taken.lock();
+        if taken.free == 0 {
+            taken.disown_revoked(keys);
+            let gives_way = taken.who_gives_way(slots)?;
+            taken.evict(&gives_way, slots)?;
+        }
+        taken.free = taken.free.saturating_sub(1);
+        let (evict, evicted) = channel();
+        let standing = Mutex::new(Standing::Evicted);
+        let (holder, used) = (AtomicU64::new(NOBODY), AtomicU64::new(0));
+        let seat = Arc::new(Seat { holder, used, standing });
+        taken.last_place = taken.last_place.saturating_add(1);
+        let place = taken.last_place;
+        taken.seat_stranger(&seat, place, evict);
+        Some(Granted {
+            slot: Arc::new(ConnectionSlot { slots: Arc::clone(&self.0), seat }),
+            evicted,
+        })
+    }
+}
+
+impl ConnectionSlot {
+    /// Whether the slot was evicted: the connection is about to be closed.
+    pub fn is_evicted(&self) -> bool {
+        self.seat.holder.load(Ordering::Relaxed) == EVICTED
+    }
+
+    /// Notes a request with a good key: its user holds the connection. If traders hold as many as
+    /// they may, one gives way to it; it stays a stranger if none does. False if it was evicted.
+    pub fn hold(&self, caller: &Caller, now: Instant, keys: &impl Keys) -> bool {
+        let since = now.saturating_duration_since(self.slots.began);
+        self.seat
+            .used
+            .store(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let holder = u64::from(caller.user.0) << 32 | u64::from(caller.key.0);
+        if self.seat.holder.load(Ordering::Relaxed) == holder {
+            return true;
+        }
+        let account = Account { user: caller.user, is_operator: caller.is_operator() };
+        let (slots, seat) = (&*self.slots, &self.seat);
+        let mut taken = slots.taken.lock();
+        let Some((_, evict)) = taken.unseat(seat) else { return false };
+        if !account.is_operator && taken.traders >= slots.traders_max {
+            taken.disown_revoked(Some(keys));
+        }
+        if taken.has_room_for(account, slots) {
+            *seat.standing.lock() = Standing::Held(account, caller.key, evict);
+            taken.held.entry(account).or_default().push(Arc::clone(seat));
+            taken.traders = taken.traders.saturating_add(usize::from(!account.is_operator));
+            seat.holder.store(holder, Ordering::Relaxed);
+        } else {
+            taken.last_place = taken.last_place.saturating_add(1);
+            let place = taken.last_place;
+            taken.seat_stranger(seat, place, evict);
+        }
+        true
+    }
+
+    /// Notes a request whose key is not good: the connection is a stranger's, and the next to give
+    /// way.
+    pub fn disown(&self) {
+        if self.seat.holder.load(Ordering::Relaxed) < EVICTED {
+            self.slots.taken.lock().disown(&self.seat);
+        }
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.taken.lock();
+        if taken.unseat(&self.seat).is_some() {
+            taken.free = taken.free.saturating_add(1);
+        }
+    }
+}
+
+impl Taken {
+    fn seat_stranger(&mut self, seat: &Arc<Seat>, place: i64, evict: Sender<OwnedSemaphorePermit>) {
+        seat.holder.store(NOBODY, Ordering::Relaxed);
+        *seat.standing.lock() = Standing::Stranger(place, evict);
+        self.strangers.insert(place, Arc::clone(seat));
+    }
+
+    /// Removes a connection from where it is; `None` if it was evicted. Returns its user, and what
+    /// evicts it.
+    fn unseat(
+        &mut self,
+        seat: &Arc<Seat>,
+    ) -> Option<(Option<Account>, Sender<OwnedSemaphorePermit>)> {
+        match std::mem::replace(&mut *seat.standing.lock(), Standing::Evicted) {
+            Standing::Evicted => None,
+            Standing::Stranger(place, evict) => {
+                self.strangers.remove(&place);
+                Some((None, evict))
+            }
+            Standing::Held(account, _, evict) => {
+                if let Some(own) = self.held.get_mut(&account) {
+                    own.retain(|one| !Arc::ptr_eq(one, seat));
+                    if own.is_empty() {
+                        self.held.remove(&account);
+                    }
+                }
+                self.traders = self.traders.saturating_sub(usize::from(!account.is_operator));
+                Some((Some(account), evict))
+            }
+        }
+    }
+
+    /// Makes a held connection the stranger that gives way first.
+    fn disown(&mut self, seat: &Arc<Seat>) {
+        if let Some((_, evict)) = self.unseat(seat) {
+            let first = self.strangers.first_key_value().map_or(0, |(place, _)| *place);
+            self.seat_stranger(seat, first.saturating_sub(1), evict);
+        }
+    }
+
+    /// Disowns the connections of revoked keys, if any key has changed since that was last done.
+    fn disown_revoked(&mut self, keys: Option<&impl Keys>) {
+        let Some((keys, changed)) = keys.map(|keys| (keys, keys.changed())) else { return };
+        if changed <= self.keys_as_of {
+            return;
+        }
+        self.keys_as_of = changed;
+        let is_revoked = |seat: &&Arc<Seat>| match &*seat.standing.lock() {
+            Standing::Held(_, key, _) => !keys.is_in_force(*key),
+            Standing::Stranger(..) | Standing::Evicted => false,
+        };
+        let revoked: Vec<_> = self.held.values().flatten().filter(is_revoked).cloned().collect();
+        for seat in revoked {
+            self.disown(&seat);
+        }
+    }
+
+    /// The user with most connections, of those with more than `most`.
+    fn heaviest(&self, most: usize, operators_too: bool) -> Option<&[Arc<Seat>]> {
+        let counted = self
+            .held
+            .iter()
+            .filter(|(of, own)| own.len() > most && (operators_too || !of.is_operator));
+        counted.max_by_key(|(_, own)| own.len()).map(|(_, own)| own.as_slice())
+    }
+
+    /// The connection that gives way to a new one, when none is free. Nobody's only one does.
+    fn who_gives_way(&self, slots: &Slots) -> Option<Arc<Seat>> {
+        let stranger = || self.strangers.first_key_value().map(|(_, seat)| seat);
+        let beyond_reserve = self.strangers.len() > slots.reserve;
+        let gives_way = beyond_reserve.then(stranger).flatten();
+        let gives_way = gives_way.or_else(|| self.heaviest(slots.share, true).and_then(least_used));
+        let gives_way = gives_way.or_else(stranger);
+        gives_way.or_else(|| self.heaviest(1, false).and_then(least_used)).cloned()
+    }
+
+    /// Whether this user may hold one more connection; if traders hold as many as they may, one of
+    /// the user's who then holds most gives way.
+    fn has_room_for(&mut self, account: Account, slots: &Slots) -> bool {
+        if account.is_operator || self.traders < slots.traders_max {
+            return true;
+        }
+        let own = self.held.get(&account).map(Vec::as_slice);
+        let others = self.heaviest(own.map_or(1, <[_]>::len).saturating_add(1), false);
+        let gives_way = others.or(own).and_then(least_used).cloned();
+        gives_way.is_some_and(|seat| self.evict(&seat, slots).is_some())
+    }
+
+    /// Evicts a connection, whose slot is free then. `None` if too many such are still open.
+    fn evict(&mut self, seat: &Arc<Seat>, slots: &Slots) -> Option<()> {
+        let closing = Arc::clone(&slots.closing).try_acquire_owned().ok()?;
+        let (_, evict) = self.unseat(seat)?;
+        seat.holder.store(EVICTED, Ordering::Relaxed);
+        self.free = self.free.saturating_add(1);
+        // The receiver is gone if the connection is ending on its own.
+        drop(evict.send(closing));
+        Some(())
+    }
+}
+
+/// The connection that was used least recently.
+fn least_used(own: &[Arc<Seat>]) -> Option<&Arc<Seat>> {
+    own.iter().min_by_key(|seat| seat.used.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use exchange::command::Role;
+
+    /// Keys of which the first so many are revoked, each by a record.
+    struct FirstRevoked(u32);
+
+    impl Keys for FirstRevoked {
+        fn changed(&self) -> Sequence {
+            Sequence::new(self.0.into())
+        }
+
+        fn is_in_force(&self, key: KeyNo) -> bool {
+            key.0 >= self.0
+        }
+    }
+
+    const ALL_GOOD: FirstRevoked = FirstRevoked(0);
+
+    /// Slots, and the seconds since they began.
+    struct Scene(ConnectionSlots, u64);
+
+    impl Scene {
+        fn take(&self) -> Option<Granted> {
+            self.0.take(Some(&ALL_GOOD))
+        }
+
+        /// A request with a key of this user's, a second after the last one.
+        fn ask(&mut self, on: &Granted, user: u32, key: u32, role: Role) -> bool {
+            self.1 += 1;
+            let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
+            let (user, key) = (UserNo(user), KeyNo(key));
+            let caller = Caller { user, key, role, as_of, keys_as_of };
+            let now = self.0.0.began + Duration::from_secs(self.1);
+            on.slot.hold(&caller, now, &ALL_GOOD)
+        }
+
+        fn trader(&mut self, user: u32) -> Granted {
+            let taken = self.take().unwrap();
+            assert!(self.ask(&taken, user, user, Role::Trader));
+            taken
+        }
+
+        fn traders(&mut self, user: u32, count: usize) -> Vec<Granted> {
+            (0..count).map(|_| self.trader(user)).collect()
+        }
+    }
+
+    fn scene(count: usize) -> Scene {
+        Scene(ConnectionSlots::new(count), 0)
+    }
+
+    /// Which of them are evicted, forgetting those.
+    fn gone(all: &mut Vec<Granted>) -> Vec<usize> {
+        let gone: Vec<usize> = (0..all.len()).filter(|at| all[*at].slot.is_evicted()).collect();
+        let mut at = 0;
+        all.retain_mut(|one| {
+            at += 1;
+            let evicted = one.evicted.try_recv().is_ok();
+            assert_eq!(evicted, gone.contains(&(at - 1)), "its worker is told");
+            !evicted
+        });
+        gone
+    }
+
+    #[test]
+    fn the_first_stranger_gives_way_and_nobody_loses_the_only_connection() {
+        let mut scene = scene(3);
+        let mut all: Vec<_> = (0..3).map(|_| scene.take().unwrap()).collect();
+        assert!(scene.ask(&all[0], 1, 1, Role::Trader) && scene.ask(&all[0], 1, 1, Role::Trader));
+        let fourth = scene.take().unwrap();
+        let (second, evicted) = (Arc::clone(&all[1].slot), gone(&mut all));
+        assert_eq!(evicted, [1]);
+        assert!(!second.hold(&caller(2), Instant::now(), &ALL_GOOD), "it has no slot any more");
+        drop(second);
+        assert!(scene.ask(&all[1], 3, 3, Role::Trader) && scene.ask(&fourth, 4, 4, Role::Trader));
+        assert!(scene.take().is_none(), "each is a user's only one");
+        drop(fourth);
+        assert!(scene.take().is_some());
+    }
+
+    fn caller(user: u32) -> Caller {
+        let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
+        Caller { user: UserNo(user), key: KeyNo(user), role: Role::Trader, as_of, keys_as_of }
+    }
+
+    #[test]
+    fn the_heaviest_users_least_recently_used_connection_gives_way() {
+        let mut scene = scene(128);
+        // Traders hold 120 of the slots, whatever the keys with which they come.
+        let mut heavy = scene.traders(1, 100);
+        for (at, one) in heavy.iter().enumerate() {
+            assert!(scene.ask(one, 1, 1000 + u32::try_from(at % 32).unwrap(), Role::Trader));
+        }
+        let mut light = scene.traders(2, 20);
+        assert_eq!((gone(&mut heavy), gone(&mut light)), (vec![], vec![]));
+        assert!(scene.ask(&heavy[0], 1, 1, Role::Trader));
+        light.extend(scene.traders(2, 2));
+        assert_eq!((gone(&mut heavy), gone(&mut light)), (vec![1, 2], vec![]));
+        // The heaviest gains nothing by more.
+        heavy.extend(scene.traders(1, 3));
+        assert_eq!((gone(&mut heavy), gone(&mut light)), (vec![1, 2, 3], vec![]));
+        // At last all hold as many.
+        let mut third = Vec::new();
+        while heavy.len() > 40 {
+            third.push(scene.trader(3));
+            light.push(scene.trader(2));
+            for one in [&mut heavy, &mut light, &mut third] {
+                gone(one);
+            }
+        }
+        let counts = [&heavy, &light, &third].map(Vec::len);
+        assert_eq!((counts.iter().sum::<usize>(), counts.iter().max()), (120, Some(&40)));
+    }
+
+    /// However many traders there are, a health check and an operator find a slot, and keep it.
+    #[test]
+    fn a_reserve_is_left_to_strangers_and_operators() {
+        let mut scene = scene(64);
+        let traders: Vec<_> = (0..60).map(|user| scene.trader(user)).collect();
+        let mut strangers: Vec<_> = (0..4).map(|_| scene.take().unwrap()).collect();
+        let served = scene.take().unwrap();
+        assert_eq!(gone(&mut strangers), [0]);
+        assert!(scene.ask(&served, 99, 99, Role::Trader), "served as long as it lasts");
+        let operator = scene.take().unwrap();
+        assert!(scene.ask(&operator, 100, 100, Role::Operator));
+        for _ in 0..40 {
+            let next = scene.take().unwrap();
+            strangers.push(next);
+            gone(&mut strangers);
+        }
+        assert!(served.slot.is_evicted() && !operator.slot.is_evicted());
+        assert!(traders.iter().all(|held| !held.slot.is_evicted()), "each is a user's only one");
+    }
+
+    /// Strangers cannot take what users hold, except beyond a user's share.
+    #[test]
+    fn strangers_give_way_to_each_other() {
+        let mut scene = scene(256);
+        let mut heavy = scene.traders(1, 240);
+        let mut strangers = Vec::new();
+        for _ in 0..600 {
+            strangers.push(scene.take().unwrap());
+            gone(&mut strangers);
+            gone(&mut heavy);
+        }
+        assert_eq!((heavy.len(), strangers.len()), (239, 17));
+        let mut operators = Vec::new();
+        for number in 0..40 {
+            let next = scene.take().unwrap();
+            assert!(scene.ask(&next, 7, 7, Role::Operator), "{number}");
+            operators.push(next);
+            gone(&mut strangers);
+            gone(&mut heavy);
+        }
+        assert_eq!(operators.iter().filter(|one| one.slot.is_evicted()).count(), 0);
+    }
+
+    #[test]
+    fn a_bad_key_or_a_revoked_one_takes_the_standing_away() {
+        let mut scene = scene(32);
+        // All the traders' slots, and all of the reserve.
+        let mut held: Vec<_> = (50..80).map(|user| scene.trader(user)).collect();
+        let mut strangers: Vec<_> = (0..2).map(|_| scene.take().unwrap()).collect();
+        held[5].slot.disown();
+        strangers.push(scene.take().unwrap());
+        assert_eq!((gone(&mut held), gone(&mut strangers)), (vec![5], vec![]));
+        // Disowned, and then a good key again.
+        held[7].slot.disown();
+        assert!(scene.ask(&held[7], 99, 99, Role::Trader));
+        strangers.push(scene.take().unwrap());
+        assert_eq!((gone(&mut held), gone(&mut strangers)), (vec![], vec![0]));
+        // Keys below 53 are revoked: their idle connections give way before any stranger.
+        for _ in 0..3 {
+            strangers.push(scene.0.take(Some(&FirstRevoked(53))).unwrap());
+        }
+        assert_eq!((gone(&mut held), gone(&mut strangers)), (vec![0, 1, 2], vec![]));
+        // The same where a trader needs a slot of the traders'.
+        held.extend((90..94).map(|user| scene.trader(user)));
+        assert!(gone(&mut held).is_empty());
+    }
+
+    #[test]
+    fn few_evicted_connections_are_open_at_once() {
+        let mut scene = scene(CLOSING_MAX * 2);
+        let mut silent: Vec<_> = (0..CLOSING_MAX * 2).map(|_| scene.take().unwrap()).collect();
+        let newer: Vec<_> = (0..CLOSING_MAX).map(|_| scene.take().unwrap()).collect();
+        assert!(scene.take().is_none());
+        assert!(silent[CLOSING_MAX].evicted.try_recv().is_err(), "nor is one evicted for nothing");
+        assert!(scene.ask(&silent[CLOSING_MAX], 1, 1, Role::Trader));
+        drop(silent.remove(0));
+        assert!(scene.take().is_some());
+        drop(newer);
+    }
+
+    #[test]
+    fn nothing_is_left_of_connections_that_ended() {
+        let mut scene = scene(64);
+        for round in 0..1000 {
+            let taken = scene.take().unwrap();
+            let role = if round % 3 == 0 { Role::Operator } else { Role::Trader };
+            assert!(round % 2 == 0 || scene.ask(&taken, round, round, role));
+            if round % 5 == 0 {
+                taken.slot.disown();
+            }
+        }
+        let taken = scene.0.0.taken.lock();
+        assert_eq!((taken.free, taken.traders), (64, 0));
+        assert!(taken.strangers.is_empty() && taken.held.is_empty());
+    }
+}

@@ -1,0 +1,55 @@
+//! Conversion: exchanges the caller's no contracts of several markets of an event for their joint
+//! worth.
+
+use super::call::{Call, event_no, public_market};
+use super::events::{Drafts, markets_of};
+use super::form::{Faults, text, texts};
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::conversion::ConversionJson;
+use super::wire::json::Json;
+use exchange::command::{Command, Conversion};
+use exchange::ids::{MarketId, MarketSet};
+use exchange::reject::Reject;
+use exchange::rules::EXCLUSIVE_MARKETS_MAX;
+use views::ReadModel;
+use views::responses::StoredResponse;
+
+/// `POST /trading/events/{eventId}/convert`
+pub async fn convert(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("eventId", parse::event_id);
+    let ids = form.field("marketIds", market_ids);
+    let quantity = form.field("quantity", text(parse::lots));
+    let (id, (ids, quantity)) = form.finish(id.zip(ids.zip(quantity)))?;
+    let user = call.caller.user;
+    let (_, (event, markets)) = call.look(|view| {
+        let event = event_no(view, id)?;
+        // An event without public markets is answered like one that does not exist.
+        let row = view.catalogue.event(event);
+        row.filter(|row| !markets_of(view, row, Drafts::Hidden).is_empty())
+            .ok_or_else(|| Problem::of(Reject::EventNotFound))?;
+        let public = |id: &MarketId| public_market(view, *id).map(|row| row.no);
+        let markets = ids.iter().map(public).collect::<Result<_, _>>()?;
+        let markets = MarketSet::new(markets).ok_or_else(|| Problem::of(Reject::MarketNotFound))?;
+        Ok((event, markets))
+    })?;
+    let command = Command::Convert(Conversion { user, event, markets, quantity });
+    let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Converted(came) => Some(ConversionJson::of(view, came)),
+        _ => None,
+    };
+    let written = call.submit_and_show(command, again).await?;
+    written.reply(&written.shown)
+}
+
+/// Reads at least one market id, none twice.
+fn market_ids(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<MarketId>> {
+    let ids = texts(parse::market_id, EXCLUSIVE_MARKETS_MAX)(faults, field, json)?;
+    if ids.is_empty() {
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must have at least one element"));
+        return None;
+    }
+    Some(ids)
+}

@@ -1,0 +1,209 @@
+//! Cursors: pages of lists that grow at their newest end only. A cursor names the last row shown,
+//! so nothing is repeated or skipped while new rows arrive, and a deep page costs as much as the
+//! first. In lists of one market or one order newer rows are skipped by long links, which reads a
+//! few pages.
+
+use std::ops::Range;
+
+use super::form::Form;
+use super::page::{Page, PageRule};
+use super::parse::{self, Fault};
+use super::problem::FieldCode;
+use super::wire::{CursorEcho, Paging, Text};
+
+/// The requested part of a list: the newest rows before the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CursorPage {
+    /// Most rows on the page; at least 1.
+    pub limit: u64,
+    /// Exclusive upper bound of the rows' keys; `None` starts with the newest.
+    before: Option<u64>,
+}
+
+impl CursorPage {
+    /// Reads `cursor` and `limit`. An empty or missing cursor starts with the newest row.
+    pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<CursorPage> {
+        let before = form.query("cursor", |text| match text {
+            "" => Ok(None),
+            // Opaque to clients; a number beyond the list's end starts with the newest row.
+            _ => parse::digits(text)
+                .map(Some)
+                .map_err(|_| Fault::invalid("is no cursor of this list")),
+        });
+        let limit = form.query("limit", |text| rule.limit(text));
+        Some(CursorPage { limit: limit?.unwrap_or(rule.standard), before: before?.flatten() })
+    }
+
+    /// Where this page is in a list of `total` rows, newest first, whose keys count from the
+    /// oldest.
+    pub fn place(self, total: usize) -> (Range<usize>, CursorEcho) {
+        let older = usize::try_from(self.before()).unwrap_or(usize::MAX).min(total);
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let start = total.saturating_sub(older);
+        let end = start.saturating_add(limit).min(total);
+        let rest = total.saturating_sub(end);
+        let next_cursor = Some(Text(rest as u64)).filter(|_| rest > 0);
+        (start..end, CursorEcho { has_more: rest > 0, next_cursor })
+    }
+
+    /// Cuts this page out of a list, newest first, whose keys count from the oldest.
+    ///
+    /// # Errors
+    /// The error of a row on the page.
+    pub fn cut_stored<T, E>(
+        self,
+        list: impl ExactSizeIterator<Item = Result<T, E>>,
+    ) -> Result<(Vec<T>, CursorEcho), E> {
+        let (place, next) = self.place(list.len());
+        let rows = list.skip(place.start).take(place.len());
+        Ok((rows.collect::<Result<_, E>>()?, next))
+    }
+
+    /// The exclusive upper bound of keys; the largest number if there is no cursor.
+    pub fn before(self) -> u64 {
+        self.before.unwrap_or(u64::MAX)
+    }
+
+    /// The rows of a page, and one more that shows whether there are further ones.
+    pub fn one_more(self) -> usize {
+        usize::try_from(self.limit).unwrap_or(usize::MAX).saturating_add(1)
+    }
+
+    /// Cuts this page out of the rows before the cursor, each with its key, newest first.
+    pub fn cut<T>(self, list: impl Iterator<Item = (u64, T)>) -> (Vec<T>, CursorEcho) {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let (mut page, mut shown, mut has_more) = (Vec::new(), None, false);
+        for (key, row) in list {
+            if page.len() == limit {
+                has_more = true;
+                break;
+            }
+            shown = Some(Text(key));
+            page.push(row);
+        }
+        (page, CursorEcho { has_more, next_cursor: shown.filter(|_| has_more) })
+    }
+}
+
+/// A page by offset or by cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EitherPage {
+    /// By offset.
+    Offset(Page),
+    /// By cursor.
+    Cursor(CursorPage),
+}
+
+impl EitherPage {
+    /// Reads `cursor` and `limit` if a cursor is given, even an empty one; else `limit` and
+    /// `offset`.
+    pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<EitherPage> {
+        if !form.asks("cursor") {
+            return Page::read(form, rule).map(EitherPage::Offset);
+        }
+        let offset = form.query::<()>("offset", |_| {
+            Err(Fault::new(FieldCode::InvalidValue, "must not stand beside a cursor"))
+        });
+        let page = CursorPage::read(form, rule);
+        offset.and(page).map(EitherPage::Cursor)
+    }
+
+    /// Where this page is in a list of `total` rows, newest first, and what it echoes. By cursor,
+    /// the echoed offset is the number of newer rows by now.
+    pub fn place(self, total: usize) -> (Range<usize>, Paging, Option<CursorEcho>) {
+        match self {
+            EitherPage::Offset(page) => (page.place(total), page.echo(total), None),
+            EitherPage::Cursor(page) => {
+                let (place, next) = page.place(total);
+                let offset = place.start as u64;
+                let paging = Paging { total: total as u64, limit: page.limit, offset };
+                (place, paging, Some(next))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Above;
+
+    const RULE: PageRule = PageRule { standard: 2, max: 4, above: Above::Refused };
+
+    fn read(query: &str) -> Result<CursorPage, Vec<String>> {
+        let mut form = Form::new(&[], Some(query));
+        let page = CursorPage::read(&mut form, RULE);
+        form.finish(page).map_err(|p| p.errors.iter().map(|e| e.field.clone()).collect())
+    }
+
+    /// A page of a list of numbers, and the cursor of the next one.
+    fn page(query: &str, count: usize) -> (Vec<usize>, Option<u64>) {
+        let page = read(query).unwrap();
+        let list = || (0..count).rev();
+        let (shown, echo) = page.cut_stored(list().map(Ok::<_, ()>)).unwrap();
+        assert_eq!(echo.has_more, echo.next_cursor.is_some());
+        let next = echo.next_cursor.map(|Text(key)| key);
+        // The same from a list whose rows have their own keys.
+        let older = list().map(|index| (index as u64, index));
+        let (cut, echo) = page.cut(older.filter(|(key, _)| *key < page.before()));
+        assert_eq!((cut, echo.next_cursor.map(|Text(key)| key)), (shown.clone(), next));
+        (shown, next)
+    }
+
+    #[test]
+    fn pages_follow_each_other_while_the_list_grows() {
+        assert_eq!(page("", 5), (vec![4, 3], Some(3)));
+        assert_eq!(page("cursor=", 5), (vec![4, 3], Some(3)));
+        assert_eq!(page("cursor=3", 9), (vec![2, 1], Some(1)));
+        assert_eq!(page("cursor=1", 9), (vec![0], None));
+        assert_eq!(page("cursor=3&limit=3", 9), (vec![2, 1, 0], None));
+        assert_eq!(page("cursor=0", 9), (vec![], None));
+        assert_eq!(page("cursor=99999999999999999999999", 2), (vec![1, 0], None));
+        assert_eq!(page("", 0), (vec![], None));
+    }
+
+    #[test]
+    fn only_a_row_on_the_page_can_fail_it() {
+        let cut = |query: &str| {
+            // The third of five rows fails.
+            let list = (0..5).rev().map(|index| if index == 2 { Err(index) } else { Ok(index) });
+            let cut = read(query).unwrap().cut_stored(list);
+            cut.map(|(rows, echo)| (rows, echo.next_cursor.map(|Text(key)| key)))
+        };
+        assert_eq!(cut(""), Ok((vec![4, 3], Some(3))));
+        assert_eq!(cut("limit=3"), Err(2));
+        assert_eq!(cut("cursor=3"), Err(2));
+        assert_eq!(cut("cursor=2"), Ok((vec![1, 0], None)));
+        assert_eq!(cut("cursor=9&limit=1"), Ok((vec![4], Some(4))));
+        assert_eq!(cut("cursor=0"), Ok((vec![], None)));
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_named() {
+        for bad in ["-1", "x", "1.0", "%00", "+1"] {
+            assert_eq!(read(&format!("cursor={bad}")).unwrap_err(), ["cursor"]);
+        }
+        assert_eq!(read("cursor=x&limit=5").unwrap_err(), ["cursor", "limit"]);
+        assert_eq!(read("limit=0&offset=1").unwrap_err(), ["limit", "offset"]);
+    }
+
+    #[test]
+    fn a_list_by_offset_is_read_by_cursor_only_where_one_is_given() {
+        let read = |query: &str| {
+            let mut form = Form::new(&[], Some(query));
+            let page = EitherPage::read(&mut form, RULE);
+            form.finish(page).map_err(|p| p.errors.len())
+        };
+        let cut = |query: &str| {
+            let (place, paging, next) = read(query).unwrap().place(5);
+            let rows: Vec<_> = (0..5).rev().skip(place.start).take(place.len()).collect();
+            (rows, paging.offset, next.map(|next| next.next_cursor.map(|Text(key)| key)))
+        };
+        assert_eq!(cut("offset=1"), (vec![3, 2], 1, None));
+        assert_eq!(cut("cursor="), (vec![4, 3], 0, Some(Some(3))));
+        assert_eq!(cut("cursor=3&limit=4"), (vec![2, 1, 0], 2, Some(None)));
+        assert_eq!(cut("cursor=9"), (vec![4, 3], 0, Some(Some(3))));
+        assert_eq!(read("cursor=&offset=0"), Err(1));
+        assert_eq!(read("cursor=x&offset=x"), Err(2));
+    }
+}

@@ -1,0 +1,386 @@
+//! The door: the checks that every request passes before its endpoint, in order, and the headers
+//! that every answer gets.
+//!
+//! The key is checked before anything that would reveal which paths exist (semantics 7).
+
+use std::future::poll_fn;
+use std::num::NonZeroU32;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::Body;
+use hyper::header::{self, HeaderMap};
+use hyper::http::request::Parts;
+use hyper::{Request, Response, Version};
+use matchit::InsertError;
+
+use super::Limits;
+use super::auth::{self, Caller};
+use super::body::{BodyError, IncomingBody, take_body};
+use super::call::{Call, SharedState};
+use super::connection_slots::ConnectionSlot;
+use super::head;
+use super::idempotency;
+use super::media;
+use super::packing;
+use super::preconditions::Preconditions;
+use super::problem::{Kind, Problem};
+use super::rates::Allowance;
+use super::reply::Reply;
+use super::request_id::{RequestId, RequestIds};
+use super::respond::{CLOSE, complete, failure, reuse_headers, success};
+use super::routes::{Access, BodyRule, Endpoint, PathParts, RequestClass, Route, Routes};
+use super::stream::Content;
+use super::tokens;
+use super::traffic::Traffic;
+use super::unread_rows::UnreadRows;
+use super::venue::Venue;
+use exchange::ids::UserNo;
+use exchange::reject::Reject;
+
+/// Checks requests, calls their endpoints and completes their answers.
+pub struct Door {
+    venue: Venue,
+    routes: Routes,
+    limits: Limits,
+    shared: Arc<SharedState>,
+    traffic: Traffic,
+    request_ids: RequestIds,
+}
+
+/// What is known of a request, however far it got.
+#[derive(Default)]
+struct Known<'a> {
+    connection: Option<&'a ConnectionSlot>,
+    route: Option<&'a Route>,
+    allowance: Option<Allowance>,
+    /// Whether the caller has shown a key. Others are not told how far the journal is: it grows
+    /// with what everybody does.
+    caller: bool,
+}
+
+impl Door {
+    /// A door for this venue.
+    pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
+        let (venue, routes) = (venue.into(), Routes::new()?);
+        let traffic = Traffic::new(routes.count());
+        let shared = Arc::new(SharedState::new(&limits));
+        let request_ids = RequestIds::from_now();
+        Ok(Door { venue, routes, limits, shared, traffic, request_ids })
+    }
+
+    /// Counts of requests and connections.
+    pub const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// The users with most records since the start, and how many, most first.
+    pub fn heaviest(&self) -> Vec<(UserNo, u64)> {
+        self.shared.keyring.heaviest()
+    }
+
+    /// The table of routes.
+    pub const fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The venue.
+    pub const fn venue(&self) -> &Venue {
+        &self.venue
+    }
+
+    /// Answers a request that came on no connection with a slot.
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<Content>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        self.answer_on(request, None).await
+    }
+
+    /// Answers a request, even if its endpoint panics.
+    pub async fn answer_on<B>(
+        &self,
+        request: Request<B>,
+        connection: Option<&ConnectionSlot>,
+    ) -> Response<Content>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        let mut began = Instant::now();
+        let (head, body) = request.into_parts();
+        let body = pin!(body);
+        let mut body = IncomingBody::new(body);
+        let id = self.request_ids.of(&head.headers);
+        let takes_gzip = media::takes_gzip(&head.headers);
+        let mut known = Known { connection, ..Known::default() };
+        let dispatched = {
+            // Pin it in place: the future is large, and moving it would copy it.
+            let dispatching = pin!(self.dispatch(&head, &mut body, &mut known, id, began));
+            caught(dispatching).await
+        };
+        let outcome = dispatched.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
+        if let (Some(connection), Err(problem)) = (connection, &outcome)
+            && problem.kind.lacks_good_key()
+        {
+            connection.disown();
+        }
+        let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
+        let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
+        let (method, headers) = (head.method, reuse_headers(head.headers));
+        let mut response = self.respond(outcome, &known, id.as_str(), headers);
+        // HTTP/1.0 has no chunks: an answer of unknown length ends with its connection.
+        let ends = head.version < Version::HTTP_11 && response.body().size_hint().exact().is_none();
+        if !keeps_open || ends {
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
+        if head.version < Version::HTTP_11 && response.headers().contains_key(header::CONNECTION) {
+            // In an answer of 1.1, hyper would add `keep-alive` beside `close`.
+            *response.version_mut() = Version::HTTP_10;
+        }
+        let response = if takes_gzip { packing::packed(response).await } else { response };
+        let status = response.status().as_u16();
+        // The time spent on draining an unread body does not count.
+        began = began.checked_add(waited).unwrap_or(began);
+        self.traffic.count(known.route, status, began);
+        tracing::debug!(
+            %method,
+            route = known.route.map_or("none", |route| route.template),
+            status,
+            us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            request_id = id.as_str(),
+            "answered"
+        );
+        response
+    }
+
+    /// The answer to a connection for which no slot is free.
+    pub fn no_slot(&self) -> Response<Bytes> {
+        self.traffic.turn_away();
+        let detail = "too many connections are open; nothing was accepted";
+        let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
+        let id = id.as_str();
+        complete(failure(&problem, None, id, HeaderMap::new()), None, id)
+    }
+
+    /// Drains the unread part of a body; returns whether the connection is kept, and how long it
+    /// took.
+    async fn drain_body<B>(
+        &self,
+        closes: bool,
+        headers: &HeaderMap,
+        mut body: IncomingBody<'_, B>,
+    ) -> (bool, Duration)
+    where
+        B: Body<Data = Bytes>,
+    {
+        if body.is_whole() {
+            return (true, Duration::ZERO);
+        }
+        let began = Instant::now();
+        let keeps_open = !closes && body.drain(headers, &self.limits).await;
+        (keeps_open, began.elapsed())
+    }
+
+    async fn dispatch<'a, B>(
+        &'a self,
+        head: &Parts,
+        body: &mut IncomingBody<'_, B>,
+        known: &mut Known<'a>,
+        id: RequestId,
+        began: Instant,
+    ) -> Result<Reply, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        head::check_size(head, &self.limits)?;
+        let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
+        known.route = found.as_ref().ok().map(|(route, _)| *route);
+        head::check_form(head)?;
+        if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
+            known.route
+        {
+            return probe(self, head);
+        }
+        let engine = self.venue.engine()?;
+        let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
+        known.caller = true;
+        if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
+            let detail = "this connection gave way to another; nothing was accepted";
+            return Err(Problem::new(Kind::Overloaded, detail));
+        }
+        let asked = async {
+            let class =
+                known.route.map_or(RequestClass::of_method(&head.method), |route| route.class);
+            let several = known.route.is_some_and(Route::draws_itself);
+            let keyring = &self.shared.keyring;
+            let drew;
+            (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
+            let answered = self.ask(caller, found, head, body, id, drew).await;
+            let charged = match &answered {
+                Ok(reply) => reply.drew.unwrap_or(class),
+                Err(_) => drew,
+            };
+            if charged != class || class == RequestClass::Writes {
+                // The endpoint took more tokens than the request itself did, or others.
+                known.allowance = keyring.look(&caller, charged).map(|(_, left)| left);
+            }
+            answered
+        };
+        asked.await.map_err(|problem| Problem {
+            sequence: problem.sequence.or(Some(caller.as_of)),
+            wait: problem.wait.or_else(|| self.wait_for_names(&problem, caller.user)),
+            ..problem
+        })
+    }
+
+    /// Seconds until a user who was refused a name has room for one again.
+    fn wait_for_names(&self, problem: &Problem, user: UserNo) -> Option<NonZeroU32> {
+        if problem.kind != Kind::Refused(Reject::TooManyNames) {
+            return None;
+        }
+        let engine = self.venue.engine().ok()?;
+        let ms = engine.name_free_at(user)?.get().saturating_sub(engine.now().get()).max(1);
+        u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok().and_then(NonZeroU32::new)
+    }
+
+    async fn ask<B>(
+        &self,
+        mut caller: Caller,
+        found: Result<(&Route, PathParts), Problem>,
+        head: &Parts,
+        body: &mut IncomingBody<'_, B>,
+        request_id: RequestId,
+        drew: RequestClass,
+    ) -> Result<Reply, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        let (route, path) = found?;
+        if caller.role < route.access.least() {
+            let detail = match route.access {
+                Access::Operators => "this path is for operators only",
+                _ => "this key only reads",
+            };
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        if let Endpoint::Probe(probe) = route.endpoint {
+            return probe(self, head);
+        }
+        let engine = self.venue.engine()?.clone();
+        let key = idempotency::key(&head.method, &head.headers)?;
+        let conditions = Preconditions::read(&head.method, &head.headers, route.tagged)?;
+        if !media::takes_json(&head.headers) {
+            return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
+        }
+        let body = match route.body {
+            BodyRule::Ignored => Bytes::new(),
+            BodyRule::Absent if body.is_end_stream() => Bytes::new(),
+            rule => {
+                let body = take_body(&head.headers, rule, body, &self.limits).await?;
+                // The body may have taken long: check the key again.
+                caller = auth::recheck(caller, &head.headers, &engine, &self.shared.directory)?;
+                body
+            }
+        };
+        let query = head.uri.query().map(str::to_owned);
+        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route)));
+        let shared = Arc::clone(&self.shared);
+        let seen = route.tagged.then(|| conditions.clone());
+        let call =
+            Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
+        let mut reply = match route.endpoint {
+            Endpoint::Probe(probe) => return probe(self, head),
+            // The result of a write must be sent, however long it is.
+            Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
+                return endpoint(call).await;
+            }
+            Endpoint::Read(endpoint) => endpoint(&call)?,
+            Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
+        };
+        if let (Some(conditions), Some(tag)) = (seen, &reply.tag) {
+            conditions.check(tag)?;
+            if conditions.is_known(tag) {
+                return Ok(reply.not_modified());
+            }
+        }
+        if let Some(rows) = reply.body.uncounted() {
+            reply.body.count(UnreadRows::reserve(&self.shared.unread, &caller, rows)?);
+        }
+        Ok(reply)
+    }
+
+    fn respond(
+        &self,
+        outcome: Result<Reply, Problem>,
+        known: &Known<'_>,
+        request_id: &str,
+        headers: HeaderMap,
+    ) -> Response<Content> {
+        let mut allowance = known.allowance;
+        let response = match outcome {
+            Ok(reply) => success(reply, known.caller, headers),
+            Err(problem) => {
+                if let Some(cause) = problem.cause {
+                    tracing::error!(cause, request_id, "a request got a 500");
+                }
+                // A key may be revoked while its request is read.
+                let told = known.caller && problem.kind != Kind::InvalidApiKey;
+                let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
+                let sequence = Some(sequence).filter(|_| told);
+                allowance = problem.allowance.as_deref().copied().or(allowance);
+                failure(&problem, sequence, request_id, headers).map(Content::Whole)
+            }
+        };
+        complete(response, allowance, request_id)
+    }
+}
+
+/// The result of a future, or `None` if it panicked.
+async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|cx| {
+        // After a panic the future is never polled again, so its broken state is not observed.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(poll) => poll.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retryable_problems_have_retry_after() {
+        use exchange::reject::Reject;
+        let waits = |kind: Kind| {
+            let response = failure(&Problem::new(kind, "x"), None, "id", HeaderMap::new());
+            response.headers().get(header::RETRY_AFTER).cloned()
+        };
+        for reject in Reject::ALL {
+            let kind = Kind::Refused(reject);
+            // An empty bucket sets `Retry-After` itself.
+            let expected = kind.status() == hyper::StatusCode::TOO_MANY_REQUESTS;
+            assert_eq!(waits(kind).is_some(), expected, "{kind:?}");
+        }
+        let own = Kind::OWN.into_iter().filter(|kind| waits(*kind).is_some());
+        let expected = [Kind::Overloaded, Kind::Stopping, Kind::Starting];
+        assert_eq!(own.collect::<Vec<_>>(), expected);
+    }
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_answer() {
+        assert_eq!(caught(pin!(async { 1 })).await, Some(1));
+        let panics = pin!(async { panic!("expected by this test") });
+        assert_eq!(caught(panics).await, None::<u8>);
+    }
+}

@@ -1,0 +1,410 @@
+//! State of keys and their users kept in memory while the process runs: when a key was last used,
+//! and the token buckets and counts of a user, which all keys of the user share. None of it is
+//! journaled.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use super::auth::Caller;
+use super::rates::{Allowance, Bucket, Rate, Rates};
+use super::routes::RequestClass;
+use engine::clock;
+use exchange::command::Command;
+use exchange::ids::{KeyNo, UserNo};
+use exchange::units::TimeMs;
+
+const MS_PER_MINUTE: i64 = 60_000;
+/// Rows in the first segment of a table; each segment is twice as long as the one before.
+const FIRST_SEGMENT: usize = 256;
+/// Enough segments for every possible number.
+const SEGMENTS: usize = 25;
+/// Users known by name as those with most records.
+const HEAVIEST: usize = 10;
+/// A user's records between two looks at whether it is one of those.
+const LOOK_EVERY: u64 = 64;
+
+/// The last minute in which a key was used, since 1970; 0 before the first use.
+type LastUse = AtomicU32;
+
+/// What the keys of one user share.
+#[derive(Debug, Default)]
+struct UserUse {
+    reads: Bucket,
+    writes: Bucket,
+    cancels: Bucket,
+    /// The daily allowance of records.
+    records: Bucket,
+    /// The same of those that only end something, so that a user without records can still leave.
+    endings: Bucket,
+    /// Records since the process started.
+    written: AtomicU64,
+}
+
+/// A request needs more tokens than its user has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lacking {
+    /// The class with too few tokens.
+    pub class: RequestClass,
+    /// Tokens of it that the request needs.
+    pub asked: u32,
+    /// The state of its bucket, and the wait until there are enough.
+    pub left: Allowance,
+}
+
+/// Rows by number. It grows only with those that are used; growing never moves rows, so it needs
+/// no lock.
+#[derive(Debug)]
+struct Table<T>([OnceLock<Box<[T]>>; SEGMENTS]);
+
+impl<T: Default> Table<T> {
+    fn new() -> Table<T> {
+        Table(std::array::from_fn(|_| OnceLock::new()))
+    }
+
+    fn row(&self, index: usize) -> Option<&T> {
+        let (segment, position) = position(index)?;
+        let empty = || (0..FIRST_SEGMENT << segment).map(|_| T::default()).collect();
+        self.0.get(segment)?.get_or_init(empty).get(position)
+    }
+
+    /// The row, if its segment is used.
+    fn used(&self, index: usize) -> Option<&T> {
+        let (segment, position) = position(index)?;
+        self.0.get(segment)?.get()?.get(position)
+    }
+}
+
+/// The use of keys, and the limits and counts of their users.
+#[derive(Debug)]
+pub struct Keyring {
+    rates: Rates,
+    began: Instant,
+    keys: Table<LastUse>,
+    users: Table<UserUse>,
+    heaviest: Mutex<Vec<UserNo>>,
+}
+
+/// What is left of a user's daily allowance.
+#[derive(Debug, Clone, Copy)]
+pub struct DailyLeft {
+    /// Of records.
+    pub records: Allowance,
+    /// Of cancels and revocations, which have an allowance of their own.
+    pub endings: Allowance,
+}
+
+impl Keyring {
+    /// Nothing used yet, under these limits.
+    pub fn new(rates: Rates) -> Keyring {
+        let (keys, users) = (Table::new(), Table::new());
+        Keyring { rates, began: Instant::now(), keys, users, heaviest: Mutex::default() }
+    }
+
+    /// Records the use of a key and takes one of its user's tokens for its request. `None` if there
+    /// is no limit. Operators' keys have none, since the whole venue depends on them.
+    pub fn admit(&self, caller: &Caller, class: RequestClass, now: Instant) -> Option<Allowance> {
+        let minute = clock::now().get() / MS_PER_MINUTE;
+        let minute = u32::try_from(minute).unwrap_or(u32::MAX);
+        self.keys.row(caller.key.index())?.store(minute, Ordering::Relaxed);
+        let row = self.users.row(caller.user.index())?;
+        let (rate, bucket) = (self.rates.of(class)?, row.bucket(class)?);
+        (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))
+    }
+
+    /// Takes the tokens for several commands in one request: `writes` writes and `cancels` cancels,
+    /// all or none. The one token of class `drew` that the request itself took is one of them; if
+    /// it is not needed, it is returned. A refused request costs that one, since it was read.
+    ///
+    /// # Errors
+    /// The class with too few tokens. Nothing more was taken then.
+    pub fn admit_several(
+        &self,
+        caller: &Caller,
+        writes: u32,
+        cancels: u32,
+        drew: RequestClass,
+    ) -> Result<(), Lacking> {
+        let row = self.users.row(caller.user.index()).filter(|_| !caller.is_operator());
+        let Some(row) = row else {
+            return Ok(());
+        };
+        let now = self.now();
+        let wanted = [(RequestClass::Cancels, cancels), (RequestClass::Writes, writes)];
+        let limited = |class| self.rates.of(class).zip(row.bucket(class));
+        let more = |class, tokens: u32| tokens.saturating_sub(u32::from(drew == class));
+        let give_back = |class, tokens| {
+            if let Some((rate, bucket)) = limited(class) {
+                bucket.give_back(rate, tokens);
+            }
+        };
+        let refused = |class, asked| {
+            let left = limited(class).map(|(rate, bucket)| bucket.wait_for(rate, asked, now));
+            left.map_or(Ok(()), |left| Err(Lacking { class, asked, left }))
+        };
+        // What no bucket can ever hold is refused as such, whatever the buckets hold now.
+        for (class, tokens) in wanted {
+            if limited(class).is_some_and(|(rate, _)| tokens > rate.burst()) {
+                return refused(class, tokens);
+            }
+        }
+        let take = |class, tokens| match (limited(class), more(class, tokens)) {
+            (None, _) | (_, 0) => true,
+            (Some((rate, bucket)), more) => bucket.take(rate, more, now).wait_seconds.is_none(),
+        };
+        if !take(RequestClass::Cancels, cancels) {
+            return refused(RequestClass::Cancels, cancels);
+        }
+        if !take(RequestClass::Writes, writes) {
+            give_back(RequestClass::Cancels, more(RequestClass::Cancels, cancels));
+            return refused(RequestClass::Writes, writes);
+        }
+        if wanted.contains(&(drew, 0)) {
+            give_back(drew, 1);
+        }
+        Ok(())
+    }
+
+    /// Takes one record from a user's daily allowance, for this command. Cancels and revocations
+    /// have an allowance of their own.
+    ///
+    /// # Errors
+    /// It is used up.
+    pub fn record(&self, caller: &Caller, command: &Command) -> Result<(), Allowance> {
+        let Some(row) = self.users.row(caller.user.index()) else { return Ok(()) };
+        if let Some(rate) = self.daily(caller) {
+            let left = row.daily(command).take(rate, 1, self.now());
+            if left.wait_seconds.is_some() {
+                return Err(left);
+            }
+        }
+        let written = row.written.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if written.is_power_of_two() || written.is_multiple_of(LOOK_EVERY) {
+            self.note_heavy(caller.user, written);
+        }
+        Ok(())
+    }
+
+    /// What is left of a user's daily allowance, and that allowance; `None` if there is no limit.
+    pub fn daily_left(&self, caller: &Caller) -> Option<(u32, DailyLeft)> {
+        let (rate, now) = (self.daily(caller)?, self.now());
+        let row = self.users.row(caller.user.index())?;
+        let (records, endings) = (row.records.look(rate, now), row.endings.look(rate, now));
+        Some((rate.tokens(), DailyLeft { records, endings }))
+    }
+
+    fn daily(&self, caller: &Caller) -> Option<Rate> {
+        self.rates.records.0.filter(|_| !caller.is_operator())
+    }
+
+    /// The users with most records since the process started, and how many, most first.
+    pub fn heaviest(&self) -> Vec<(UserNo, u64)> {
+        let users = self.heaviest.lock().clone();
+        let mut heaviest: Vec<_> =
+            users.into_iter().map(|user| (user, self.written(user))).collect();
+        heaviest.sort_unstable_by_key(|(user, written)| (u64::MAX - written, *user));
+        heaviest
+    }
+
+    fn written(&self, user: UserNo) -> u64 {
+        self.users.used(user.index()).map_or(0, |row| row.written.load(Ordering::Relaxed))
+    }
+
+    /// Puts a user among the heaviest, if it is one of them.
+    fn note_heavy(&self, user: UserNo, written: u64) {
+        let mut heaviest = self.heaviest.lock();
+        if heaviest.contains(&user) {
+            return;
+        }
+        if heaviest.len() < HEAVIEST {
+            heaviest.push(user);
+        } else if let Some(least) = heaviest.iter_mut().min_by_key(|other| self.written(**other))
+            && self.written(*least) < written
+        {
+            *least = user;
+        }
+    }
+
+    /// The rate and state of a class's bucket, taking nothing; `None` if there is no limit.
+    pub fn look(&self, caller: &Caller, class: RequestClass) -> Option<(u32, Allowance)> {
+        let (rate, row) = (self.rates.of(class)?, self.users.row(caller.user.index())?);
+        let bucket = row.bucket(class).filter(|_| !caller.is_operator())?;
+        Some((rate.tokens(), bucket.look(rate, self.now())))
+    }
+
+    /// The minute in which a key was last used, since the process started.
+    pub fn last_used(&self, key: KeyNo) -> Option<TimeMs> {
+        let minute = self.keys.used(key.index())?.load(Ordering::Relaxed);
+        let used = (minute > 0).then_some(i64::from(minute))?;
+        TimeMs::new(used.checked_mul(MS_PER_MINUTE)?)
+    }
+
+    fn now(&self) -> u64 {
+        self.since_began(Instant::now())
+    }
+
+    fn since_began(&self, moment: Instant) -> u64 {
+        let since = moment.saturating_duration_since(self.began);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl UserUse {
+    const fn bucket(&self, class: RequestClass) -> Option<&Bucket> {
+        match class {
+            RequestClass::Reads => Some(&self.reads),
+            RequestClass::Writes => Some(&self.writes),
+            RequestClass::Cancels => Some(&self.cancels),
+            RequestClass::Probes => None,
+        }
+    }
+
+    /// The daily allowance from which a command's record is taken.
+    const fn daily(&self, command: &Command) -> &Bucket {
+        match command {
+            Command::CancelOrder { .. }
+            | Command::CancelOrders { .. }
+            | Command::RevokeKey { .. } => &self.endings,
+            _ => &self.records,
+        }
+    }
+}
+
+/// The segment of a row and its index there. Segment `p` starts at `FIRST_SEGMENT` x (2^p - 1).
+fn position(index: usize) -> Option<(usize, usize)> {
+    let segment = (index / FIRST_SEGMENT).checked_add(1)?.ilog2();
+    let before = FIRST_SEGMENT * ((1 << segment) - 1);
+    Some((usize::try_from(segment).ok()?, index.checked_sub(before)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exchange::command::Role;
+    use exchange::ids::UserNo;
+    use exchange::units::Sequence;
+
+    /// A caller with the first key of this user.
+    fn caller(user: u32, role: Role) -> Caller {
+        let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
+        Caller { user: UserNo(user), key: KeyNo(user), role, as_of, keys_as_of }
+    }
+
+    #[test]
+    fn every_row_has_its_own_position() {
+        let last = u32::MAX as usize;
+        let mut next = (0, 0);
+        for index in 0..10_000 {
+            let (segment, at) = position(index).unwrap();
+            assert_eq!((segment, at), next, "{index}");
+            next = if at + 1 == FIRST_SEGMENT << segment {
+                (segment + 1, 0)
+            } else {
+                (segment, at + 1)
+            };
+        }
+        let (segment, at) = position(last).unwrap();
+        assert!(segment < SEGMENTS && at < FIRST_SEGMENT << segment, "{last}");
+    }
+
+    #[test]
+    fn users_and_classes_share_nothing_and_operators_have_no_limit() {
+        let limit = "1:1".parse().unwrap();
+        let keyring = Keyring::new(Rates { reads: limit, writes: limit, ..Rates::NONE });
+        let (ann, bob) = (caller(3, Role::Trader), caller(700, Role::Trader));
+        assert_eq!(keyring.last_used(ann.key), None);
+        let admit = |caller, class| {
+            keyring.admit(caller, class, Instant::now()).map(|left| left.wait_seconds)
+        };
+        // Assumes that these lines take less than a second; a slower run would admit more. `rates`
+        // tests refusals with its own clock.
+        assert_eq!(admit(&ann, RequestClass::Reads), Some(None));
+        assert_eq!(
+            (admit(&ann, RequestClass::Writes), admit(&bob, RequestClass::Reads)),
+            (Some(None), Some(None))
+        );
+        assert_eq!(
+            (admit(&ann, RequestClass::Cancels), admit(&ann, RequestClass::Probes)),
+            (None, None)
+        );
+        let operator = caller(4, Role::Operator);
+        assert_eq!(
+            (admit(&operator, RequestClass::Writes), keyring.look(&operator, RequestClass::Writes)),
+            (None, None)
+        );
+        assert!(
+            keyring.look(&ann, RequestClass::Reads).is_some_and(|(per_second, _)| per_second == 1)
+        );
+        let used = [ann, bob, operator].map(|caller| keyring.last_used(caller.key).is_some());
+        assert_eq!((used, keyring.last_used(KeyNo(5))), ([true; 3], None));
+    }
+
+    /// A write token may refill while a batch without writes is read: then it needs no cancel
+    /// token.
+    #[test]
+    fn tokens_that_a_batch_did_not_need_are_returned() {
+        let limit = "1:5".parse().unwrap();
+        let keyring = Keyring::new(Rates { writes: limit, cancels: limit, ..Rates::NONE });
+        for (class, writes, cancels) in
+            [(RequestClass::Cancels, 2, 0), (RequestClass::Writes, 0, 2)]
+        {
+            let ann = caller(writes, Role::Trader);
+            assert!(keyring.admit(&ann, class, Instant::now()).is_some());
+            assert_eq!(keyring.admit_several(&ann, writes, cancels, class), Ok(()));
+            let left = keyring.look(&ann, class).map(|(_, left)| left.remaining);
+            assert_eq!(left, Some(5), "{class:?}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_user_share_its_tokens_and_its_records() {
+        let limits = ["1:3", "1:3", "1:3"].map(|limit| limit.parse().unwrap());
+        let ([reads, writes, cancels], records) = (limits, "5".parse().unwrap());
+        let keyring = Keyring::new(Rates { reads, writes, cancels, records });
+        let ann = caller(3, Role::Trader);
+        for class in [RequestClass::Reads, RequestClass::Writes, RequestClass::Cancels] {
+            let left = (0..3).map(|key| {
+                let other = Caller { key: KeyNo(900 + key), ..ann };
+                keyring.admit(&other, class, Instant::now()).map(|left| left.remaining)
+            });
+            assert_eq!(left.collect::<Vec<_>>(), [Some(2), Some(1), Some(0)], "{class:?}");
+            assert!(keyring.admit(&ann, class, Instant::now()).unwrap().wait_seconds.is_some());
+        }
+        let cancel = Command::CancelOrders { user: ann.user, market: None };
+        for key in 0..5 {
+            let other = Caller { key: KeyNo(900 + key), ..ann };
+            assert_eq!(keyring.record(&other, &Command::AdvanceClock), Ok(()));
+        }
+        let refused = keyring.record(&ann, &Command::AdvanceClock).unwrap_err();
+        assert_eq!((refused.limit, refused.remaining), (5, 0));
+        assert_eq!(refused.wait_seconds, Some(24 * 3600 / 5));
+        for _ in 0..5 {
+            assert_eq!(keyring.record(&ann, &cancel), Ok(()), "a user can leave");
+        }
+        assert!(keyring.record(&ann, &cancel).is_err());
+        assert_eq!(keyring.record(&caller(4, Role::Trader), &Command::AdvanceClock), Ok(()));
+        let operator = Caller { role: Role::Operator, ..ann };
+        assert_eq!(keyring.record(&operator, &Command::AdvanceClock), Ok(()));
+        assert!(keyring.daily_left(&operator).is_none());
+        let (limit, left) = keyring.daily_left(&ann).unwrap();
+        assert_eq!((limit, left.records.remaining, left.endings.remaining), (5, 0, 0));
+    }
+
+    #[test]
+    fn the_users_with_most_records_are_known() {
+        let keyring = Keyring::new(Rates::NONE);
+        for user in 0..30_u32 {
+            for _ in 0..=user * 10 {
+                let caller = caller(user, Role::Trader);
+                assert_eq!(keyring.record(&caller, &Command::AdvanceClock), Ok(()));
+            }
+        }
+        let heaviest = keyring.heaviest();
+        assert_eq!(heaviest.len(), HEAVIEST);
+        assert_eq!(heaviest[0], (UserNo(29), 291));
+        assert!(heaviest.is_sorted_by_key(|(_, written)| std::cmp::Reverse(*written)));
+        assert!(heaviest.iter().all(|(user, _)| user.0 >= 15), "{heaviest:?}");
+    }
+}

@@ -1,0 +1,245 @@
+//! The leaderboard: users ranked by realised profit and loss, or by contracts traded.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::call::Call;
+use super::page::{Above, Page, PageRule};
+use super::parse::{Fault, Read};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::response_cache::CacheKey;
+use super::wire::Paging;
+use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
+use exchange::ids::UserNo;
+use exchange::units::{Sequence, TimeMs};
+use views::ReadModel;
+use views::performance::{Baseline, Day, Score};
+
+/// Pages of the leaderboard.
+const ENTRIES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
+
+/// The ranking criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Realised profit and loss.
+    Pnl,
+    /// Contracts traded.
+    Volume,
+}
+
+/// The period that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Period {
+    /// Today, in UTC.
+    Day,
+    /// Today and the six days before.
+    Week,
+    /// Today and the 29 days before.
+    Month,
+    /// Ever.
+    All,
+}
+
+impl By {
+    const ALL: [(&'static str, By); 2] = [("pnl", By::Pnl), ("volume", By::Volume)];
+}
+
+impl Period {
+    const ALL: [(&'static str, Period); 4] = [
+        ("day", Period::Day),
+        ("week", Period::Week),
+        ("month", Period::Month),
+        ("all", Period::All),
+    ];
+
+    /// The first day of the period.
+    fn first(self, now: TimeMs) -> Day {
+        let today = Day::of(now);
+        match self {
+            Period::Day => today,
+            Period::Week => today.earlier(6),
+            Period::Month => today.earlier(29),
+            Period::All => today.earlier(u32::MAX),
+        }
+    }
+}
+
+/// A reader of one of several values by name; the answer echoes the name.
+fn named<T: Copy>(
+    all: &[(&'static str, T)],
+    detail: &'static str,
+) -> impl Fn(&str) -> Read<(&'static str, T)> {
+    move |text| {
+        let known = all.iter().find(|(name, _)| *name == text).copied();
+        known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
+    }
+}
+
+/// A page of a leaderboard; the key of its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Board {
+    by: By,
+    first: Day,
+    page: Page,
+}
+
+/// The users on a page with their ranks, and the paging echo.
+#[derive(Debug)]
+pub struct Ranked {
+    places: Vec<(u64, (UserNo, Score))>,
+    paging: Paging,
+}
+
+impl CacheKey for Board {
+    fn number(self) -> usize {
+        let Board { by, first, page: Page { limit, offset } } = self;
+        let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
+        let board = first.number().wrapping_mul(2).wrapping_add(by as usize);
+        page.wrapping_mul(31).wrapping_add(board)
+    }
+}
+
+impl CacheKey for Day {
+    fn number(self) -> usize {
+        Day::number(self)
+    }
+}
+
+impl Board {
+    /// The sort key: the better score first; of equal scores, the older user.
+    fn rank(self, (user, score): &(UserNo, Score)) -> impl Ord + use<> {
+        let rank = match self.by {
+            By::Pnl => (Some(score.realised), None),
+            By::Volume => (None, Some(score.volume)),
+        };
+        (Reverse(rank), *user)
+    }
+
+    /// The scores that may be on the page, and the count of all. It holds at most twice as many as
+    /// the page reaches to.
+    fn best(self, scores: impl Iterator<Item = (UserNo, Score)>) -> (Vec<(UserNo, Score)>, usize) {
+        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.indexes().end);
+        for score in scores {
+            count = count.saturating_add(1);
+            best.push(score);
+            if best.len() >= end.saturating_mul(2) {
+                best.select_nth_unstable_by_key(end, |score| self.rank(score));
+                best.truncate(end);
+            }
+        }
+        (best, count)
+    }
+
+    /// Sorts the best scores and cuts the page.
+    fn ranked(self, mut best: Vec<(UserNo, Score)>, count: usize) -> Ranked {
+        best.sort_unstable_by_key(|score| self.rank(score));
+        let (places, paging) = self.page.cut_known((1..).zip(best), count);
+        Ranked { places, paging }
+    }
+}
+
+/// The scores of all users at the start of a day.
+fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
+    // Before the first record of that day, nothing has been scored in it.
+    if day == Day::FIRST || Day::of(view.time()) < day {
+        return Arc::new(Baseline::of_nothing(day));
+    }
+    // Past scores never change, so the cached entry has no version.
+    let baselines = &call.shared.caches.baselines;
+    baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
+        let baseline = Arc::new(view.performance.before(day));
+        baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
+        baseline
+    })
+}
+
+/// `GET /leaderboard`: the users who traded or realised something in the period.
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let by = form.query("by", named(&By::ALL, "must be pnl or volume"));
+    let periods = named(&Period::ALL, "must be day, week, month or all");
+    let period = form.query("period", periods);
+    let page = Page::read(&mut form, ENTRIES_PAGE);
+    let ((by, period), page) = form.finish(by.zip(period).zip(page))?;
+    let (by_name, by) = by.unwrap_or(("pnl", By::Pnl));
+    let (period_name, period) = period.unwrap_or(("all", Period::All));
+    let (sequence, (board, changed, found)) = call.look(|view| {
+        let now = call.engine.now().max(view.time());
+        let board = Board { by, first: period.first(now), page };
+        let changed = view.changes.of_scores();
+        let kept = call.shared.caches.boards.find(board, changed);
+        let scores = || board.best(view.performance.since(&baseline(call, view, board.first)));
+        Ok((board, changed, kept.ok_or_else(scores)))
+    })?;
+    // Sorting takes a while, so it happens outside the lock.
+    let ranked = found.unwrap_or_else(|(best, count)| {
+        let ranked = Arc::new(board.ranked(best, count));
+        call.shared.caches.boards.keep(board, changed, Arc::clone(&ranked));
+        ranked
+    });
+    let (_, places) = call.look(|view| {
+        let place = |(rank, (user, score)): &(u64, (UserNo, Score))| {
+            view.accounts.user(*user).map(|user| PlaceJson::of(*rank, user, score))
+        };
+        Ok(ranked.places.iter().filter_map(place).collect())
+    })?;
+    let paging = ranked.paging;
+    let board = LeaderboardJson { by: by_name, period: period_name, places, paging };
+    Reply::list(sequence, board, "places", |all| &mut all.places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::response_cache::DAYS;
+    use super::*;
+    use exchange::units::{LotsSum, MoneySum};
+    use proptest::prelude::*;
+
+    #[test]
+    fn baselines_of_all_periods_have_different_slots() {
+        let now = TimeMs::new(1_800_000_000_000).unwrap();
+        let firsts = Period::ALL.map(|(_, period)| period.first(now));
+        let mut places: Vec<usize> = firsts
+            .iter()
+            .filter(|day| **day != Day::FIRST)
+            .map(|day| day.number() % DAYS)
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 3);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+        /// Whatever the bound on scores held, the page is that of the sorted whole.
+        #[test]
+        fn a_page_is_cut_out_of_all(
+            gains in proptest::collection::vec((-3..3_i128, 0..3_u128), 0..60),
+            (limit, offset) in (1..9_u8, 0..70_u8),
+            by in prop::sample::select(vec![By::Pnl, By::Volume]),
+        ) {
+            let score = |(realised, volume)| Score {
+                realised: MoneySum::new(realised),
+                volume: LotsSum::new(volume),
+            };
+            let scores: Vec<_> = (0..).map(UserNo).zip(gains.into_iter().map(score)).collect();
+            let page = Page { limit: limit.into(), offset: offset.into() };
+            let board = Board { by, first: Day::of(TimeMs::default()), page };
+            let (best, count) = board.best(scores.iter().copied());
+            prop_assert!(best.len() < 2 * board.page.indexes().end);
+            let mut all = scores;
+            match by {
+                By::Pnl => all.sort_by_key(|(_, score)| Reverse(score.realised)),
+                By::Volume => all.sort_by_key(|(_, score)| Reverse(score.volume)),
+            }
+            let wanted: Vec<_> =
+                (1..).zip(all).skip(offset.into()).take(limit.into()).collect();
+            let ranked = board.ranked(best, count);
+            prop_assert_eq!(ranked.places, wanted);
+        }
+    }
+}

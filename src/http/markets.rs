@@ -1,0 +1,173 @@
+//! Markets, as all callers see them: lists, one market, its activity (interface 4.1, 4.3).
+
+use std::sync::Arc;
+
+use super::call::{Call, market_no, public_market};
+use super::cursor::EitherPage;
+use super::form::Form;
+use super::market_cache::Found;
+use super::page::{Above, PAGE_CAP, Page, PageRule};
+use super::parse;
+use super::preconditions;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::stream::Content;
+use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
+use engine;
+use exchange::catalogue::MarketDraft;
+use exchange::command::Command;
+use exchange::ids::{CategoryId, CategoryNo};
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use views::ReadModel;
+use views::catalogue::{MarketRow, Wanted};
+use views::numbers::Numbers;
+
+/// Pages of markets (interface 4.1).
+pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+/// Pages of activity (interface 4.3).
+const ACTIVITY_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
+
+/// The filters of a market list.
+#[derive(Debug, Clone)]
+pub struct MarketFilter {
+    highlighted: Option<bool>,
+    categories: Option<Vec<CategoryId>>,
+}
+
+impl MarketFilter {
+    /// Reads the filter's query parameters.
+    pub fn read(form: &mut Form<'_>) -> Option<MarketFilter> {
+        let highlighted = form.query("highlighted", parse::boolean);
+        let categories = form.query("categoryIds", parse::category_ids);
+        Some(MarketFilter { highlighted: highlighted?, categories: categories? })
+    }
+
+    /// The public markets that pass, newest publication first, and their count; only those in
+    /// `found` if a search was made.
+    fn listed<'v>(
+        &self,
+        view: &'v ReadModel,
+        found: Option<&Numbers>,
+    ) -> (usize, impl Iterator<Item = &'v MarketRow> + use<'v>) {
+        let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
+        let (highlighted, categories) = (self.highlighted, categories.as_deref());
+        view.catalogue.markets_wanted(Wanted { highlighted, categories, found })
+    }
+
+    /// The filter as a predicate for markets that may be drafts.
+    pub fn resolve(&self, view: &ReadModel) -> impl Fn(&&MarketRow) -> bool + use<> {
+        let highlighted = self.highlighted;
+        let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
+        move |market| {
+            highlighted.is_none_or(|flag| market.draft.highlighted == flag)
+                && categories
+                    .as_deref()
+                    .is_none_or(|wanted| shares_category(&market.draft.categories, wanted))
+        }
+    }
+}
+
+/// The numbers of the categories that exist, without repetitions; unknown ones match nothing.
+pub fn known_categories(view: &ReadModel, ids: &[CategoryId]) -> Vec<CategoryNo> {
+    let known = ids.iter().filter_map(|id| view.catalogue.category_no(*id));
+    let mut numbers: Vec<CategoryNo> = known.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// Whether two lists of categories have one in common.
+pub fn shares_category(own: &[CategoryNo], wanted: &[CategoryNo]) -> bool {
+    own.iter().any(|category| wanted.contains(category))
+}
+
+/// `GET /markets/public/list`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let filter = MarketFilter::read(&mut form);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let (filter, page) = form.finish(filter.zip(page))?;
+    let (sequence, found) = call.look(|view| {
+        let (count, kept) = filter.listed(view, None);
+        let (rows, paging) = page.cut_known(kept, count);
+        Ok(call.shared.caches.markets.look(view, &rows, paging))
+    })?;
+    listed(call, sequence, found)
+}
+
+/// Answers a page of markets from the cache, or serialises it and caches it if it fits one piece.
+fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Problem> {
+    let (shown, markets) = match found {
+        Found::Printed(text) => return Ok(Reply::json(sequence, text)),
+        Found::New(shown, markets) => (shown, markets),
+    };
+    let page = MarketsJson { markets, paging: shown.paging };
+    let reply = Reply::list(sequence, page, "markets", |all| &mut all.markets)?;
+    if let Content::Whole(text) = &reply.body {
+        call.shared.caches.markets.keep(shown, text.clone());
+    }
+    Ok(reply)
+}
+
+/// `GET /markets/search`: the public markets whose question contains all the words, newest first.
+pub fn search(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let words = form.query_required("q", parse::search_words);
+    let filter = MarketFilter::read(&mut form);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
+    let (sequence, found) = call.look(|view| {
+        let found = view.search.found(&words);
+        let (count, kept) = filter.listed(view, Some(&found));
+        let (rows, paging) = page.cut_known(kept, count);
+        Ok(call.shared.caches.markets.look(view, &rows, paging))
+    })?;
+    listed(call, sequence, found)
+}
+
+/// `GET /markets/{marketId}`. Operators also find drafts.
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let id = form.finish(id)?;
+    let (sequence, market) = call.look(|view| {
+        let row = if call.caller.is_operator() {
+            let row = view.catalogue.market(market_no(view, id)?);
+            row.ok_or_else(|| Problem::of(Reject::MarketNotFound))?
+        } else {
+            public_market(view, id)?
+        };
+        Ok((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
+    })?;
+    let (draft, json) = market;
+    Ok(tagged(Reply::ok(sequence, &json)?, &draft))
+}
+
+/// Adds the tag of a market to an answer that shows it: what an operator can revise, and all that
+/// is shown. The second part changes with every trade, which no revision undoes.
+pub fn tagged(reply: Reply, draft: &MarketDraft) -> Reply {
+    let tag = match &reply.body {
+        Content::Whole(body) => {
+            let terms = engine::meaning(&Command::CreateMarket(Box::new(draft.clone())));
+            Some(preconditions::tag_of_part(&terms, body))
+        }
+        _ => None,
+    };
+    Reply { tag, ..reply }
+}
+
+/// `GET /markets/{marketId}/activity`
+pub fn activity(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
+    let (id, page) = form.finish(id.zip(page))?;
+    let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;
+    let (place, paging, next) = page.place(rows.len());
+    let rows = rows.skip(place.start).take(place.len()).collect::<Result<Vec<_>, _>>()?;
+    let (_, activities) =
+        call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
+    let activities = ActivitiesJson { activities, paging, next };
+    Reply::list(sequence, activities, "activities", |all| &mut all.activities)
+}

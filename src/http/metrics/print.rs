@@ -1,0 +1,177 @@
+//! Writes figures in the Prometheus text format. Only this module knows the crate for the format,
+//! and that its numbers are floats.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use engine::histogram::Spread;
+
+/// The media type of the text.
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Prefix of every name.
+const PREFIX: &str = "openoutcry";
+
+/// A label's name and value.
+pub type Label = (&'static str, Cow<'static, str>);
+
+/// The value of a figure.
+#[derive(Debug)]
+pub enum Value {
+    /// A counter.
+    Count(u64),
+    /// A gauge.
+    Level(i64),
+    /// A histogram of times in nanoseconds, shown in seconds.
+    Times(Spread),
+    /// A histogram of counts.
+    Counts(Spread),
+}
+
+/// Figures of one name, distinguished by labels.
+#[derive(Debug)]
+pub struct Family {
+    /// Its name after the prefix; a counter's without `_total`.
+    pub name: &'static str,
+    /// Help text.
+    pub help: &'static str,
+    /// The figures, all of one type.
+    pub rows: Vec<(Vec<Label>, Value)>,
+}
+
+impl Family {
+    /// A family of one figure without labels.
+    pub fn single(name: &'static str, help: &'static str, value: Value) -> Family {
+        Family { name, help, rows: vec![(Vec::new(), value)] }
+    }
+}
+
+/// The text of these families.
+pub fn print(families: Vec<Family>) -> Result<String, fmt::Error> {
+    let counts = |family: &&Family| matches!(family.rows.first(), Some((_, Value::Count(_))));
+    let counters: Vec<String> = families.iter().filter(counts).map(full_name).collect();
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(Families(families)));
+    let mut printed = String::new();
+    text::encode(&mut printed, &registry)?;
+    Ok(plain(&printed, &counters))
+}
+
+fn full_name(family: &Family) -> String {
+    format!("{PREFIX}_{}", family.name)
+}
+
+/// The crate writes `OpenMetrics`, which few tools but Prometheus read. The older text format,
+/// which all of them read, has the full sample name of a counter in its comments, and no end mark.
+fn plain(printed: &str, counters: &[String]) -> String {
+    let mut lines = String::with_capacity(printed.len());
+    for line in printed.lines().filter(|line| *line != "# EOF") {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        match words.as_slice() {
+            ["#", word, name, rest] if counters.iter().any(|counter| counter == name) => {
+                lines.extend(["# ", word, " ", name, "_total ", rest]);
+            }
+            _ => lines.push_str(line),
+        }
+        lines.push('\n');
+    }
+    lines
+}
+
+#[derive(Debug)]
+struct Families(Vec<Family>);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for family in &self.0 {
+            let Some((_, first)) = family.rows.first() else { continue };
+            let (name, help) = (family.name, family.help);
+            let mut metric = encoder.encode_descriptor(name, help, None, kind(first))?;
+            for (labels, value) in &family.rows {
+                if labels.is_empty() {
+                    value.encode(&mut metric)?;
+                } else {
+                    value.encode(&mut metric.encode_family(&labels.as_slice())?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const fn kind(value: &Value) -> MetricType {
+    match value {
+        Value::Count(_) => MetricType::Counter,
+        Value::Level(_) => MetricType::Gauge,
+        Value::Times(_) | Value::Counts(_) => MetricType::Histogram,
+    }
+}
+
+impl Value {
+    fn encode(&self, metric: &mut MetricEncoder<'_>) -> fmt::Result {
+        match self {
+            Value::Count(count) => metric.encode_counter::<NoLabelSet, u64, u64>(count, None),
+            Value::Level(level) => metric.encode_gauge(level),
+            Value::Times(spread) => encode_spread(metric, spread, Duration::from_nanos),
+            Value::Counts(spread) => encode_spread(metric, spread, Duration::from_secs),
+        }
+    }
+}
+
+/// Writes a histogram; `measure` converts a value to the duration whose seconds are shown.
+fn encode_spread(
+    metric: &mut MetricEncoder<'_>,
+    spread: &Spread,
+    measure: fn(u64) -> Duration,
+) -> fmt::Result {
+    let shown = |value| measure(value).as_secs_f64();
+    let bounded = spread.buckets.iter().map(|(bound, count)| (shown(*bound), *count));
+    let buckets: Vec<_> = bounded.chain([(f64::INFINITY, spread.beyond)]).collect();
+    metric.encode_histogram::<NoLabelSet>(shown(spread.sum), spread.count(), &buckets, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_printed_by_type() {
+        let spread =
+            |bound| Spread { buckets: vec![(bound, 2), (2 * bound, 0)], beyond: 1, sum: 9 };
+        let labels = vec![("kind", "a".into()), ("result", "b\"c".into())];
+        let printed = print(vec![
+            Family { name: "calls", help: "Calls", rows: vec![(labels, Value::Count(3))] },
+            Family::single("level", "Level", Value::Level(-4)),
+            Family::single("took_seconds", "Took", Value::Times(spread(1_000))),
+            Family::single("size_records", "Size", Value::Counts(spread(1))),
+            Family { name: "nothing", help: "No rows", rows: Vec::new() },
+        ]);
+        let expected = "\
+            # HELP openoutcry_calls_total Calls\n\
+            # TYPE openoutcry_calls_total counter\n\
+            openoutcry_calls_total{kind=\"a\",result=\"b\\\"c\"} 3\n\
+            # HELP openoutcry_level Level\n\
+            # TYPE openoutcry_level gauge\n\
+            openoutcry_level -4\n\
+            # HELP openoutcry_took_seconds Took\n\
+            # TYPE openoutcry_took_seconds histogram\n\
+            openoutcry_took_seconds_sum 9e-9\n\
+            openoutcry_took_seconds_count 3\n\
+            openoutcry_took_seconds_bucket{le=\"0.000001\"} 2\n\
+            openoutcry_took_seconds_bucket{le=\"0.000002\"} 2\n\
+            openoutcry_took_seconds_bucket{le=\"+Inf\"} 3\n\
+            # HELP openoutcry_size_records Size\n\
+            # TYPE openoutcry_size_records histogram\n\
+            openoutcry_size_records_sum 9.0\n\
+            openoutcry_size_records_count 3\n\
+            openoutcry_size_records_bucket{le=\"1.0\"} 2\n\
+            openoutcry_size_records_bucket{le=\"2.0\"} 2\n\
+            openoutcry_size_records_bucket{le=\"+Inf\"} 3\n";
+        assert_eq!(printed.as_deref(), Ok(expected));
+    }
+}

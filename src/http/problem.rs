@@ -1,0 +1,566 @@
+//! Problems (RFC 9457): every answer that is not a success. Only this module maps refusals, bad
+//! requests and halts to HTTP statuses (semantics 7).
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+use hyper::StatusCode;
+
+use super::rates::Allowance;
+use super::wire::order::ListedOrder;
+use super::wire::print::Unprintable;
+use engine::TRIAL_MEETS_MAX;
+use engine::halt::HaltReason;
+use engine::meter::ReplayProgress;
+use engine::past::PastError;
+use engine::pending::Refusal;
+use exchange::reject::Reject;
+use exchange::units::Sequence;
+use views::history::HistoryError;
+
+/// `Retry-After` when the engine's queue was full: it drains in milliseconds, and the header's unit
+/// is a second.
+const RETRY_AFTER_SECONDS: u32 = 1;
+/// `Retry-After` for a user with too many remembered names. Each is forgotten a day after its use
+/// unless its order is still open, so room becomes free gradually, and a minute avoids most useless
+/// retries.
+const NAMES_RETRY_SECONDS: u32 = 60;
+
+/// The fault of one field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldCode {
+    /// It is missing.
+    Required,
+    /// Another JSON type is expected.
+    WrongType,
+    /// Not one of the forms allowed.
+    InvalidValue,
+    /// Too small, too large, too long or too many.
+    OutOfBounds,
+    /// The request has no such field.
+    UnknownField,
+    /// It is given more than once.
+    Repeated,
+    /// The body as a whole cannot be read as JSON.
+    Malformed,
+    /// A moment that had to be in the future.
+    NotInFuture,
+}
+
+impl FieldCode {
+    /// The stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            FieldCode::Required => "REQUIRED",
+            FieldCode::WrongType => "WRONG_TYPE",
+            FieldCode::InvalidValue => "INVALID_VALUE",
+            FieldCode::OutOfBounds => "OUT_OF_BOUNDS",
+            FieldCode::UnknownField => "UNKNOWN_FIELD",
+            FieldCode::Repeated => "REPEATED",
+            FieldCode::Malformed => "MALFORMED",
+            FieldCode::NotInFuture => "NOT_IN_FUTURE",
+        }
+    }
+}
+
+/// One bad field of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Its name; nested members as `questions.pt`, elements as `images[0]`, the whole body as
+    /// `body`.
+    pub field: String,
+    /// What is wrong.
+    pub code: FieldCode,
+    /// The same for people.
+    pub detail: Cow<'static, str>,
+}
+
+/// What kind of problem: its status and its stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The form is bad; the errors say where.
+    InvalidRequest,
+    /// No key was sent.
+    MissingApiKey,
+    /// The key is not, or no longer, known.
+    InvalidApiKey,
+    /// The key's role does not allow the request.
+    Forbidden,
+    /// No such path.
+    NotFound,
+    /// The path exists, the method on it does not.
+    MethodNotAllowed,
+    /// The client takes no JSON.
+    NotAcceptable,
+    /// The body took too long to arrive.
+    RequestTimeout,
+    /// A body is needed and neither its length nor chunks were announced.
+    LengthRequired,
+    /// The body is too large.
+    ContentTooLarge,
+    /// The address is too long.
+    UriTooLong,
+    /// The body is not announced as JSON.
+    UnsupportedMediaType,
+    /// The headers are too many or too large.
+    HeadersTooLarge,
+    /// The exchange refused the command.
+    Refused(Reject),
+    /// The user has as many keys as may be.
+    KeyLimit,
+    /// The dry run could meet too many resting orders.
+    TrialTooLarge,
+    /// The user exceeded the rate limit.
+    RateLimited,
+    /// The user has no records left for now.
+    RecordLimit,
+    /// A server error.
+    Internal,
+    /// A part of history is missing or damaged; the next start rebuilds it.
+    HistoryUnreadable,
+    /// Too many connections, a full engine queue, too many past queries, or too many unread rows.
+    Overloaded,
+    /// The journal is being replayed.
+    Starting,
+    /// The past moment asked for is too far from any saved state.
+    OutOfReach,
+    /// The server is shutting down.
+    Stopping,
+    /// The intake is closed until a restart.
+    Halted,
+    /// The journal could not be made durable.
+    JournalUnavailable,
+    /// The command may be in the journal and take effect at the next start.
+    OutcomeUnknown,
+}
+
+impl Kind {
+    /// Every kind that is not a refusal by the exchange.
+    pub const OWN: [Kind; 26] = [
+        Kind::InvalidRequest,
+        Kind::MissingApiKey,
+        Kind::InvalidApiKey,
+        Kind::Forbidden,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::NotAcceptable,
+        Kind::RequestTimeout,
+        Kind::LengthRequired,
+        Kind::ContentTooLarge,
+        Kind::UriTooLong,
+        Kind::UnsupportedMediaType,
+        Kind::HeadersTooLarge,
+        Kind::Internal,
+        Kind::HistoryUnreadable,
+        Kind::Overloaded,
+        Kind::OutOfReach,
+        Kind::Stopping,
+        Kind::JournalUnavailable,
+        Kind::OutcomeUnknown,
+        Kind::KeyLimit,
+        Kind::TrialTooLarge,
+        Kind::RateLimited,
+        Kind::RecordLimit,
+        Kind::Starting,
+        Kind::Halted,
+    ];
+
+    /// Its HTTP status.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Kind::InvalidRequest => StatusCode::BAD_REQUEST,
+            Kind::MissingApiKey | Kind::InvalidApiKey => StatusCode::UNAUTHORIZED,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Kind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::LengthRequired => StatusCode::LENGTH_REQUIRED,
+            Kind::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::UriTooLong => StatusCode::URI_TOO_LONG,
+            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Kind::Refused(reject) => status_of(reject),
+            Kind::KeyLimit | Kind::TrialTooLarge => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::RateLimited | Kind::RecordLimit => StatusCode::TOO_MANY_REQUESTS,
+            Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Overloaded
+            | Kind::OutOfReach
+            | Kind::Starting
+            | Kind::Stopping
+            | Kind::Halted
+            | Kind::JournalUnavailable
+            | Kind::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// Its stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Kind::InvalidRequest | Kind::Refused(Reject::DeadlineNotInFuture) => "INVALID_REQUEST",
+            Kind::MissingApiKey => "MISSING_API_KEY",
+            Kind::InvalidApiKey => "INVALID_API_KEY",
+            Kind::Forbidden => "FORBIDDEN",
+            Kind::NotFound => "NOT_FOUND",
+            Kind::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Kind::NotAcceptable => "NOT_ACCEPTABLE",
+            Kind::RequestTimeout => "REQUEST_TIMEOUT",
+            Kind::LengthRequired => "LENGTH_REQUIRED",
+            Kind::ContentTooLarge => "CONTENT_TOO_LARGE",
+            Kind::UriTooLong => "URI_TOO_LONG",
+            Kind::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
+            Kind::Refused(reject) => reject.code(),
+            Kind::KeyLimit => "KEY_LIMIT",
+            Kind::TrialTooLarge => "TRIAL_TOO_LARGE",
+            Kind::RateLimited => "RATE_LIMITED",
+            Kind::RecordLimit => "RECORD_LIMIT",
+            Kind::Internal => "INTERNAL_ERROR",
+            Kind::HistoryUnreadable => "HISTORY_UNREADABLE",
+            Kind::Overloaded => "OVERLOADED",
+            Kind::Starting => "STARTING",
+            Kind::OutOfReach => "OUT_OF_REACH",
+            Kind::Stopping => "STOPPING",
+            Kind::Halted => "HALTED",
+            Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
+            Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
+        }
+    }
+
+    /// Seconds after which the client should retry the same request, if it should.
+    pub const fn retry_after(self) -> Option<u32> {
+        match self {
+            Kind::Overloaded | Kind::Starting | Kind::Stopping => Some(RETRY_AFTER_SECONDS),
+            Kind::Refused(Reject::TooManyNames) => Some(NAMES_RETRY_SECONDS),
+            _ => None,
+        }
+    }
+
+    /// Whether a bucket lacks tokens, whose state says how long to wait.
+    pub const fn has_allowance(self) -> bool {
+        matches!(self, Kind::RateLimited | Kind::RecordLimit)
+    }
+
+    /// Whether the request carried no key that is in force.
+    pub const fn lacks_good_key(self) -> bool {
+        matches!(self, Kind::MissingApiKey | Kind::InvalidApiKey)
+    }
+
+    /// Whether the connection must be closed, because the rest of the client's bytes cannot be told
+    /// apart from a new request.
+    pub const fn closes(self) -> bool {
+        matches!(self, Kind::RequestTimeout | Kind::ContentTooLarge | Kind::HeadersTooLarge)
+    }
+}
+
+/// The status of a refusal. Exhaustive, so that a new refusal does not compile without one.
+const fn status_of(reject: Reject) -> StatusCode {
+    match reject {
+        Reject::DeadlineNotInFuture => StatusCode::BAD_REQUEST,
+        Reject::UserNotFound
+        | Reject::KeyNotFound
+        | Reject::CategoryNotFound
+        | Reject::EventNotFound
+        | Reject::MarketNotFound
+        | Reject::OrderNotFound => StatusCode::NOT_FOUND,
+        Reject::VenueAlreadyOpen
+        | Reject::KeyTaken
+        | Reject::SlugTaken
+        | Reject::InvalidTransition
+        | Reject::EventComplete
+        | Reject::EventAlreadyWon
+        | Reject::OrderNotOpen
+        | Reject::ClientOrderIdReused
+        | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
+        Reject::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+        Reject::MarketNotActive
+        | Reject::EventNotExclusive
+        | Reject::EventNotConvertible
+        | Reject::InsufficientContracts
+        | Reject::OrderTooLate
+        | Reject::QuantityFilled
+        | Reject::OpenOrderLimit
+        | Reject::ReduceOnlyExceeded
+        | Reject::InsufficientFunds
+        | Reject::InsufficientFees
+        | Reject::PostOnlyWouldCross
+        | Reject::DepositLimit
+        | Reject::TradingReadOnly
+        | Reject::TradingCancelOnly
+        | Reject::HeartbeatExpired
+        | Reject::ExposureLimit
+        | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
+        Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,
+        // The engine opens the venue before it takes commands: this would be a server error.
+        Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+/// Detail of a deadline that has passed.
+pub const NOT_IN_FUTURE: &str = "must be in the future";
+
+/// What a problem tells besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Replay progress, if the venue is not open yet.
+    Replay(ReplayProgress),
+    /// How the order ended that is not open.
+    Order(ListedOrder),
+}
+
+/// Why a request did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Status and code.
+    pub kind: Kind,
+    /// The same for people.
+    pub detail: Cow<'static, str>,
+    /// All bad fields of an invalid request.
+    pub errors: Vec<FieldError>,
+    /// The record that refused, or that the check looked at.
+    pub sequence: Option<Sequence>,
+    /// The allowed methods, if the method was wrong.
+    pub allow: Option<Box<str>>,
+    /// Whether the body's coding was the reason.
+    pub coded: bool,
+    /// State of the bucket that had too few tokens.
+    pub allowance: Option<Box<Allowance>>,
+    /// What the client is told besides.
+    pub told: Option<Box<Told>>,
+    /// Seconds to wait before the request is sent again, if its kind does not tell.
+    pub wait: Option<NonZeroU32>,
+    /// The cause of a server error: for the log, never for the client.
+    pub cause: Option<&'static str>,
+}
+
+impl Problem {
+    /// A problem with only a kind and a detail.
+    pub fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            sequence: None,
+            allow: None,
+            coded: false,
+            allowance: None,
+            told: None,
+            wait: None,
+            cause: None,
+        }
+    }
+
+    /// An invalid request with these bad fields.
+    pub fn invalid(errors: Vec<FieldError>) -> Problem {
+        let detail = "one or more fields of the request are not as they must be";
+        Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
+    }
+
+    /// The path does not have the method; `allow` lists those it has.
+    pub fn method_not_allowed(allow: String) -> Problem {
+        let detail = "this path does not have this method";
+        Problem {
+            allow: Some(allow.into_boxed_str()),
+            ..Problem::new(Kind::MethodNotAllowed, detail)
+        }
+    }
+
+    /// A row that must be in the read model is missing.
+    pub fn lacking_row() -> Problem {
+        Problem::internal("the read model lacks a row that it must have")
+    }
+
+    /// The venue is not open yet.
+    pub fn starting(progress: ReplayProgress) -> Problem {
+        let ReplayProgress { applied, head } = progress;
+        let detail = match head {
+            Sequence::ZERO => "the journal is being opened".into(),
+            _ => format!("the journal is being replayed: {applied} of {head} records are done"),
+        };
+        let problem = Problem::new(Kind::Starting, detail);
+        let told = Some(Box::new(Told::Replay(progress)));
+        Problem { sequence: Some(applied), told, ..problem }
+    }
+
+    /// The intake is closed for this reason.
+    pub fn halted(reason: HaltReason) -> Problem {
+        let code = reason.code();
+        Problem::new(Kind::Halted, format!("no command is taken until a restart: {code}"))
+    }
+
+    /// A refusal found before the exchange was asked.
+    pub fn of(reject: Reject) -> Problem {
+        let errors = match reject {
+            Reject::DeadlineNotInFuture => vec![FieldError {
+                field: "deadline".to_owned(),
+                code: FieldCode::NotInFuture,
+                detail: Cow::Borrowed(NOT_IN_FUTURE),
+            }],
+            _ => Vec::new(),
+        };
+        Problem { errors, ..Problem::new(Kind::Refused(reject), reject.to_string()) }
+    }
+
+    /// A refusal by the record `sequence`.
+    pub fn refused(reject: Reject, sequence: Sequence) -> Problem {
+        Problem { sequence: Some(sequence), ..Problem::of(reject) }
+    }
+
+    /// An impossible state; `cause` is logged.
+    pub fn internal(cause: &'static str) -> Problem {
+        let detail = "the request could not be answered; this is our fault";
+        Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
+    }
+}
+
+impl From<Unprintable> for Problem {
+    fn from(_: Unprintable) -> Problem {
+        Problem::internal("an answer could not be printed")
+    }
+}
+
+impl From<HistoryError> for Problem {
+    fn from(error: HistoryError) -> Problem {
+        tracing::error!(
+            %error,
+            "history cannot be read; the next start makes it anew from the journal"
+        );
+        let detail = "this part of history cannot be read until it is made anew from the journal";
+        Problem::new(Kind::HistoryUnreadable, detail)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        match refusal {
+            Refusal::Overloaded => Problem::new(
+                Kind::Overloaded,
+                "more is asked at once than can be taken; nothing was accepted",
+            ),
+            Refusal::Stopping => {
+                Problem::new(Kind::Stopping, "the server is stopping; nothing was accepted")
+            }
+            Refusal::TooLarge => {
+                Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
+            }
+            Refusal::TrialTooLarge => Problem::new(
+                Kind::TrialTooLarge,
+                format!(
+                    "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial \
+                     may cost; try less"
+                ),
+            ),
+            Refusal::JournalUnavailable(reason) => Problem::new(
+                Kind::JournalUnavailable,
+                match reason {
+                    HaltReason::JournalFailed
+                    | HaltReason::JournalUnknown
+                    | HaltReason::FilesChanged(_) => {
+                        "the journal cannot be written; nothing was accepted"
+                    }
+                    HaltReason::StateBroken(_)
+                    | HaltReason::ResultsDiffer(_)
+                    | HaltReason::ReadModelBroken
+                    | HaltReason::ThreadDied(_) => {
+                        "the exchange found a fault in itself and journals nothing more; nothing \
+                         was accepted"
+                    }
+                },
+            ),
+            Refusal::OutcomeUnknown(_) => Problem::new(
+                Kind::OutcomeUnknown,
+                "the exchange stopped while it had this in hand; whether it was accepted shows \
+                 after its restart: look before you repeat it",
+            ),
+        }
+    }
+}
+
+impl From<PastError> for Problem {
+    fn from(error: PastError) -> Problem {
+        match error {
+            PastError::Busy => Problem::new(
+                Kind::Overloaded,
+                "as many questions about the past are being answered as can be at once",
+            ),
+            PastError::Another => Problem::new(
+                Kind::Overloaded,
+                "another question about the past of this user is being answered; ask one at a time",
+            ),
+            PastError::Beyond(_) => Problem::invalid(vec![FieldError {
+                field: "asOf".to_owned(),
+                code: FieldCode::OutOfBounds,
+                detail: "is not in the past yet".into(),
+            }]),
+            PastError::OutOfReach(records) => Problem::new(
+                Kind::OutOfReach,
+                format!(
+                    "{records} records lie between this moment and the nearest saved state before \
+                     it, more than one question may cost; openoutcry-replay answers it"
+                ),
+            ),
+            PastError::Journal(_) => Problem::internal("the journal cannot be read"),
+            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
+            PastError::Lost => Problem::internal("a question about the past was lost"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::halt::HaltReason;
+
+    /// The statuses of semantics 7, and those of later refusals.
+    const STATUSES: &str = "
+        400 INVALID_REQUEST
+        404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
+        404 ORDER_NOT_FOUND
+        409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
+        409 EVENT_COMPLETE EVENT_ALREADY_WON
+        409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
+        412 PRECONDITION_FAILED
+        422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS INSUFFICIENT_FEES
+        422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
+        422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
+        429 TOO_MANY_NAMES
+        503 VENUE_NOT_OPEN
+    ";
+
+    #[test]
+    fn every_refusal_has_the_status_of_semantics_7() {
+        for reject in Reject::ALL {
+            let kind = Kind::Refused(reject);
+            let row = STATUSES
+                .lines()
+                .find(|line| line.split_whitespace().any(|word| word == kind.code()))
+                .unwrap_or_else(|| panic!("no row for {}", kind.code()));
+            assert!(row.trim().starts_with(kind.status().as_str()), "{}", kind.code());
+        }
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_is_a_bad_field() {
+        let problem = Problem::refused(Reject::DeadlineNotInFuture, Sequence::new(9));
+        assert_eq!(problem.errors.first().map(|e| e.field.as_str()), Some("deadline"));
+        assert_eq!(problem.sequence, Some(Sequence::new(9)));
+    }
+
+    #[test]
+    fn an_unknown_outcome_does_not_claim_that_nothing_was_accepted() {
+        let reason = HaltReason::JournalUnknown;
+        let unknown = Problem::from(Refusal::OutcomeUnknown(reason));
+        let refused = Problem::from(Refusal::JournalUnavailable(reason));
+        assert_eq!(
+            (unknown.kind.status(), unknown.kind.code()),
+            (refused.kind.status(), "OUTCOME_UNKNOWN")
+        );
+        assert!(refused.detail.contains("nothing was accepted"));
+        assert!(refused.detail.contains("journal cannot be written"));
+        let own = Problem::from(Refusal::JournalUnavailable(HaltReason::ReadModelBroken));
+        assert!(own.detail.contains("nothing was accepted"), "{}", own.detail);
+        assert!(!own.detail.contains("cannot be written"), "{}", own.detail);
+        assert!(!unknown.detail.contains("nothing was accepted"), "{}", unknown.detail);
+    }
+}

@@ -1,0 +1,131 @@
+//! A successful answer, before the door turns it into an HTTP response.
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde::Serialize;
+
+use super::preconditions;
+use super::problem::Problem;
+use super::routes::RequestClass;
+use super::stream::{Content, Rows};
+use super::wire::print;
+use exchange::units::Sequence;
+
+/// Initial buffer capacity: the size of the answer to an order.
+const BODY_BYTES_USUAL: usize = 512;
+
+/// A successful answer.
+#[derive(Debug)]
+pub struct Reply {
+    /// Status.
+    pub status: StatusCode,
+    /// The last record that the answer reflects.
+    pub sequence: Sequence,
+    /// Whether it replays the answer to an earlier request.
+    pub replayed: bool,
+    /// The request class whose tokens it took, if not that of its route.
+    pub drew: Option<RequestClass>,
+    /// The path of the created object.
+    pub location: Option<String>,
+    /// The body's entity tag, with its quotes.
+    pub tag: Option<String>,
+    /// The body's media type; JSON if `None`.
+    pub media: Option<&'static str>,
+    /// Whether the body is gzipped already.
+    pub gzipped: bool,
+    /// The body; empty if the status has no content.
+    pub body: Content,
+}
+
+impl Reply {
+    /// A 200 answer with this content.
+    pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
+        let body = print::printed(content, BODY_BYTES_USUAL)?;
+        Ok(Reply::json(sequence, body.into()))
+    }
+
+    /// A 200 answer with serialised JSON.
+    pub fn json(sequence: Sequence, body: Bytes) -> Reply {
+        let body = Content::Whole(body);
+        Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) }
+    }
+
+    /// A 200 answer whose member `member` lists the rows that `rows` takes out of `content`; a long
+    /// list is sent in pieces.
+    pub fn list<C: Serialize, T: Serialize + Send + 'static>(
+        sequence: Sequence,
+        mut content: C,
+        member: &str,
+        rows: impl FnOnce(&mut C) -> &mut Vec<T>,
+    ) -> Result<Reply, Problem> {
+        let rows = std::mem::take(rows(&mut content));
+        let body = Content::list(&content, member, rows)
+            .map_err(|_| Problem::internal("a list could not be printed"))?;
+        Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
+    }
+
+    /// A 200 answer with several lists as members of `around`, in the order of its members; long
+    /// ones are sent in pieces.
+    pub fn lists(
+        sequence: Sequence,
+        around: &impl Serialize,
+        members: Vec<(&str, Box<dyn Rows>)>,
+    ) -> Result<Reply, Problem> {
+        let body = Content::lists(around, members)
+            .map_err(|_| Problem::internal("lists could not be printed"))?;
+        Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
+    }
+
+    /// A 200 answer of another media type.
+    pub fn text(sequence: Sequence, media: &'static str, body: Bytes) -> Reply {
+        Reply { media: Some(media), ..Reply::json(sequence, body) }
+    }
+
+    /// A 201 answer: the created object and its path.
+    pub fn created(
+        sequence: Sequence,
+        location: String,
+        content: &impl Serialize,
+    ) -> Result<Reply, Problem> {
+        let reply = Reply::ok(sequence, content)?;
+        Ok(Reply { status: StatusCode::CREATED, location: Some(location), ..reply })
+    }
+
+    /// A 204 answer.
+    pub const fn no_content(sequence: Sequence) -> Reply {
+        Reply {
+            status: StatusCode::NO_CONTENT,
+            sequence,
+            replayed: false,
+            drew: None,
+            location: None,
+            tag: None,
+            media: None,
+            gzipped: false,
+            body: Content::Whole(Bytes::new()),
+        }
+    }
+
+    /// A 304 answer: the client has what this one shows.
+    #[must_use]
+    pub fn not_modified(self) -> Reply {
+        let status = StatusCode::NOT_MODIFIED;
+        Reply { status, tag: self.tag, ..Reply::no_content(self.sequence) }
+    }
+
+    /// Adds the tag of its body.
+    #[must_use]
+    pub fn tagged(self) -> Reply {
+        let tag = match &self.body {
+            Content::Whole(body) => Some(preconditions::tag_of(body)),
+            _ => None,
+        };
+        Reply { tag, ..self }
+    }
+
+    /// Marks the answer as replayed, or not.
+    #[must_use]
+    pub fn replayed(self, replayed: bool) -> Reply {
+        Reply { replayed, ..self }
+    }
+}

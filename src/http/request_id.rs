@@ -1,0 +1,121 @@
+//! Request ids, by which clients and logs refer to a request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use engine::clock;
+
+/// The header with the id, in requests and answers.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest id that a client may choose: a UUID and a trace id fit.
+const BYTES_MAX: usize = 64;
+
+/// An id, stored inline.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestId {
+    bytes: [u8; BYTES_MAX],
+    length: usize,
+}
+
+impl RequestId {
+    const EMPTY: RequestId = RequestId { bytes: [0; BYTES_MAX], length: 0 };
+
+    /// The client's id, if it is safe to log.
+    fn chosen(headers: &HeaderMap) -> Option<RequestId> {
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
+        let chosen = headers.get(REQUEST_ID).map(HeaderValue::as_bytes)?;
+        let mut id = RequestId { length: chosen.len(), ..RequestId::EMPTY };
+        id.bytes.get_mut(..chosen.len())?.copy_from_slice(chosen);
+        (!chosen.is_empty() && chosen.iter().all(plain)).then_some(id)
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        let written = self.bytes.get(..self.length).unwrap_or_default();
+        // Only ASCII was stored.
+        std::str::from_utf8(written).unwrap_or_default()
+    }
+
+    fn put(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.length) {
+            *place = byte;
+            self.length = self.length.saturating_add(1);
+        }
+    }
+
+    fn put_hex(&mut self, value: u64) {
+        let digits = value.checked_ilog2().map_or(1, |bits| bits / 4 + 1);
+        for place in (0..digits).rev() {
+            let digit = usize::try_from((value >> (4 * place)) & 0xF).unwrap_or_default();
+            self.put(b"0123456789abcdef".get(digit).copied().unwrap_or(b'0'));
+        }
+    }
+}
+
+/// Generates ids: the start time of this process in milliseconds since 1970, and a counter, so that
+/// they are unique across restarts.
+#[derive(Debug)]
+pub struct RequestIds {
+    opened: RequestId,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    /// Ids of a process that starts serving now.
+    pub fn from_now() -> RequestIds {
+        let mut opened = RequestId::EMPTY;
+        opened.put_hex(clock::now().get().unsigned_abs());
+        opened.put(b'-');
+        RequestIds { opened, count: AtomicU64::new(0) }
+    }
+
+    /// The client's id if it is acceptable, else a new one.
+    pub fn of(&self, headers: &HeaderMap) -> RequestId {
+        RequestId::chosen(headers).unwrap_or_else(|| self.next())
+    }
+
+    /// A new one.
+    pub fn next(&self) -> RequestId {
+        let mut id = self.opened;
+        id.put_hex(self.count.fetch_add(1, Ordering::Relaxed));
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_id_is_kept_and_any_other_is_replaced() {
+        let ids = RequestIds::from_now();
+        let of = |chosen: &str| {
+            let value = HeaderValue::from_str(chosen).unwrap();
+            ids.of(&HeaderMap::from_iter([(REQUEST_ID, value)])).as_str().to_owned()
+        };
+        let longest = "a".repeat(BYTES_MAX);
+        for fit in ["x", "a-B_0.9:z", &longest] {
+            assert_eq!(of(fit), fit);
+        }
+        // An unacceptable id is ignored as a whole, not truncated.
+        for unfit in ["", "a b", "a\"", &"a".repeat(BYTES_MAX + 1)] {
+            assert!(of(unfit).starts_with(ids.opened.as_str()), "{unfit}");
+        }
+    }
+
+    #[test]
+    fn new_ids_count_in_hex() {
+        let ids = RequestIds::from_now();
+        let opened = format!(
+            "{:x}-",
+            i64::from_str_radix(ids.next().as_str().split_once('-').unwrap().0, 16).unwrap()
+        );
+        for count in 1_u64..300 {
+            assert_eq!(ids.next().as_str(), format!("{opened}{count:x}"));
+        }
+        let mut id = RequestId::EMPTY;
+        id.put_hex(u64::MAX);
+        assert_eq!(id.as_str(), format!("{:x}", u64::MAX));
+    }
+}

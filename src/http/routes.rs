@@ -1,0 +1,482 @@
+//! The table of routes: every path, method and endpoint.
+
+use std::pin::Pin;
+
+use hyper::Method;
+use hyper::http::request::Parts;
+use matchit::{InsertError, Router};
+
+use super::call::Call;
+use super::door::Door;
+use super::problem::{Kind, Problem};
+use super::reply::Reply;
+use super::{
+    account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
+    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
+    operations, orders, positions, statement, switches, tape,
+};
+use exchange::command::Role;
+
+/// Prefix of every path of the interface (interface 9).
+pub const BASE: &str = "/api/v1";
+
+/// The answer of an asynchronous endpoint.
+pub type EndpointFuture = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+
+/// Path parameters by name.
+pub type PathParts = Vec<(String, String)>;
+
+/// The handler of a request.
+#[derive(Clone, Copy)]
+pub enum Endpoint {
+    /// Reads the server's own state. Has no query and no body.
+    Probe(fn(&Door, &Parts) -> Result<Reply, Problem>),
+    /// Reads the read model only.
+    Read(fn(&Call) -> Result<Reply, Problem>),
+    /// Reads the read model only, and may read for long.
+    Long(fn(Call) -> EndpointFuture),
+    /// Submits a command.
+    Write(fn(Call) -> EndpointFuture),
+    /// Submits several commands, each of which takes a token of its own class: whether there are
+    /// enough is known only after parsing.
+    Several(fn(Call) -> EndpointFuture),
+    /// May query past states, which takes a while.
+    Past(fn(Call) -> EndpointFuture),
+}
+
+/// Who may call a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a key, even before the venue is open.
+    Everybody,
+    /// Any key.
+    Keys,
+    /// Keys of traders and operators.
+    Traders,
+    /// Operators' keys.
+    Operators,
+}
+
+impl Access {
+    /// The least role that is allowed.
+    pub const fn least(self) -> Role {
+        match self {
+            Access::Everybody | Access::Keys => Role::Reader,
+            Access::Traders => Role::Trader,
+            Access::Operators => Role::Operator,
+        }
+    }
+}
+
+/// The class of a request, for rate limits and metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestClass {
+    /// Health checks, metrics and documentation.
+    Probes,
+    /// Requests without a command.
+    Reads,
+    /// Commands that only cancel orders. They have a bucket of their own, so other commands cannot
+    /// use up their tokens.
+    Cancels,
+    /// Any other command.
+    Writes,
+}
+
+impl RequestClass {
+    /// All classes.
+    pub const ALL: [RequestClass; 4] =
+        [RequestClass::Probes, RequestClass::Reads, RequestClass::Cancels, RequestClass::Writes];
+
+    /// Its name in metrics and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RequestClass::Probes => "probes",
+            RequestClass::Reads => "reads",
+            RequestClass::Cancels => "cancels",
+            RequestClass::Writes => "writes",
+        }
+    }
+
+    /// The class of a request without a route.
+    pub fn of_method(method: &Method) -> RequestClass {
+        if matches!(*method, Method::GET | Method::HEAD) {
+            RequestClass::Reads
+        } else {
+            RequestClass::Writes
+        }
+    }
+}
+
+/// Whether a request carries a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRule {
+    /// It is ignored.
+    Ignored,
+    /// It must be empty: a client that sends one expects an effect that it would not have.
+    Absent,
+    /// It is optional.
+    Optional,
+    /// It is required.
+    Required,
+}
+
+/// One line of the table.
+pub struct Route {
+    /// Method.
+    pub method: Method,
+    /// Path after [`Route::base`]; parameters are in braces.
+    pub template: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// Whether a body is read.
+    pub body: BodyRule,
+    /// Whether what it names has an entity tag, on which reads and writes may depend.
+    pub tagged: bool,
+    /// Its class.
+    pub class: RequestClass,
+    /// Its handler.
+    pub endpoint: Endpoint,
+    /// Its index in the table.
+    pub number: usize,
+}
+
+impl Route {
+    /// Whether the endpoint itself takes the tokens for its operations.
+    pub const fn draws_itself(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Several(_))
+    }
+
+    /// The prefix of its path: the interface's base, or nothing for probes, which monitoring
+    /// expects at the root.
+    pub const fn base(&self) -> &'static str {
+        if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
+    }
+}
+
+/// The table.
+pub fn table() -> Vec<Route> {
+    let open = [probes(), public(), trading(), account()];
+    let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
+    let lines = open.into_iter().chain(closed).flatten().enumerate();
+    lines.map(|(number, route)| Route { number, ..route }).collect()
+}
+
+fn probes() -> Vec<Route> {
+    vec![
+        probe("/healthz", Access::Everybody, operations::health),
+        probe("/readyz", Access::Everybody, operations::readiness),
+        probe("/metrics", Access::Operators, metrics::page),
+        probe("/api/v1/openapi.json", Access::Everybody, openapi::describe),
+        probe("/docs", Access::Everybody, docs::page),
+        probe("/docs/start.js", Access::Everybody, docs::start),
+        probe("/docs/swagger-ui.css", Access::Everybody, docs::style),
+        probe("/docs/swagger-ui-bundle.js", Access::Everybody, docs::script),
+    ]
+}
+
+fn public() -> Vec<Route> {
+    vec![
+        read("/markets/public/list", markets::list),
+        tagged(read("/markets/{marketId}", markets::one)),
+        read("/markets/search", markets::search),
+        read("/markets/{marketId}/activity", markets::activity),
+        read("/markets/{marketId}/trades", tape::trades),
+        read("/markets/{marketId}/stats", tape::stats),
+        long("/markets/{marketId}/candles", |call| Box::pin(tape::candles(call))),
+        read("/leaderboard", leaderboard::list),
+        read("/events/public/list", events::list),
+        read("/events/{eventId}", events::one),
+        read("/categories/public/list", categories::list),
+        read("/categories/{categoryId}", categories::one),
+        read("/time", operations::time),
+        past("/trading/books/{marketId}/depth", |call| Box::pin(books::depth(call))),
+    ]
+}
+
+fn trading() -> Vec<Route> {
+    use BodyRule::Required;
+    vec![
+        long("/trading/orders", |call| Box::pin(orders::list(call))),
+        tagged(read("/trading/orders/{orderId}", orders::one)),
+        tagged(read("/trading/orders/by-client-id/{clientOrderId}", orders::named)),
+        read("/trading/positions", positions::list),
+        long("/trading/fills", |call| Box::pin(account::fills(call))),
+        read("/trading/balance", account::balance),
+        read("/trading/heartbeat", switches::heartbeat),
+        write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
+        write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
+        several("/trading/orders/batch", |call| Box::pin(batch::batch(call))),
+        write(Method::POST, "/trading/events/{eventId}/convert", Required, |call| {
+            Box::pin(conversions::convert(call))
+        }),
+        cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
+        tagged(write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
+            Box::pin(orders::amend(call))
+        })),
+        cancel("/trading/orders/{orderId}", |call| Box::pin(orders::cancel(call))),
+        cancel("/trading/orders/by-client-id/{clientOrderId}", |call| {
+            Box::pin(orders::cancel_named(call))
+        }),
+    ]
+}
+
+fn account() -> Vec<Route> {
+    use BodyRule::{Absent, Required};
+    vec![
+        read("/account/ledger", statement::ledger),
+        read("/account/settlements", statement::settlements),
+        read("/account/pnl", statement::pnl),
+        read("/account/limits", account::limits),
+        read("/account/keys", account_keys::list),
+        read("/account/keys/{keyId}", account_keys::one),
+        write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),
+        write(Method::POST, "/account/keys/{keyId}/rotate", Absent, |call| {
+            Box::pin(account_keys::rotate(call))
+        }),
+        write(Method::DELETE, "/account/keys/{keyId}", Absent, |call| {
+            Box::pin(account_keys::revoke(call))
+        }),
+    ]
+}
+
+fn admin_catalogue() -> Vec<Route> {
+    use BodyRule::{Optional, Required};
+    let post = |template, body, endpoint| write(Method::POST, template, body, endpoint);
+    let routes = vec![
+        read("/admin/markets", admin_markets::list),
+        post("/admin/categories", Required, |call| {
+            Box::pin(admin_catalogue::create_category(call))
+        }),
+        post("/admin/events", Required, |call| Box::pin(admin_catalogue::create_event(call))),
+        write(Method::PATCH, "/admin/events/{eventId}", Required, |call| {
+            Box::pin(admin_catalogue::revise_event(call))
+        }),
+        post("/admin/markets", Required, |call| Box::pin(admin_catalogue::create_market(call))),
+        tagged(write(Method::PATCH, "/admin/markets/{marketId}", Required, |call| {
+            Box::pin(admin_catalogue::revise_market(call))
+        })),
+        post("/admin/markets/{marketId}/publish", Optional, |call| {
+            Box::pin(admin_markets::publish(call))
+        }),
+        post("/admin/markets/{marketId}/suspend", Optional, |call| {
+            Box::pin(admin_markets::suspend(call))
+        }),
+        post("/admin/markets/{marketId}/reopen", Optional, |call| {
+            Box::pin(admin_markets::reopen(call))
+        }),
+        post("/admin/markets/{marketId}/close", Optional, |call| {
+            Box::pin(admin_markets::close(call))
+        }),
+        post("/admin/markets/{marketId}/resolve", Required, |call| {
+            Box::pin(admin_markets::resolve(call))
+        }),
+        post("/admin/markets/{marketId}/dispute", Optional, |call| {
+            Box::pin(admin_markets::dispute(call))
+        }),
+        post("/admin/markets/{marketId}/void", Optional, |call| {
+            Box::pin(admin_markets::void(call))
+        }),
+    ];
+    routes.into_iter().map(operators_only).collect()
+}
+
+fn admin_accounts() -> Vec<Route> {
+    use BodyRule::{Absent, Required};
+    let post = |template, endpoint| write(Method::POST, template, Required, endpoint);
+    let routes = vec![
+        read("/admin/users", admin_users::list),
+        read("/admin/users/{userId}", admin_users::one),
+        read("/admin/users/{userId}/keys", admin_keys::list),
+        read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/venue/mode", switches::venue_mode),
+        read("/admin/fees", admin_users::fees),
+        post("/admin/fees/withdrawals", |call| Box::pin(admin_users::take_fees(call))),
+        post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
+        post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
+        post("/admin/users/{userId}/exposure-limit", |call| {
+            Box::pin(switches::set_exposure_limit(call))
+        }),
+        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Absent, |call| {
+            Box::pin(switches::lift_exposure_limit(call))
+        }),
+        post("/admin/users", |call| Box::pin(admin_users::create(call))),
+        post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
+        post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),
+        post("/admin/users/{userId}/keys", |call| Box::pin(admin_keys::create(call))),
+        write(Method::DELETE, "/admin/users/{userId}/keys/{keyId}", Absent, |call| {
+            Box::pin(admin_keys::revoke(call))
+        }),
+    ];
+    routes.into_iter().map(operators_only).collect()
+}
+
+fn admin_audit() -> Vec<Route> {
+    let routes = vec![
+        past("/admin/audit/head", |call| Box::pin(admin_audit::head(call))),
+        past("/admin/journal", |call| Box::pin(admin_audit::journal(call))),
+    ];
+    routes.into_iter().map(operators_only).collect()
+}
+
+/// A `GET` route for any key.
+fn get(template: &'static str, endpoint: Endpoint) -> Route {
+    Route {
+        method: Method::GET,
+        template,
+        access: Access::Keys,
+        body: BodyRule::Ignored,
+        tagged: false,
+        class: RequestClass::Reads,
+        endpoint,
+        number: 0,
+    }
+}
+
+fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
+    get(template, Endpoint::Read(endpoint))
+}
+
+fn long(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
+    get(template, Endpoint::Long(endpoint))
+}
+
+fn past(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
+    get(template, Endpoint::Past(endpoint))
+}
+
+fn probe(
+    template: &'static str,
+    access: Access,
+    endpoint: fn(&Door, &Parts) -> Result<Reply, Problem>,
+) -> Route {
+    Route { access, class: RequestClass::Probes, ..get(template, Endpoint::Probe(endpoint)) }
+}
+
+fn write(
+    method: Method,
+    template: &'static str,
+    body: BodyRule,
+    endpoint: fn(Call) -> EndpointFuture,
+) -> Route {
+    Route {
+        method,
+        template,
+        access: Access::Traders,
+        body,
+        tagged: false,
+        class: RequestClass::Writes,
+        endpoint: Endpoint::Write(endpoint),
+        number: 0,
+    }
+}
+
+fn several(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
+    let route = write(Method::POST, template, BodyRule::Required, endpoint);
+    Route { endpoint: Endpoint::Several(endpoint), ..route }
+}
+
+fn cancel(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
+    let route = write(Method::DELETE, template, BodyRule::Absent, endpoint);
+    Route { class: RequestClass::Cancels, ..route }
+}
+
+fn tagged(route: Route) -> Route {
+    Route { tagged: true, ..route }
+}
+
+fn operators_only(route: Route) -> Route {
+    Route { access: Access::Operators, ..route }
+}
+
+/// The table, indexed by path.
+pub struct Routes {
+    router: Router<Vec<Route>>,
+    /// Method and template of each route, by its number.
+    names: Vec<(Method, &'static str)>,
+}
+
+impl Routes {
+    /// Builds the index. Two templates that differ only in the names of their parameters are an
+    /// error.
+    pub fn new() -> Result<Routes, InsertError> {
+        let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
+        let mut names = Vec::new();
+        for route in table() {
+            names.push((route.method.clone(), route.template));
+            let path = format!("{}{}", route.base(), route.template);
+            match by_path.iter_mut().find(|(other, _)| *other == path) {
+                Some((_, routes)) => routes.push(route),
+                None => by_path.push((path, vec![route])),
+            }
+        }
+        let mut router = Router::new();
+        for (path, routes) in by_path {
+            router.insert(path, routes)?;
+        }
+        Ok(Routes { router, names })
+    }
+
+    /// Number of routes.
+    pub const fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The method and template of a route.
+    pub fn name(&self, number: usize) -> (&str, &'static str) {
+        self.names.get(number).map_or(("", "none"), |(method, path)| (method.as_str(), path))
+    }
+
+    /// The route for a method and a path, with the path parameters. `HEAD` is handled as `GET`;
+    /// hyper leaves out the body.
+    pub fn find(&self, method: &Method, path: &str) -> Result<(&Route, PathParts), Problem> {
+        let found =
+            self.router.at(path).map_err(|_| Problem::new(Kind::NotFound, "no such path"))?;
+        let asked = if *method == Method::HEAD { &Method::GET } else { method };
+        let route = found.value.iter().find(|route| route.method == *asked);
+        let route = route.ok_or_else(|| Problem::method_not_allowed(allow(found.value)))?;
+        let parts = found.params.iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Ok((route, parts.collect()))
+    }
+}
+
+/// The methods of a path, for `Allow`.
+fn allow(routes: &[Route]) -> String {
+    let mut methods: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    methods.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_found_by_its_own_path() {
+        let routes = Routes::new().unwrap();
+        for route in table() {
+            let path = format!("{}{}", route.base(), route.template.replace(['{', '}'], ""));
+            let (found, parts) = routes.find(&route.method, &path).unwrap();
+            assert_eq!((found.template, &found.method), (route.template, &route.method));
+            assert!(parts.iter().all(|(name, text)| name == text));
+            let operators = route.access == Access::Operators;
+            let closed = route.template.starts_with("/admin/") || route.template == "/metrics";
+            assert_eq!(operators, closed, "{}", route.template);
+            assert_eq!(routes.name(route.number), (route.method.as_str(), route.template));
+        }
+    }
+
+    #[test]
+    fn head_is_get_and_other_methods_are_listed() {
+        let routes = Routes::new().unwrap();
+        let path = format!("{BASE}/trading/orders");
+        assert!(routes.find(&Method::HEAD, &path).is_ok());
+        let Err(problem) = routes.find(&Method::PUT, &path) else { panic!("no PUT") };
+        assert_eq!(problem.allow.as_deref(), Some("GET, POST, DELETE, HEAD"));
+        for nowhere in ["/", "", "/api/v1", "/trading/orders", "/api/v1/trading/orders/"] {
+            let Err(problem) = routes.find(&Method::GET, nowhere) else { panic!("{nowhere}") };
+            assert_eq!(problem.kind, Kind::NotFound);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The caller's statement: every change of money with its cause, settlements of final markets, and
+//! profit and loss.
+
+use super::call::{Call, public_market};
+use super::cursor::CursorPage;
+use super::page::{Above, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::statement::{
+    LedgerJson, LedgerLineJson, MarketPnlJson, PnlJson, SettlementJson, SettlementsJson,
+};
+use exchange::ids::MarketId;
+use exchange::units::TimeMs;
+
+/// Pages of the ledger and of settlements.
+const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+
+/// How long before or after a market's end its payments may be made.
+const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
+
+/// `GET /account/ledger`
+pub fn ledger(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = CursorPage::read(&mut form, LINES_PAGE);
+    let page = form.finish(page)?;
+    let user = call.caller.user;
+    let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
+    let (changes, next) = page.cut_stored(changes)?;
+    let (_, lines) = call
+        .look(|view| Ok(changes.iter().map(|change| LedgerLineJson::of(view, change)).collect()))?;
+    let ledger = LedgerJson { lines, next };
+    Reply::list(sequence, ledger, "lines", |all| &mut all.lines)
+}
+
+/// `GET /account/settlements`
+pub fn settlements(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = CursorPage::read(&mut form, LINES_PAGE);
+    let page = form.finish(page)?;
+    let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.caller.user)))?;
+    let (rows, next) = page.cut_stored(rows)?;
+    let (_, settlements) =
+        call.look(|view| Ok(rows.iter().map(|row| SettlementJson::of(view, row)).collect()))?;
+    let settlements = SettlementsJson { settlements, next };
+    Reply::list(sequence, settlements, "settlements", |all| &mut all.settlements)
+}
+
+/// `GET /account/pnl`
+pub fn pnl(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let market = form.query("marketId", parse::market_id);
+    if let Some(market) = form.finish(market)? {
+        return pnl_in(call, market);
+    }
+    let (sequence, pnl) = call.look(|view| {
+        let pnl = view.pnl(call.caller.user);
+        pnl.and_then(|pnl| PnlJson::of(&pnl, view.accounts.currency())).map_err(|_| overflow())
+    })?;
+    Reply::ok(sequence, &pnl)
+}
+
+/// The same in one market, whether anything is held there or was.
+fn pnl_in(call: &Call, id: MarketId) -> Result<Reply, Problem> {
+    let user = call.caller.user;
+    let (sequence, (market, mut pnl, ended)) = call.look(|view| {
+        let row = public_market(view, id)?;
+        let pnl = view.pnl_in(user, row).map_err(|_| overflow())?;
+        let ended = row.settled_at.map(|_| {
+            (view.activity.of(row.no), view.settlements.of(user), view.closed.ended(user))
+        });
+        Ok((row.no, pnl, ended))
+    })?;
+    if let Some((mut activity, settlements, closed)) = ended {
+        // Nothing happens in a market after its end.
+        let end = activity.next().transpose()?.map(|row| row.time()).unwrap_or_default();
+        let moment = |ms: i64| TimeMs::new(end.get().saturating_add(ms)).unwrap_or(end);
+        let times = || moment(-PAID_WITHIN_MS)..=moment(PAID_WITHIN_MS);
+        let paid = settlements.find_within(times(), |row| row.time, |row| row.market == market)?;
+        let closed =
+            closed.find_within(times(), |row| row.updated_at, |row| row.market == market)?;
+        let realised = paid.map(|row| row.realised).or(closed.map(|row| row.realised));
+        pnl.realised = realised.unwrap_or_default();
+    }
+    let (_, pnl) = call.look(|view| {
+        MarketPnlJson::of(id, &pnl, view.accounts.currency()).map_err(|_| overflow())
+    })?;
+    Reply::ok(sequence, &pnl)
+}
+
+fn overflow() -> Problem {
+    Problem::internal("an amount left its range")
+}

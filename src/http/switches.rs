@@ -1,0 +1,140 @@
+//! Switches: the trader's heartbeat (dead man's switch), and the trading modes and exposure limits
+//! that the operator sets.
+
+use super::call::{Call, user_no};
+use super::form::{Faults, integer, text};
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
+use super::wire::json::Json;
+use exchange::command::Command;
+use exchange::restrictions::Heartbeat;
+use views::ReadModel;
+use views::responses::StoredResponse;
+
+/// Shortest timeout: a bot that restarts should not lose its orders.
+const TIMEOUT_SECONDS_MIN: u32 = 5;
+/// Longest timeout: a longer one would not protect orders that nobody watches.
+const TIMEOUT_SECONDS_MAX: u32 = 300;
+
+/// `GET /trading/heartbeat`
+pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, heartbeat) = call.look(|view| {
+        let row = view.accounts.user(call.caller.user);
+        let heartbeat = row.ok_or_else(Problem::lacking_row)?.standing.heartbeat;
+        let promised = call.engine.heartbeat_promised(call.caller.user);
+        // What is off or has run out is so, whatever was promised before.
+        let until = heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
+        Ok(HeartbeatJson::from(Heartbeat { until, ..heartbeat }))
+    })?;
+    Reply::ok(sequence, &heartbeat)
+}
+
+/// `POST /trading/heartbeat`
+pub async fn beat(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let seconds = form.field("timeoutSeconds", |faults, field, json| timeout(faults, field, &json));
+    let timeout_seconds = form.finish(seconds)?;
+    let user = call.caller.user;
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
+        _ => None,
+    };
+    if call.once.is_none()
+        && let Some(renewed) = renewed(&call, timeout_seconds)
+    {
+        return renewed;
+    }
+    let command = Command::Heartbeat { user, timeout_seconds };
+    let written = call.submit_and_show(command, again).await?;
+    written.reply(&written.shown)
+}
+
+/// Renews a heartbeat without a record, if that is possible.
+fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> {
+    let user = call.caller.user;
+    let view = call.engine.read();
+    let heartbeat = view.accounts.user(user)?.standing.heartbeat;
+    let shown = heartbeat.until.filter(|_| !heartbeat.expired)?;
+    let until = Some(call.engine.renew_heartbeat(user, timeout_seconds, shown)?);
+    let sequence = view.watermark();
+    drop(view);
+    Some(Reply::ok(sequence, &HeartbeatJson::from(Heartbeat { until, expired: false })))
+}
+
+/// Reads a timeout: 0, or within the bounds.
+fn timeout(faults: &mut Faults, field: &str, json: &Json<'_>) -> Option<u32> {
+    let seconds = integer(faults, field, json)?;
+    let fits = |seconds: &u32| {
+        *seconds == 0 || (TIMEOUT_SECONDS_MIN..=TIMEOUT_SECONDS_MAX).contains(seconds)
+    };
+    let timeout = u32::try_from(seconds).ok().filter(fits);
+    if timeout.is_none() {
+        let detail = format!(
+            "must be {TIMEOUT_SECONDS_MIN} to {TIMEOUT_SECONDS_MAX}, or 0 to switch it off"
+        );
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
+    }
+    timeout
+}
+
+/// `GET /admin/venue/mode`
+pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::from(view.accounts.venue_mode())))?;
+    Reply::ok(sequence, &mode)
+}
+
+/// `POST /admin/venue/mode`
+pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let mode = form.field("mode", text(parse::trading_mode));
+    let mode = form.finish(mode)?;
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
+        _ => None,
+    };
+    let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
+    written.reply(&written.shown)
+}
+
+/// `POST /admin/users/{userId}/mode`
+pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let mode = form.field("mode", text(parse::trading_mode));
+    let (id, mode) = form.finish(id.zip(mode))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, Command::SetUserMode { user, mode }).await
+}
+
+/// `POST /admin/users/{userId}/exposure-limit`
+pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let limit = form.field("limit", text(parse::money_limit));
+    let (id, limit) = form.finish(id.zip(limit))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, Command::SetExposureLimit { user, limit: Some(limit) }).await
+}
+
+/// `DELETE /admin/users/{userId}/exposure-limit`
+pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, Command::SetExposureLimit { user, limit: None }).await
+}
+
+/// Executes a command that changes a user's settings, and answers the user.
+async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::User(row) => Some(UserJson::from(&**row)),
+        _ => None,
+    };
+    let written = call.submit_and_show(command, again).await?;
+    written.reply(&written.shown)
+}

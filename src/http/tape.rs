@@ -1,0 +1,187 @@
+//! Public trade data of a market: trades, candles, statistics.
+
+use super::call::{Call, public_market};
+use super::cursor::CursorPage;
+use super::form::Form;
+use super::page::{Above, PageRule};
+use super::parse::{self, Fault, Read};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::unread_rows::read_in_turns;
+use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
+use super::wire::{Text, Timestamp};
+use exchange::command::Direction;
+use exchange::units::{LotsSum, SettlementPrice, TimeMs};
+use views::tape::Interval;
+
+/// Pages of trades.
+const TRADES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+/// Most candles of one answer.
+const CANDLES_MAX: i64 = 1000;
+/// Number of candles if no start is given: a chart's width.
+const CANDLES_STANDARD: i64 = 100;
+/// The window of the 24-hour volume.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// `GET /markets/{marketId}/trades`
+pub fn trades(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let page = CursorPage::read(&mut form, TRADES_PAGE);
+    let (id, page) = form.finish(id.zip(page))?;
+    let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
+    let (rows, next) = page.cut_stored(rows)?;
+    let trades = rows.iter().map(PublicTradeJson::from).collect();
+    let trades = PublicTradesJson { trades, next };
+    Reply::list(sequence, trades, "trades", |all| &mut all.trades)
+}
+
+/// `GET /markets/{marketId}/stats`
+pub fn stats(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let id = form.finish(id)?;
+    let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
+        let market = public_market(view, id)?.no;
+        let price = |direction, bound| {
+            let best = view.book(market, direction).next().map(|level| level.price);
+            Text(best.map_or(bound, SettlementPrice::from))
+        };
+        // In a quiet venue the last record may be older than a day.
+        let now = call.engine.now().max(view.time());
+        // There were no trades before 1970, so the default is right.
+        let day_ago = TimeMs::new(now.get().saturating_sub(DAY_MS)).unwrap_or_default();
+        let stats = StatsJson {
+            market_id: Text(id),
+            volume_24h: Text(LotsSum::ZERO),
+            volume: Text(view.tape.volume(market)),
+            trades: view.tape.trades_count(market) as u64,
+            open_interest: Text(view.positions.open_interest(market)),
+            last_price: view.depth.last_trade(market).map(Text),
+            best_bid: price(Direction::Up, SettlementPrice::ZERO),
+            best_ask: price(Direction::Down, SettlementPrice::ONE),
+            timestamp: Timestamp(now),
+        };
+        Ok((stats, view.tape.minutes(market), day_ago))
+    })?;
+    stats.volume_24h = Text(minutes.volume_after(day_ago)?);
+    Reply::ok(sequence, &stats)
+}
+
+/// The names of intervals.
+const INTERVALS: [(&str, Interval); 4] = [
+    ("1m", Interval::Minute),
+    ("5m", Interval::FiveMinutes),
+    ("1h", Interval::Hour),
+    ("1d", Interval::Day),
+];
+
+fn interval(text: &str) -> Read<(&'static str, Interval)> {
+    let known = INTERVALS.into_iter().find(|(name, _)| *name == text);
+    known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, "must be 1m, 5m, 1h or 1d"))
+}
+
+/// The requested candles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    from: TimeMs,
+    to: TimeMs,
+    count: usize,
+}
+
+impl Range {
+    /// Reads `from` and `to`, and refuses an empty or too long range. Candles are whole: the first
+    /// one contains `from`, the last one starts before `to`.
+    fn read(form: &mut Form<'_>, interval: Interval, now: TimeMs) -> Option<Range> {
+        let from = form.query("from", parse::moment_in_query);
+        let to = form.query("to", parse::moment_in_query);
+        let (from, to) = from.zip(to)?;
+        let ms = interval.ms();
+        // Default: the end of the current candle.
+        let to = to.unwrap_or_else(|| later(interval.start(now), ms));
+        let from_asked = from.is_some();
+        // Default: the usual number of candles up to the last one.
+        let last = interval.start(later(to, -1));
+        let usual = || later(last, -(CANDLES_STANDARD - 1).saturating_mul(ms));
+        let from = interval.start(from.unwrap_or_else(usual));
+        let length = to.get().saturating_sub(from.get());
+        let count = length.saturating_add(ms - 1).div_euclid(ms);
+        let fault = match count {
+            1..=CANDLES_MAX => None,
+            ..1 if from_asked => Some(("from", "must be before the end".to_owned())),
+            ..1 => Some(("to", "must be after 1970-01-01T00:00:00.000Z".to_owned())),
+            _ => Some(("to", format!("must leave at most {CANDLES_MAX} candles"))),
+        };
+        if let Some((field, detail)) = fault {
+            form.faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
+            return None;
+        }
+        let count = usize::try_from(count).ok()?;
+        let to = later(from, ms.saturating_mul(i64::try_from(count).ok()?));
+        Some(Range { from, to, count })
+    }
+}
+
+/// The time `ms` milliseconds later, clamped to the range of times.
+fn later(time: TimeMs, ms: i64) -> TimeMs {
+    let bounded = time.get().saturating_add(ms).clamp(0, TimeMs::MAX.get());
+    TimeMs::new(bounded).unwrap_or(TimeMs::MAX)
+}
+
+/// `GET /markets/{marketId}/candles`
+pub async fn candles(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let interval_read = form.query_required("interval", interval);
+    // With an unknown interval the range is read all the same, so that its faults are reported too.
+    let length = interval_read.map_or(Interval::Day, |(_, length)| length);
+    let range = Range::read(&mut form, length, call.engine.now());
+    let (id, ((name, length), range)) = form.finish(id.zip(interval_read.zip(range)))?;
+    let (sequence, chart) = call.look(|view| {
+        let market = public_market(view, id)?.no;
+        Ok(view.tape.chart(market, length, range.from, range.count))
+    })?;
+    let bars = read_in_turns(chart.bars()?, range.count).await?;
+    let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
+    Reply::list(sequence, candles, "candles", |all| &mut all.candles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(query: &str) -> Result<(i64, i64, usize), Vec<String>> {
+        let mut form = Form::new(&[], Some(query));
+        let now = parse::moment("2026-01-01T12:00:30Z").unwrap();
+        let range = Range::read(&mut form, Interval::Minute, now);
+        let base = parse::moment("2026-01-01T12:00:00Z").unwrap().get();
+        form.finish(range)
+            .map(|range| (range.from.get() - base, range.to.get() - base, range.count))
+            .map_err(|p| p.errors.iter().map(|e| e.field.clone()).collect())
+    }
+
+    #[test]
+    fn ranges_are_of_whole_candles() {
+        assert_eq!(range(""), Ok((-99 * 60_000, 60_000, 100)));
+        let asked = "from=2026-01-01T12:00:59.999Z&to=2026-01-01T12:01:00.001Z";
+        assert_eq!(range(asked), Ok((0, 120_000, 2)));
+        assert_eq!(range("from=2026-01-01T12:00:00Z"), Ok((0, 60_000, 1)));
+        assert_eq!(range("to=2026-01-01T12:00:00.000Z"), Ok((-100 * 60_000, 0, 100)));
+        assert_eq!(range("to=2026-01-01T12:00:00.001Z"), Ok((-99 * 60_000, 60_000, 100)));
+        let end = range("to=9999-12-31T23:59:59.999Z").map(|(_, _, count)| count);
+        assert_eq!(end, Ok(100));
+        let whole = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00Z";
+        assert_eq!(range(whole).map(|(_, _, count)| count), Ok(1000));
+    }
+
+    #[test]
+    fn ranges_that_are_none_are_named() {
+        let longer = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00.001Z";
+        assert_eq!(range(longer).unwrap_err(), ["to"]);
+        assert_eq!(range("from=2026-01-01T12:01:00Z").unwrap_err(), ["from"]);
+        assert_eq!(range("to=1970-01-01T00:00:00Z").unwrap_err(), ["to"]);
+        assert_eq!(range("from=x&to=y").unwrap_err(), ["from", "to"]);
+        let all = "from=1970-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z";
+        assert_eq!(range(all).unwrap_err(), ["to"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Counts of the HTTP server for `/metrics`: answers by route and status, request times,
+//! connections. Counting takes no lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::routes::{RequestClass, Route};
+use engine::histogram::{Histogram, Spread};
+
+/// Statuses with a counter of their own, sorted; others share the last counter.
+const STATUSES: [u16; 21] = [
+    200, 201, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414, 415, 422, 429, 431, 500,
+    501, 503,
+];
+
+/// The counters.
+#[derive(Debug)]
+pub struct Traffic {
+    /// By the route's number; the last entry is for requests without a route.
+    answers: Vec<[AtomicU64; STATUSES.len() + 1]>,
+    /// By request class.
+    took: [Histogram; RequestClass::ALL.len()],
+    connections: AtomicU64,
+    turned_away: AtomicU64,
+    gave_way: AtomicU64,
+}
+
+impl Traffic {
+    /// All zero, for this many routes.
+    pub fn new(routes: usize) -> Traffic {
+        let none = || std::array::from_fn(|_| AtomicU64::new(0));
+        Traffic {
+            answers: (0..=routes).map(|_| none()).collect(),
+            took: std::array::from_fn(|_| Histogram::of_times()),
+            connections: AtomicU64::new(0),
+            turned_away: AtomicU64::new(0),
+            gave_way: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts an answer and the time since `began`.
+    pub fn count(&self, route: Option<&Route>, status: u16, began: Instant) {
+        let row = route.map_or(self.answers.len().saturating_sub(1), |route| route.number);
+        let index = STATUSES.binary_search(&status).unwrap_or(STATUSES.len());
+        if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(index)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(took) = route.and_then(|route| self.took.get(route.class as usize)) {
+            took.count_since(began);
+        }
+    }
+
+    /// The non-zero counts of answers: the route's number, or `None` without a route; the status,
+    /// or `None` for a rare one; the count.
+    pub fn answers(&self) -> impl Iterator<Item = (Option<usize>, Option<u16>, u64)> {
+        let routes = self.answers.len().saturating_sub(1);
+        let rows = self.answers.iter().enumerate();
+        rows.flat_map(move |(row, statuses)| {
+            let route = (row < routes).then_some(row);
+            let counts = statuses.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+            let some = counts.filter(|(_, count)| *count > 0);
+            some.map(move |(index, count)| (route, STATUSES.get(index).copied(), count))
+        })
+    }
+
+    /// Request times by class, in nanoseconds.
+    pub fn took(&self) -> impl Iterator<Item = (RequestClass, Spread)> {
+        RequestClass::ALL.into_iter().zip(&self.took).map(|(class, took)| (class, took.read()))
+    }
+
+    /// Counts a connection until the returned guard is dropped.
+    pub fn connect(&self) -> Connected<'_> {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Connected(self)
+    }
+
+    /// Connections open now.
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection that gave way to another.
+    pub fn give_way(&self) {
+        self.gave_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections closed because all slots were taken and another needed theirs.
+    pub fn gave_way(&self) -> u64 {
+        self.gave_way.load(Ordering::Relaxed)
+    }
+
+    /// Counts a rejected connection.
+    pub fn turn_away(&self) {
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections rejected because no slot was free.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+}
+
+/// Guard of an open connection.
+#[derive(Debug)]
+pub struct Connected<'a>(&'a Traffic);
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_is_counted_under_its_status() {
+        assert!(STATUSES.is_sorted());
+        let traffic = Traffic::new(3);
+        let now = Instant::now();
+        for status in [404, 404, 200, 599] {
+            traffic.count(None, status, now);
+        }
+        let answers: Vec<_> = traffic.answers().collect();
+        assert_eq!(answers, [(None, Some(200), 1), (None, Some(404), 2), (None, None, 1)]);
+    }
+
+    #[test]
+    fn a_connection_counts_until_it_ends() {
+        let traffic = Traffic::new(0);
+        let (first, second) = (traffic.connect(), traffic.connect());
+        assert_eq!(traffic.connections(), 2);
+        drop(first);
+        assert_eq!(traffic.connections(), 1);
+        drop(second);
+        assert_eq!(traffic.connections(), 0);
+    }
+}

@@ -1,0 +1,472 @@
+//! A serde serialiser that writes JSON into bytes. Names of members are written as they are in the
+//! code, texts are checked in one pass for bytes to escape, and `serialize_bytes` takes finished
+//! JSON and copies it as it is.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::ser::{self, Impossible, Serializer};
+
+use super::escapes::{escaped, has_escaped};
+use exchange::decimal::DecimalText;
+
+/// Why a value cannot be serialised: a programming error.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprintable {
+    /// The value's own error.
+    #[error("{0}")]
+    Own(String),
+    /// A float; no field of the interface is one.
+    #[error("a float has no exact decimal")]
+    Float,
+    /// A member's name that is not a text.
+    #[error("a member's name is no text")]
+    Name,
+}
+
+impl ser::Error for Unprintable {
+    fn custom<T: fmt::Display>(reason: T) -> Unprintable {
+        Unprintable::Own(reason.to_string())
+    }
+}
+
+/// The output so far.
+#[derive(Debug, Default)]
+pub struct Printer(Vec<u8>);
+
+/// One value as JSON; `bytes_usual` is the initial capacity.
+///
+/// # Errors
+/// It has no JSON.
+pub fn printed(value: &impl Serialize, bytes_usual: usize) -> Result<Vec<u8>, Unprintable> {
+    let mut printer = Printer(Vec::with_capacity(bytes_usual));
+    value.serialize(&mut printer)?;
+    Ok(printer.0)
+}
+
+/// Appends one value.
+///
+/// # Errors
+/// It has no JSON.
+pub fn print(to: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unprintable> {
+    let mut printer = Printer(std::mem::take(to));
+    let done = value.serialize(&mut printer);
+    *to = printer.0;
+    done
+}
+
+impl Printer {
+    #[inline]
+    fn put(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    #[inline]
+    fn text(&mut self, text: &str) -> Result<(), Unprintable> {
+        if has_escaped(text.as_bytes()) {
+            let written = serde_json::to_writer(&mut self.0, text);
+            return written.map_err(ser::Error::custom);
+        }
+        self.put("\"");
+        self.put(text);
+        self.put("\"");
+        Ok(())
+    }
+
+    #[inline]
+    fn integer(&mut self, value: u64, negative: bool) {
+        self.0.extend_from_slice(DecimalText::of_integer(value).negative(negative).as_bytes());
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "where the name is known, it is a few moves")]
+    fn name(&mut self, name: &'static str) {
+        debug_assert!(!name.bytes().any(escaped), "names are plain");
+        self.put(",\"");
+        self.put(name);
+        self.put("\":");
+    }
+
+    #[inline]
+    fn parts(&mut self, brackets: [u8; 2]) -> Parts<'_> {
+        let begins = self.0.len();
+        Parts { to: self, begins, brackets }
+    }
+
+    /// Starts an object whose only member is named after a variant.
+    fn variant(&mut self, name: &'static str) {
+        let begins = self.0.len();
+        self.name(name);
+        self.bracket(begins, b'{');
+    }
+
+    /// Writes the opening bracket over the first comma, or, if there are no parts, at the end.
+    #[inline]
+    fn bracket(&mut self, begins: usize, bracket: u8) {
+        match self.0.get_mut(begins) {
+            Some(comma) => *comma = bracket,
+            None => self.0.push(bracket),
+        }
+    }
+}
+
+/// The members of an object or the elements of an array: each is written after a comma, and the
+/// first comma is replaced by the opening bracket.
+pub struct Parts<'a> {
+    to: &'a mut Printer,
+    begins: usize,
+    brackets: [u8; 2],
+}
+
+const OBJECT: [u8; 2] = *b"{}";
+const ARRAY: [u8; 2] = *b"[]";
+
+impl Parts<'_> {
+    #[inline]
+    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Unprintable> {
+        self.to.put(",");
+        value.serialize(&mut *self.to)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "so that the name is known")]
+    fn member(
+        &mut self,
+        name: &'static str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), Unprintable> {
+        self.to.name(name);
+        value.serialize(&mut *self.to)
+    }
+
+    #[inline]
+    fn close(self) {
+        let [opening, closing] = self.brackets;
+        self.to.bracket(self.begins, opening);
+        self.to.0.push(closing);
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $type:ty),+) => {
+        $(#[inline]
+        fn $method(self, value: $type) -> Result<(), Unprintable> {
+            #[allow(unused_comparisons, reason = "some are never negative")]
+            let negative = value < 0;
+            let digits = u64::try_from(value.abs_diff(0)).map_err(ser::Error::custom)?;
+            self.integer(digits, negative);
+            Ok(())
+        })+
+    };
+}
+
+impl<'a> Serializer for &'a mut Printer {
+    type Ok = ();
+    type Error = Unprintable;
+    type SerializeSeq = Parts<'a>;
+    type SerializeTuple = Parts<'a>;
+    type SerializeTupleStruct = Parts<'a>;
+    type SerializeTupleVariant = Impossible<(), Unprintable>;
+    type SerializeMap = Parts<'a>;
+    type SerializeStruct = Parts<'a>;
+    type SerializeStructVariant = Impossible<(), Unprintable>;
+
+    integers!(
+        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
+        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64
+    );
+
+    fn serialize_bool(self, value: bool) -> Result<(), Unprintable> {
+        self.put(if value { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn serialize_f32(self, _: f32) -> Result<(), Unprintable> {
+        Err(Unprintable::Float)
+    }
+
+    fn serialize_f64(self, _: f64) -> Result<(), Unprintable> {
+        Err(Unprintable::Float)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Unprintable> {
+        self.text(value.encode_utf8(&mut [0; 4]))
+    }
+
+    #[inline]
+    fn serialize_str(self, value: &str) -> Result<(), Unprintable> {
+        self.text(value)
+    }
+
+    #[inline]
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Unprintable> {
+        self.0.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn serialize_none(self) -> Result<(), Unprintable> {
+        self.serialize_unit()
+    }
+
+    #[inline]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unprintable> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Unprintable> {
+        self.put("null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unprintable> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Unprintable> {
+        self.text(variant)
+    }
+
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Unprintable> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Unprintable> {
+        self.variant(variant);
+        value.serialize(&mut *self)?;
+        self.put("}");
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'a>, Unprintable> {
+        Ok(self.parts(ARRAY))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Parts<'a>, Unprintable> {
+        Ok(self.parts(ARRAY))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Parts<'a>, Unprintable> {
+        Ok(self.parts(ARRAY))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Unprintable> {
+        Err(ser::Error::custom(format!("{variant} needs a type of its own")))
+    }
+
+    #[inline]
+    fn serialize_map(self, _: Option<usize>) -> Result<Parts<'a>, Unprintable> {
+        Ok(self.parts(OBJECT))
+    }
+
+    #[inline]
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Parts<'a>, Unprintable> {
+        Ok(self.parts(OBJECT))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Unprintable> {
+        Err(ser::Error::custom(format!("{variant} needs a type of its own")))
+    }
+}
+
+/// Several of serde's traits are the same in JSON: a sequence of elements.
+macro_rules! elements {
+    ($($kind:ident $method:ident),+) => {
+        $(impl ser::$kind for Parts<'_> {
+            type Ok = ();
+            type Error = Unprintable;
+
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
+                self.element(value)
+            }
+
+            fn end(self) -> Result<(), Unprintable> {
+                self.close();
+                Ok(())
+            }
+        })+
+    };
+}
+
+elements!(
+    SerializeSeq serialize_element, SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field
+);
+
+impl ser::SerializeMap for Parts<'_> {
+    type Ok = ();
+    type Error = Unprintable;
+
+    #[inline]
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<(), Unprintable> {
+        let begins = self.to.0.len();
+        self.element(name)?;
+        let name = self.to.0.get(begins..).unwrap_or_default();
+        if name.starts_with(b",\"") { Ok(()) } else { Err(Unprintable::Name) }
+    }
+
+    #[inline]
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
+        self.to.put(":");
+        value.serialize(&mut *self.to)
+    }
+
+    fn end(self) -> Result<(), Unprintable> {
+        self.close();
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Parts<'_> {
+    type Ok = ();
+    type Error = Unprintable;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "so that the name is known")]
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Unprintable> {
+        self.member(name, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<(), Unprintable> {
+        self.close();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Serialize)]
+    struct Beside {
+        integer: i64,
+        small: u8,
+        absent: Option<u32>,
+    }
+
+    #[derive(Debug, Clone, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shape {
+        some_text: String,
+        named: BTreeMap<String, u64>,
+        nothing: (),
+        #[serde(flatten)]
+        beside: Beside,
+        #[serde(flatten)]
+        maybe: Option<Pair>,
+        letter: char,
+        flags: Vec<bool>,
+    }
+
+    #[derive(Debug, Clone, Serialize)]
+    struct Pair {
+        two: (String, i8),
+        kind: Kind,
+    }
+
+    #[derive(Debug, Clone, Serialize)]
+    enum Kind {
+        Plain,
+        Holding(Vec<u16>),
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "\\PC{0,40}",
+            "[a-z]{0,80}",
+            proptest::collection::vec(any::<char>(), 0..20)
+                .prop_map(|letters| letters.into_iter().collect())
+        ]
+    }
+
+    fn pair() -> impl Strategy<Value = Pair> {
+        let kind = prop_oneof![
+            Just(Kind::Plain),
+            proptest::collection::vec(any::<u16>(), 0..3).prop_map(Kind::Holding),
+        ];
+        (text(), any::<i8>(), kind).prop_map(|(text, n, kind)| Pair { two: (text, n), kind })
+    }
+
+    prop_compose! {
+        fn shape()(
+            some_text in text(),
+            named in proptest::collection::btree_map(text(), any::<u64>(), 0..3),
+            (integer, small, absent) in any::<(i64, u8, Option<u32>)>(),
+            maybe in proptest::option::of(pair()),
+            letter in any::<char>(),
+            flags in proptest::collection::vec(any::<bool>(), 0..3),
+        ) -> Shape {
+            let beside = Beside { integer, small, absent };
+            Shape { some_text, named, nothing: (), beside, maybe, letter, flags }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+        /// `serde_json` writes the same bytes.
+        #[test]
+        fn every_shape_is_printed_as_serde_json_prints_it(
+            shapes in proptest::collection::vec(shape(), 0..4),
+        ) {
+            let expected = serde_json::to_string(&shapes).unwrap();
+            prop_assert_eq!(String::from_utf8(printed(&shapes, 0).unwrap()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_stand_as_they_are_and_what_has_no_json_is_refused() {
+        struct Ready;
+        impl Serialize for Ready {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_bytes(br#"{"a":0.5}"#)
+            }
+        }
+        let mut bytes = b"0,".to_vec();
+        print(&mut bytes, &[Ready, Ready]).unwrap();
+        assert_eq!(bytes, br#"0,[{"a":0.5},{"a":0.5}]"#);
+        assert!(matches!(printed(&0.5, 0), Err(Unprintable::Float)));
+        let numbered = BTreeMap::from([(1, 1)]);
+        assert!(matches!(printed(&numbered, 0), Err(Unprintable::Name)));
+    }
+}

@@ -1,0 +1,193 @@
+//! The activity feed of each market: its trades and its status changes (semantics 6).
+
+mod image;
+
+use super::Projection;
+use super::fault::{Fault, Faults};
+use super::history::History;
+use super::history::chain::length;
+use super::history::stream::{Newest, Streams};
+use exchange::catalogue::Outcome;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{MarketNo, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Money, Tick, TimeMs};
+
+/// One event of a market's activity feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityRow {
+    /// A trade, from the taker's point of view.
+    Trade {
+        /// The outcome that the taker bets on.
+        outcome: Outcome,
+        /// Price x quantity at the price of that outcome.
+        stake: Money,
+        /// The price of that outcome; the odds are 1 over it.
+        price: Tick,
+        /// The taker.
+        user: UserNo,
+        /// When.
+        time: TimeMs,
+    },
+    /// The market changed its status.
+    Moved {
+        /// Status before.
+        from: MarketStatus,
+        /// Status since.
+        to: MarketStatus,
+        /// When.
+        time: TimeMs,
+    },
+}
+
+impl ActivityRow {
+    /// The interface's name of the kind (interface 2.10, semantics 3).
+    pub const fn name(&self) -> &'static str {
+        match self {
+            ActivityRow::Trade { .. } => "TRADE",
+            ActivityRow::Moved { from, to, .. } => move_name(*from, *to),
+        }
+    }
+
+    /// When it happened.
+    pub const fn time(&self) -> TimeMs {
+        match self {
+            ActivityRow::Trade { time, .. } | ActivityRow::Moved { time, .. } => *time,
+        }
+    }
+}
+
+/// The name of a transition, given by its target, except for the two transitions to ACTIVE.
+const fn move_name(from: MarketStatus, to: MarketStatus) -> &'static str {
+    match (from, to) {
+        // No transition leads to DRAFT.
+        (MarketStatus::Draft, MarketStatus::Active) | (_, MarketStatus::Draft) => {
+            "MARKET_PUBLISHED"
+        }
+        (_, MarketStatus::Active) => "MARKET_REOPENED",
+        (_, MarketStatus::Suspended) => "MARKET_SUSPENDED",
+        (_, MarketStatus::Closed) => "MARKET_CLOSED",
+        (_, MarketStatus::Resolved) => "MARKET_RESOLVED",
+        (_, MarketStatus::Disputed) => "MARKET_DISPUTED",
+        (_, MarketStatus::Settled) => "MARKET_SETTLED",
+        (_, MarketStatus::Voided) => "MARKET_VOIDED",
+    }
+}
+
+/// Every market's rows.
+#[derive(Debug, Default)]
+pub struct Activity {
+    markets: Streams<ActivityRow>,
+}
+
+impl Activity {
+    /// No rows yet; pages go to `history`.
+    pub(super) const fn on(history: History) -> Activity {
+        Activity { markets: Streams::on(history) }
+    }
+
+    /// A market's activity, newest first.
+    pub fn of(&self, market: MarketNo) -> Newest<ActivityRow> {
+        self.markets.pages(market.0).newest_first()
+    }
+
+    /// Number of activity rows of a market. O(1).
+    pub fn count(&self, market: MarketNo) -> usize {
+        length(self.markets.count(market.0))
+    }
+
+    fn fold_effect(&mut self, time: TimeMs, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::MarketCreated { market, .. } => self.markets.add_owner(market.index()),
+            Effect::MarketMoved { market, from, to, .. } => {
+                self.add(market, ActivityRow::Moved { from, to, time })
+            }
+            Effect::TradeMade(trade) => {
+                let price = trade.taker_direction.own_price(trade.price);
+                let row = ActivityRow::Trade {
+                    outcome: trade.taker_direction.gains(),
+                    stake: price.times(trade.quantity)?,
+                    price,
+                    user: trade.taker.user,
+                    time,
+                };
+                self.add(trade.market, row)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, market: MarketNo, row: ActivityRow) -> Result<(), Fault> {
+        self.markets.push(market.0, &row, Fault::UnknownMarket(market)).map(drop)
+    }
+}
+
+impl Projection for Activity {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied.time, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use MarketStatus::{Active, Closed, Disputed, Draft, Resolved, Settled, Suspended, Voided};
+
+    fn rows(activity: &Activity) -> Vec<ActivityRow> {
+        activity.of(RAIN).map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_trade_is_shown_from_the_takers_side() {
+        let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+        // Bob sells yes: he bets on no, and stakes the price of no.
+        let seller = Placed { record: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
+        // The same bet stated as a purchase of no gives the same row.
+        let buyer = Placed { record: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
+        for taker in [seller, buyer] {
+            let mut activity: Activity = opened();
+            assert_eq!(fold(&mut activity, 3, &[taker.took(0, maker, 6, 4)]), 0);
+            let expected = ActivityRow::Trade {
+                outcome: Outcome::No,
+                stake: Money::new(40 * 4),
+                price: tick(40),
+                user: BOB,
+                time: at(3),
+            };
+            assert_eq!(rows(&activity), [expected]);
+        }
+    }
+
+    #[test]
+    fn the_newest_comes_first() {
+        let mut activity: Activity = opened();
+        let effects = [moved(RAIN, Active, Closed), moved(RAIN, Closed, Resolved)];
+        assert_eq!(fold(&mut activity, 2, &[moved(RAIN, Draft, Active)]), 0);
+        assert_eq!(fold(&mut activity, 3, &effects), 0);
+        let rows = rows(&activity);
+        let names: Vec<&str> = rows.iter().map(ActivityRow::name).collect();
+        assert_eq!(names, ["MARKET_RESOLVED", "MARKET_CLOSED", "MARKET_PUBLISHED"]);
+        assert_eq!(rows.last().map(ActivityRow::time), Some(at(2)));
+        assert_eq!(activity.count(MarketNo(5)), 0);
+    }
+
+    #[test]
+    fn every_move_has_the_name_of_semantics_3() {
+        for (from, to, name) in [
+            (Draft, Active, "MARKET_PUBLISHED"),
+            (Active, Suspended, "MARKET_SUSPENDED"),
+            (Suspended, Active, "MARKET_REOPENED"),
+            (Closed, Active, "MARKET_REOPENED"),
+            (Suspended, Closed, "MARKET_CLOSED"),
+            (Disputed, Resolved, "MARKET_RESOLVED"),
+            (Resolved, Disputed, "MARKET_DISPUTED"),
+            (Resolved, Settled, "MARKET_SETTLED"),
+            (Draft, Voided, "MARKET_VOIDED"),
+        ] {
+            assert_eq!(ActivityRow::Moved { from, to, time: at(1) }.name(), name);
+        }
+    }
+}

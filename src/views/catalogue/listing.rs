@@ -1,0 +1,183 @@
+//! The public markets in list order, with indexes for the list filters, so that a page is found
+//! without scanning all markets.
+
+use crate::numbers::{self, Numbers};
+use exchange::catalogue::MarketDraft;
+use exchange::ids::{CategoryNo, MarketNo};
+
+/// A public market's position in the order of publication, from 0.
+type Position = u32;
+
+/// A filter for public markets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Only markets that are, or are not, highlighted.
+    pub highlighted: Option<bool>,
+    /// Only markets in one of these categories.
+    pub categories: Option<&'a [CategoryNo]>,
+    /// Only markets with these numbers.
+    pub found: Option<&'a Numbers>,
+}
+
+/// The public markets.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// In order of publication.
+    published: Vec<MarketNo>,
+    /// By market, its position in `published`, if it is public.
+    positions: Vec<Option<Position>>,
+    /// The highlighted ones, ascending.
+    highlighted: Vec<Position>,
+    /// By category, the markets in it, ascending.
+    categories: Vec<Vec<Position>>,
+}
+
+impl Listing {
+    /// All of them, in order of publication.
+    pub(super) fn published(&self) -> &[MarketNo] {
+        &self.published
+    }
+
+    /// The number of markets that match, and these markets, newest publication first.
+    pub(super) fn wanted(
+        &self,
+        wanted: Wanted<'_>,
+    ) -> (usize, impl Iterator<Item = MarketNo> + use<'_>) {
+        let count = self.published.len();
+        let filtered = (wanted != Wanted::default()).then(|| self.filtered(wanted));
+        let all = if filtered.is_none() { count } else { 0 };
+        let total = filtered.as_ref().map_or(count, |positions| positions.count_ones(..));
+        let positions = filtered.into_iter().flat_map(|positions| positions.into_ones().rev());
+        let positions = positions.chain((0..all).rev());
+        (total, positions.filter_map(|position| self.published.get(position).copied()))
+    }
+
+    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
+        let count = self.published.len();
+        let of = |positions: &mut dyn Iterator<Item = &Position>| {
+            numbers::these(count, positions.map(|position| *position as usize))
+        };
+        let mut kept = match categories {
+            None => numbers::all(count),
+            Some(wanted) => {
+                let lists = wanted.iter().filter_map(|no| self.categories.get(no.index()));
+                of(&mut lists.flatten())
+            }
+        };
+        match highlighted {
+            None => {}
+            Some(true) => kept.intersect_with(&of(&mut self.highlighted.iter())),
+            Some(false) => kept.difference_with(&of(&mut self.highlighted.iter())),
+        }
+        if let Some(found) = found {
+            let is_found = |market: &MarketNo| found.contains(market.index());
+            let is_found = |position: &usize| self.published.get(*position).is_some_and(is_found);
+            kept = numbers::these(count, kept.ones().filter(is_found));
+        }
+        kept
+    }
+
+    /// Adds a market that becomes public.
+    pub(super) fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
+        let Ok(position) = Position::try_from(self.published.len()) else { return };
+        self.published.push(market);
+        if self.positions.len() <= market.index() {
+            self.positions.resize(market.index().saturating_add(1), None);
+        }
+        if let Some(own) = self.positions.get_mut(market.index()) {
+            *own = Some(position);
+        }
+        self.note(position, draft);
+    }
+
+    /// Updates the indexes for a changed draft; does nothing for a market that is not public.
+    pub(super) fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
+        let Some(position) = self.positions.get(market.index()).copied().flatten() else { return };
+        remove_sorted(&mut self.highlighted, position);
+        for category in &before.categories {
+            if let Some(list) = self.categories.get_mut(category.index()) {
+                remove_sorted(list, position);
+            }
+        }
+        self.note(position, after);
+    }
+
+    fn note(&mut self, position: Position, draft: &MarketDraft) {
+        if draft.highlighted {
+            insert_sorted(&mut self.highlighted, position);
+        }
+        for category in &draft.categories {
+            if self.categories.len() <= category.index() {
+                self.categories.resize_with(category.index().saturating_add(1), Vec::new);
+            }
+            if let Some(list) = self.categories.get_mut(category.index()) {
+                insert_sorted(list, position);
+            }
+        }
+    }
+}
+
+/// Inserts a position into a sorted list, once.
+fn insert_sorted(list: &mut Vec<Position>, position: Position) {
+    if let Err(at) = list.binary_search(&position) {
+        list.insert(at, position);
+    }
+}
+
+/// Removes a position, if it is there.
+fn remove_sorted(list: &mut Vec<Position>, position: Position) {
+    if let Ok(at) = list.binary_search(&position) {
+        list.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use exchange::units::TimeMs;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// More markets than one word of bits, published in another order than created: the count
+        /// and the list, newest first.
+        #[test]
+        fn those_that_are_wanted_are_listed_newest_first(
+            markets in prop::collection::vec((any::<bool>(), 0..4_u32), 0..300),
+            highlighted in any::<Option<bool>>(),
+            categories in prop::option::of(prop::collection::btree_set(0..5_u32, 0..3)),
+            found in prop::option::of(2..5_usize),
+        ) {
+            let mut listing = Listing::default();
+            let numbers: Vec<usize> = (0..markets.len()).rev().collect();
+            for (number, (highlighted, category)) in numbers.iter().zip(&markets) {
+                let draft = MarketDraft::plain(TimeMs::default());
+                let (highlighted, categories) = (*highlighted, vec![CategoryNo(*category)]);
+                let draft = MarketDraft { categories, highlighted, ..draft };
+                listing.add(MarketNo(u32::try_from(*number).unwrap()), &draft);
+            }
+            let is_wanted = |(number, (flag, category)): &(&usize, &(bool, u32))| {
+                highlighted.is_none_or(|wanted| wanted == *flag)
+                    && categories.as_ref().is_none_or(|wanted| wanted.contains(category))
+                    && found.is_none_or(|parts| *number % parts == 0)
+            };
+            let expected: Vec<usize> = numbers.iter().zip(&markets).filter(is_wanted)
+                .map(|(number, _)| *number).rev().collect();
+            let categories: Option<Vec<CategoryNo>> =
+                categories.as_ref().map(|wanted| wanted.iter().copied().map(CategoryNo).collect());
+            let found = found.map(|parts| {
+                let numbers = (0..markets.len()).filter(|number| number % parts == 0);
+                numbers::these(markets.len(), numbers)
+            });
+            let (categories, found) = (categories.as_deref(), found.as_ref());
+            let (count, listed) = listing.wanted(Wanted { highlighted, categories, found });
+            prop_assert_eq!(count, expected.len());
+            prop_assert!(listed.map(MarketNo::index).eq(expected));
+        }
+    }
+}

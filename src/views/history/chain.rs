@@ -1,0 +1,295 @@
+//! A chain links the rows of a stream that belong together, each row to the one before it. A link
+//! costs a few bytes in the row itself; a list per key would cost an allocation for each of
+//! millions of keys. Every 64th and 4096th row of a chain also has a long link, so that skipping
+//! far back reads few pages.
+
+use super::HistoryError;
+use super::pack::{pack, pass, unpack};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+
+/// The index of a row in its stream, or a number of rows.
+pub(crate) type RowIndex = u64;
+
+/// This many rows as a length in memory.
+pub(crate) fn length(rows: RowIndex) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX)
+}
+
+/// How many rows back the links lead: each row links to the row before it, each 64th and 4096th row
+/// also to the previous row of the same step.
+const STEPS: [RowIndex; STEPS_COUNT as usize] = [1, 64, 4096];
+const STEPS_COUNT: u32 = 3;
+
+/// The newest row of a chain for each step, and the number of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RowChain {
+    newest: [RowIndex; STEPS.len()],
+    count: RowIndex,
+}
+
+/// The links of a row, one for each step; `None` if there is no earlier row or the row's ordinal is
+/// not a multiple of the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Links([Option<RowIndex>; STEPS.len()]);
+
+impl RowChain {
+    /// Adds a row as the newest of the chain. Returns the links to store in it.
+    pub(crate) fn push(&mut self, index: RowIndex) -> Links {
+        let ordinal = self.count;
+        let mut links = Links::default();
+        let (Links([near, far @ ..]), [newest, rounder @ ..]) = (&mut links, &mut self.newest);
+        *near = (ordinal > 0).then_some(*newest);
+        *newest = index;
+        let [_, steps @ ..] = STEPS;
+        for ((link, newest), step) in far.iter_mut().zip(rounder).zip(steps) {
+            // Each step is a multiple of the one before it.
+            if !ordinal.is_multiple_of(step) {
+                break;
+            }
+            *link = (ordinal > 0).then_some(*newest);
+            *newest = index;
+        }
+        self.count = self.count.saturating_add(1);
+        links
+    }
+
+    /// The newest row, the oldest row and the count, if these describe the whole chain: only its
+    /// first row may have an ordinal that is a multiple of a long step.
+    pub(crate) fn short(self) -> Option<(RowIndex, RowIndex, RowIndex)> {
+        let ([newest, oldest, first], [_, round, _]) = (self.newest, STEPS);
+        (self.count <= round && oldest == first).then_some((newest, oldest, self.count))
+    }
+
+    /// The inverse of [`short`](RowChain::short).
+    pub(crate) const fn of_short(newest: RowIndex, oldest: RowIndex, count: RowIndex) -> RowChain {
+        RowChain { newest: [newest, oldest, oldest], count }
+    }
+
+    /// The rows, newest first.
+    pub(crate) const fn walk(self) -> Walk {
+        let [newest, ..] = self.newest;
+        Walk {
+            next: if self.count > 0 { Some((self.count - 1, newest)) } else { None },
+            chain: self,
+        }
+    }
+
+    pub(crate) fn pack(self, sink: &mut impl ImageSink) {
+        pack(self.count, sink);
+        if self.count > 0 {
+            let mut before = None;
+            for index in self.newest {
+                // Rows with longer steps are never newer, so the differences are not negative.
+                pack(before.map_or(index, |before: RowIndex| before.saturating_sub(index)), sink);
+                before = Some(index);
+            }
+        }
+    }
+
+    /// Reads what [`pack`](RowChain::pack) wrote.
+    pub(crate) fn unpack(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut chain = RowChain { count: unpack(source)?, newest: [0; STEPS.len()] };
+        if chain.count > 0 {
+            let mut before: Option<RowIndex> = None;
+            for index in &mut chain.newest {
+                let packed = unpack(source)?;
+                let read = before.map_or(Some(packed), |before| before.checked_sub(packed));
+                *index = read.ok_or(BadImage::Value("chain"))?;
+                before = Some(*index);
+            }
+        }
+        Ok(chain)
+    }
+}
+
+impl RowChain {
+    /// Skips what [`pack`](RowChain::pack) wrote.
+    pub(crate) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
+        if unpack(source)? > 0 {
+            pass(STEPS_COUNT, source)?;
+        }
+        Ok(())
+    }
+}
+
+impl Links {
+    /// Writes the links of the row at `index`.
+    pub(crate) fn pack(self, index: RowIndex, sink: &mut impl ImageSink) {
+        // If a row has any link, it has the near one; the lowest bit says whether long links
+        // follow.
+        let [near, far @ ..] = self.0;
+        let distance = |link: Option<RowIndex>| link.map_or(0, |link| index.saturating_sub(link));
+        let more = far.iter().any(Option::is_some);
+        pack(distance(near) << 1 | u64::from(more), sink);
+        if more {
+            for link in far {
+                pack(distance(link), sink);
+            }
+        }
+    }
+
+    /// Reads what [`pack`](Links::pack) wrote.
+    pub(crate) fn unpack(
+        index: RowIndex,
+        source: &mut impl ImageSource,
+    ) -> Result<Links, BadImage> {
+        let link = |distance: RowIndex| match distance {
+            0 => Ok(None),
+            _ => index.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
+        };
+        let near = unpack(source)?;
+        let mut links = Links::default();
+        let [to, far @ ..] = &mut links.0;
+        *to = link(near >> 1)?;
+        if near & 1 == 1 {
+            for to in far.iter_mut() {
+                *to = link(unpack(source)?)?;
+            }
+            // The bit promised long links, but there are none: not the canonical form.
+            if far.iter().all(Option::is_none) {
+                return Err(BadImage::Value("link"));
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// A walk over a chain's rows, newest first.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Walk {
+    /// The next row: its ordinal in the chain and its index.
+    next: Option<(RowIndex, RowIndex)>,
+    chain: RowChain,
+}
+
+impl Walk {
+    /// How many rows are left.
+    pub(crate) fn left(&self) -> usize {
+        self.next.map_or(0, |(ordinal, _)| length(ordinal) + 1)
+    }
+
+    /// The next row's index; moves on by that row's links.
+    pub(crate) fn advance(
+        &mut self,
+        links: impl FnOnce(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<Option<RowIndex>, HistoryError> {
+        let Some((ordinal, index)) = self.next.take() else { return Ok(None) };
+        if let Some(before) = ordinal.checked_sub(1) {
+            let Links([near, ..]) = links(index)?;
+            self.next = near.map(|near| (before, near));
+        }
+        Ok(Some(index))
+    }
+
+    /// Skips rows as long as `pass` is true for the row's ordinal and index. `pass` must be
+    /// monotonic: once false, it stays false for all older rows. Reads few rows, however many it
+    /// skips.
+    pub(crate) fn pass_while(
+        &mut self,
+        pass: impl Fn(RowIndex, RowIndex) -> bool,
+        mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<(), HistoryError> {
+        let Some((mut ordinal, mut index)) = self.next.take() else { return Ok(()) };
+        if !pass(ordinal, index) {
+            self.next = Some((ordinal, index));
+            return Ok(());
+        }
+        // Start from the oldest of the chain's heads that is to be skipped.
+        for (newest, step) in self.chain.newest.into_iter().zip(STEPS).rev() {
+            let round = (self.chain.count - 1) / step * step;
+            if round < ordinal && pass(round, newest) {
+                (ordinal, index) = (round, newest);
+                break;
+            }
+        }
+        loop {
+            let Links(to) = links(index)?;
+            let leads = to.into_iter().zip(STEPS).rev().find_map(|(link, step)| {
+                let before = ordinal.checked_sub(step)?;
+                Some((before, link?)).filter(|(before, link)| pass(*before, *link))
+            });
+            let Some(leads) = leads else {
+                let [near, ..] = to;
+                self.next = ordinal.checked_sub(1).zip(near);
+                return Ok(());
+            };
+            (ordinal, index) = leads;
+        }
+    }
+
+    /// Skips this many rows.
+    pub(crate) fn pass(
+        &mut self,
+        rows: usize,
+        links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<(), HistoryError> {
+        let left = self.left().saturating_sub(rows) as RowIndex;
+        self.pass_while(|ordinal, _| ordinal >= left, links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(64)
+        })]
+
+        #[test]
+        fn a_chain_is_what_a_walk_over_the_table_finds(
+            owners in prop::collection::vec(0..3_usize, 0..500),
+            first in prop::sample::select(vec![0, 1 << 34]),
+            skipped in prop::collection::vec(0..500_usize, 5),
+        ) {
+            let (mut chains, mut links) = ([RowChain::default(); 4], Vec::new());
+            for (index, owner) in (first..).zip(&owners) {
+                let added = chains[*owner].push(index);
+                let mut bytes = Vec::new();
+                added.pack(index, &mut bytes);
+                prop_assert_eq!(Links::unpack(index, &mut bytes.as_slice()), Ok(added));
+                links.push(added);
+            }
+            for (owner, chain) in chains.iter().enumerate() {
+                let mut bytes = Vec::new();
+                chain.pack(&mut bytes);
+                prop_assert_eq!(RowChain::unpack(&mut bytes.as_slice()), Ok(*chain));
+                let mut passed = bytes.as_slice();
+                prop_assert_eq!((RowChain::pass(&mut passed), passed.len()), (Ok(()), 0));
+                let all = (first..).zip(&owners).filter(|(_, other)| **other == owner);
+                let mut all: Vec<RowIndex> = all.map(|(index, _)| index).collect();
+                all.reverse();
+                prop_assert_eq!(chain.walk().left(), all.len());
+                for skip in skipped.iter().copied().chain([0, all.len()]) {
+                    let mut walk = chain.walk();
+                    walk.pass(skip, |index| Ok(links[length(index - first)])).unwrap();
+                    let mut walked = Vec::new();
+                    let link = |index| Ok(links[length(index - first)]);
+                    while let Some(index) = walk.advance(link).unwrap() {
+                        walked.push(index);
+                    }
+                    prop_assert_eq!(&walked[..], all.get(skip..).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_way_is_few_steps() {
+        let (mut chain, mut links) = (RowChain::default(), Vec::new());
+        for index in 0..1_000_000 {
+            links.push(chain.push(index));
+        }
+        let (mut walk, mut read) = (chain.walk(), 0);
+        let mut link = |index: RowIndex| {
+            read += 1;
+            Ok(links[length(index)])
+        };
+        walk.pass(999_990, &mut link).unwrap();
+        assert_eq!(walk.advance(&mut link).unwrap(), Some(9));
+        assert!(read <= 250 + 2 * 64 + 2, "{read}");
+    }
+}

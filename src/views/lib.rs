@@ -1,0 +1,399 @@
+//! The read side: projections of the exchange's effects into the read models that queries use.
+//!
+//! Must not know: the rules of trade, the exchange's own state, the journal, the clock, JSON,
+//! HTTP, who is reading.
+
+pub mod accounts;
+pub mod catalogue;
+pub mod changes;
+pub mod depth;
+pub mod quote;
+pub mod orders;
+pub mod fills;
+pub mod positions;
+pub mod closed;
+pub mod activity;
+pub mod statements;
+pub mod settlements;
+pub mod performance;
+pub mod tape;
+pub mod search;
+pub mod numbers;
+pub mod responses;
+pub mod history;
+pub mod fault;
+pub mod image;
+#[cfg(test)]
+mod fixture;
+
+use exchange::catalogue::Outcome;
+use exchange::command::Direction;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{MarketNo, UserNo};
+use exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
+
+use accounts::Accounts;
+use activity::Activity;
+use catalogue::{Catalogue, MarketRow};
+use changes::Changes;
+use closed::Closed;
+use depth::{Depth, Level};
+use fault::{Fault, Faults};
+use history::History;
+use orders::Orders;
+use performance::{MarketPnl, Performance, Pnl};
+use positions::Positions;
+use quote::Quote;
+use responses::{StoredResponse, StoredResponses};
+use search::Search;
+use settlements::Settlements;
+use statements::Statements;
+use tape::Tape;
+
+/// One read model. It depends only on the folded effects, so the same journal always gives the same
+/// result.
+pub trait Projection {
+    /// Applies one record's effects. An effect that contradicts what was folded before is noted in
+    /// `faults` and skipped; never panics.
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
+}
+
+/// All projections as of one record. A reader who holds a reference sees one consistent moment.
+#[derive(Debug, Default)]
+pub struct ReadModel {
+    /// Users, their keys and their money.
+    pub accounts: Accounts,
+    /// Categories, events and markets.
+    pub catalogue: Catalogue,
+    /// Price levels and last trades.
+    pub depth: Depth,
+    /// Orders and fills.
+    pub orders: Orders,
+    /// Current positions, and those held at a market's end.
+    pub positions: Positions,
+    /// What was realised where nothing is held any more.
+    pub closed: Closed,
+    /// Trades and status changes of each market.
+    pub activity: Activity,
+    /// Every change of every account, with its cause.
+    pub statements: Statements,
+    /// Payments of settled and voided markets.
+    pub settlements: Settlements,
+    /// Profit and loss of each user.
+    pub performance: Performance,
+    /// Public trades, and candles.
+    pub tape: Tape,
+    /// Index of the words of market questions.
+    pub search: Search,
+    /// Stored responses of requests that may be repeated.
+    pub answers: StoredResponses,
+    /// When often-read data last changed.
+    pub changes: Changes,
+    watermark: Sequence,
+    time: TimeMs,
+    faults: Faults,
+}
+
+impl ReadModel {
+    /// The model before the first record.
+    pub fn new() -> ReadModel {
+        ReadModel::default()
+    }
+
+    /// The model before the first record; pages of history go to `history`.
+    pub fn on(history: &History) -> ReadModel {
+        ReadModel {
+            orders: Orders::on(history.clone()),
+            positions: Positions::on(history.clone()),
+            closed: Closed::on(history.clone()),
+            activity: Activity::on(history.clone()),
+            statements: Statements::on(history.clone()),
+            settlements: Settlements::on(history.clone()),
+            tape: Tape::on(history.clone()),
+            ..ReadModel::default()
+        }
+    }
+
+    /// Folds the next record's effects. Each record must come once, in order.
+    ///
+    /// A record that was folded already is skipped, and one after a gap is folded: both count as
+    /// inconsistencies, as does every effect that contradicts an earlier one. Debug builds panic on
+    /// an inconsistency.
+    pub fn fold(&mut self, applied: &Applied<'_>) {
+        let noted = self.faults.count();
+        self.take_in(applied);
+        debug_assert_eq!(self.faults.count(), noted, "{:?}", self.faults.last());
+    }
+
+    /// The last record folded; [`Sequence::ZERO`] before the first.
+    pub const fn watermark(&self) -> Sequence {
+        self.watermark
+    }
+
+    /// The time of the last record folded: the moment that this model shows.
+    pub const fn time(&self) -> TimeMs {
+        self.time
+    }
+
+    /// The number of effects so far that contradicted earlier ones. Anything but zero is a bug in
+    /// the producer of the effects.
+    pub const fn inconsistencies(&self) -> u64 {
+        self.faults.count()
+    }
+
+    /// The displayed probability of yes (semantics 3); one half for a market that does not exist.
+    pub fn probability_of_yes(&self, market: MarketNo) -> Ratio {
+        self.quote_of(market).probability_of_yes()
+    }
+
+    /// A user's profit and loss, with positions valued at the displayed probabilities.
+    /// O(positions).
+    ///
+    /// # Errors
+    /// An amount leaves the range of its type, which no real venue reaches.
+    pub fn pnl(&self, user: UserNo) -> Result<Pnl, Overflow> {
+        let balance = self.accounts.user(user).map(|row| row.balance).unwrap_or_default();
+        let (mut cost, mut value) = (MoneySum::ZERO, MoneySum::ZERO);
+        for row in self.positions.held(user) {
+            cost = cost.plus(row.cost)?;
+            value = value.plus(self.quote_of(row.market).value(row.outcome, row.quantity)?)?;
+        }
+        Ok(Pnl {
+            deposited: self.performance.deposited(user),
+            withdrawn: self.performance.withdrawn(user),
+            fees_taken: self.performance.fees_taken(user),
+            realised: self.performance.total(user).realised,
+            cost,
+            value,
+            available: balance.available,
+            reserved: balance.reserved,
+        })
+    }
+
+    /// A user's profit and loss in one market; what was realised is zero once it has ended.
+    ///
+    /// # Errors
+    /// An amount leaves the range of its type.
+    pub fn pnl_in(&self, user: UserNo, row: &MarketRow) -> Result<MarketPnl, Overflow> {
+        let realised = self.performance.realised_in(user, row.no);
+        let mut pnl = MarketPnl { realised, ..MarketPnl::default() };
+        for outcome in [Outcome::Yes, Outcome::No] {
+            if let Some(held) = self.positions.position(user, row.no, outcome) {
+                pnl.cost = pnl.cost.plus(held.cost)?;
+                pnl.value = pnl.value.plus(self.quote(row).value(outcome, held.quantity)?)?;
+            }
+        }
+        Ok(pnl)
+    }
+
+    /// The displayed value of a market's yes contract.
+    pub fn quote(&self, row: &MarketRow) -> Quote {
+        use exchange::command::Direction::{Down, Up};
+        let best = |side| self.book(row.no, side).next().map(|level| level.price);
+        Quote::of(row, best(Up), best(Down), self.depth.last_trade(row.no))
+    }
+
+    /// The occupied levels of a side of a market's book, best first. A market that has ended has no
+    /// book, even while the orders that stood there are still being cancelled.
+    pub fn book(&self, market: MarketNo, side: Direction) -> impl Iterator<Item = Level> {
+        let row = self.catalogue.market(market);
+        let ended = row.is_none_or(|row| !row.status.keeps_orders());
+        self.depth.levels(market, side).take(if ended { 0 } else { usize::MAX })
+    }
+
+    fn quote_of(&self, market: MarketNo) -> Quote {
+        let row = self.catalogue.market(market);
+        row.map_or(Quote::At(SettlementPrice::HALF), |row| self.quote(row))
+    }
+
+    /// A user's exposure: reserved money plus the cost of open positions. O(positions).
+    pub fn exposure(&self, user: UserNo) -> MoneySum {
+        let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
+        let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
+        MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
+    }
+
+    fn take_in(&mut self, applied: &Applied<'_>) {
+        let expected = self.watermark.next();
+        if applied.sequence != expected {
+            self.faults.note(Fault::OutOfSequence { expected, found: applied.sequence });
+        }
+        if applied.sequence < expected {
+            return;
+        }
+        self.answers.forget(applied.time, &self.orders);
+        for effect in applied.effects {
+            if let Effect::OrderAmended { order, user, .. } = effect
+                && let Some(row) = self.orders.open_order_of(*user, *order)
+            {
+                self.answers.keep_before_amend(&row, applied.time);
+            }
+        }
+        let ReadModel { accounts, depth, orders, positions, closed, activity, .. } = self;
+        let ReadModel { performance, tape, changes, statements, faults, .. } = self;
+        accounts.fold(applied, faults);
+        depth.fold(applied, faults);
+        orders.fold(applied, faults);
+        statements.fold(applied, orders.placed(), faults);
+        closed.fold(applied, positions, faults);
+        positions.fold(applied, faults);
+        activity.fold(applied, faults);
+        performance.fold(applied, faults);
+        tape.fold(applied, faults);
+        changes.fold(applied, faults);
+        if !applied.effects.iter().all(of_trading) {
+            self.catalogue.fold(applied, &mut self.faults);
+            self.settlements.fold(applied, &mut self.faults);
+            self.search.fold(applied, &mut self.faults);
+        }
+        // All trades of a record are in one market; its open interest is known only after the last
+        // of them.
+        let market = applied.effects.iter().find_map(|effect| match effect {
+            Effect::TradeMade(trade) => Some(trade.market),
+            _ => None,
+        });
+        if let Some(market) = market {
+            self.tape.note_interest(market, self.positions.open_interest(market));
+        }
+        if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
+            let kept = StoredResponse::of(applied, self);
+            self.answers.keep(applied, *until, kept);
+        }
+        self.watermark = applied.sequence;
+        self.time = applied.time;
+    }
+}
+
+/// Whether an effect is one of trading, as in nearly all records: such effects never change the
+/// catalogue, settlements or search.
+const fn of_trading(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::OrderAccepted { .. }
+            | Effect::TradeMade(_)
+            | Effect::OrderRested { .. }
+            | Effect::OrderCancelled { .. }
+            | Effect::OrderAmended { .. }
+            | Effect::PositionChanged { .. }
+            | Effect::AccountChanged { .. }
+            | Effect::AnswerKept { .. }
+            | Effect::Refused(_)
+            | Effect::Repeated { .. }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::*;
+    use super::*;
+    use exchange::effect::CancelReason;
+    use exchange::lifecycle::MarketStatus;
+    use exchange::reject::Reject;
+
+    const BID: Placed = Placed { record: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+    const ASK: Placed = Placed { record: 4, user: BOB, wording: BUY_NO, price: 38, quantity: 5 };
+
+    #[test]
+    fn one_record_reaches_every_projection() {
+        let mut model = ReadModel::new();
+        let records: [&[Effect]; 5] = [
+            &[user(ANN), user(BOB), market(RAIN, None)],
+            &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
+            &[BID.accepted(), BID.rested(8)],
+            &[ASK.accepted(), ASK.rested(5)],
+            &[Effect::Refused(Reject::InsufficientFunds)],
+        ];
+        for (sequence, effects) in (1..).zip(records) {
+            model.fold(&applied(sequence, effects));
+        }
+        assert_eq!((model.watermark(), model.time()), (Sequence::new(5), at(5)));
+        assert_eq!(model.accounts.users_count(), 2);
+        assert_eq!(model.catalogue.markets_published().count(), 1);
+        assert_eq!(model.orders.open_of(BOB).count(), 1);
+        assert_eq!(model.activity.count(RAIN), 1);
+        // Bid 0.60, ask 1 - 0.38: the middle is 0.61.
+        assert_eq!(model.probability_of_yes(RAIN).to_string(), "0.61");
+        assert_eq!(model.probability_of_yes(MarketNo(9)).to_string(), "0.5");
+        assert_eq!(model.inconsistencies(), 0);
+    }
+
+    /// Its orders stand until their turn comes, and back nothing that anyone could meet.
+    #[test]
+    fn a_market_that_has_ended_shows_no_book_while_its_orders_are_cancelled() {
+        use Direction::{Down, Up};
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        model.fold(&applied(2, &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)]));
+        model.fold(&applied(3, &[BID.accepted(), BID.rested(8)]));
+        model.fold(&applied(4, &[ASK.accepted(), ASK.rested(5)]));
+        let shown = |model: &ReadModel| [Up, Down].map(|side| model.book(RAIN, side).count());
+        assert_eq!(shown(&model), [1, 1]);
+        assert_eq!(model.probability_of_yes(RAIN).to_string(), "0.61");
+        model.fold(&applied(5, &[moved(RAIN, MarketStatus::Active, MarketStatus::Closed)]));
+        assert_eq!(shown(&model), [0, 0]);
+        assert_eq!(model.probability_of_yes(RAIN).to_string(), "0.5");
+        assert_eq!(model.changes.of_book(RAIN), Sequence::new(5));
+        assert_eq!(model.orders.open_of(BOB).count(), 1);
+        model.fold(&applied(6, &[BID.cancelled(8, true, CancelReason::MarketClosed)]));
+        model.fold(&applied(7, &[ASK.cancelled(5, true, CancelReason::MarketClosed)]));
+        assert_eq!((shown(&model), model.inconsistencies()), ([0, 0], 0));
+    }
+
+    /// Each of them has the result at once, whether the market is final or others wait.
+    #[test]
+    fn those_who_are_paid_before_their_market_is_final_have_their_result() {
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        model.fold(&applied(2, &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)]));
+        model
+            .fold(&applied(3, &[holds(ANN, (4, 240), (0, 0), 0), holds(BOB, (0, 0), (4, 160), 0)]));
+        let price = SettlementPrice::new(30).unwrap();
+        let pays = || Effect::MarketPays { market: RAIN, price, voided: true };
+        let (available, reserved) = (Money::new(120), Money::ZERO);
+        let account = Effect::AccountChanged { user: ANN, available, reserved };
+        model.fold(&applied(4, &[pays(), paid(ANN, 4, 0, -120), account]));
+        let result =
+            |model: &ReadModel, user| model.positions.of(user).next().unwrap().unwrap().resolution;
+        assert_eq!(result(&model, ANN), Some(positions::Resolution::Void));
+        assert_eq!(result(&model, BOB), None);
+        let line = model.statements.of(ANN).next().unwrap().unwrap();
+        assert_eq!(line.cause, statements::Cause::Voided(RAIN));
+        model.fold(&applied(5, &[pays(), paid(BOB, 0, 4, 120)]));
+        let end = voided(RAIN, 30);
+        model.fold(&applied(6, &[end]));
+        assert_eq!(result(&model, BOB), Some(positions::Resolution::Void));
+        let gains = [ANN, BOB].map(|user| model.performance.total(user).realised.get());
+        assert_eq!((gains, model.inconsistencies()), ([-120, 120], 0));
+    }
+
+    #[test]
+    fn a_record_folded_twice_counts_once() {
+        let mut model = ReadModel::new();
+        model.take_in(&applied(1, &[user(ANN)]));
+        model.take_in(&applied(1, &[user(ANN)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (1, 1));
+        // A gap is counted and the record folded: showing it late would be worse.
+        model.take_in(&applied(3, &[user(BOB)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (2, 2));
+        assert_eq!(model.watermark(), Sequence::new(3));
+    }
+
+    #[test]
+    fn effects_that_name_nothing_known_are_counted_and_harm_nothing() {
+        let mut model = ReadModel::new();
+        let effects = [
+            BID.accepted(),
+            BID.rested(8),
+            ASK.took(0, BID, 3, 5),
+            BID.cancelled(3, true, CancelReason::User),
+            holds(BOB, (5, 5), (0, 0), 0),
+            paid(BOB, 5, 0, 0),
+            moved(MarketNo(u32::MAX), MarketStatus::Draft, MarketStatus::Active),
+            user(UserNo(u32::MAX)),
+            market(MarketNo(u32::MAX), None),
+        ];
+        model.take_in(&applied(1, &effects));
+        assert!(model.inconsistencies() >= 9, "{}", model.inconsistencies());
+        assert_eq!(model.accounts.users_count(), 0);
+    }
+}

@@ -1,0 +1,178 @@
+//! Positions held to their market's end: they never change again and go to pages. A user's list
+//! merges them with the open ones.
+
+use std::ops::Range;
+
+use super::{PositionRow, Resolution};
+use crate::history::chain::{RowIndex, length};
+use crate::history::pack::{
+    RowBuffer, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from,
+    unpack_money, unpack_signed, unpack_time, unpack_u32,
+};
+use crate::history::stream::{Pages, Row};
+use crate::history::{HistoryError, Kind};
+use exchange::catalogue::Outcome;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::{BadImage, Imaged};
+use exchange::units::{Lots, MoneySum, TimeMs};
+
+/// A user's position that was held to the market's end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended(pub(super) PositionRow);
+
+/// Bits of the byte that holds outcome, copied flag and resolution.
+const NO: u8 = 1;
+const COPIED: u8 = 1 << 1;
+const LOST: u8 = 1 << 2;
+const VOID: u8 = 2 << 2;
+
+impl Row for Ended {
+    type Base = (u64, TimeMs, u32);
+
+    const KIND: Kind = Kind::Positions;
+
+    fn base(&self) -> Self::Base {
+        (self.0.change, self.0.updated_at, self.0.user.0)
+    }
+
+    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
+        let PositionRow { user, market, outcome, quantity, cost, .. } = self.0;
+        let PositionRow { realised, resolution, copy_from, updated_at, change, .. } = self.0;
+        pack_from(before.0, change, sink);
+        pack_time(before.1, updated_at, sink);
+        pack_from(u64::from(before.2), u64::from(user.0), sink);
+        pack(u64::from(market.0), sink);
+        let mut bits = match resolution {
+            Some(Resolution::Lost) => LOST,
+            Some(Resolution::Void) => VOID,
+            Some(Resolution::Won) | None => 0,
+        };
+        bits |= if outcome == Outcome::No { NO } else { 0 };
+        bits |= if copy_from.is_some() { COPIED } else { 0 };
+        bits.write(sink);
+        if let Some(copied) = copy_from {
+            pack(u64::from(copied.0), sink);
+        }
+        pack(quantity.get(), sink);
+        pack_money(cost, sink);
+        pack_signed(realised.get(), sink);
+    }
+
+    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+        let change = unpack_from(before.0, source)?;
+        let updated_at = unpack_time(before.1, source)?;
+        let user = u32::try_from(unpack_from(u64::from(before.2), source)?);
+        let user = UserNo(user.map_err(|_| BadImage::Value("UserNo"))?);
+        let market = MarketNo(unpack_u32(source)?);
+        let bits = u8::read(source)?;
+        let resolution = match bits & !(NO | COPIED) {
+            0 => Resolution::Won,
+            LOST => Resolution::Lost,
+            VOID => Resolution::Void,
+            _ => return Err(BadImage::Value("position")),
+        };
+        let copied = (bits & COPIED != 0).then(|| unpack_u32(source)).transpose()?;
+        Ok(Ended(PositionRow {
+            user,
+            market,
+            outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
+            quantity: Lots::new(unpack(source)?),
+            cost: unpack_money(source)?,
+            realised: MoneySum::new(unpack_signed(source)?),
+            resolution: Some(resolution),
+            copy_from: copied.map(UserNo),
+            updated_at,
+            change,
+        }))
+    }
+}
+
+/// A user's positions as of one moment, or the newest of them, latest change first, to be read
+/// later. The length is known, and skipping rows is cheap. Ends after the first error.
+#[derive(Debug, Clone)]
+pub struct PositionList {
+    /// Open positions, latest change last.
+    pub(super) held: Vec<PositionRow>,
+    pub(super) ended: Pages<Ended>,
+    /// Number of ended positions left; these are the oldest.
+    pub(super) left: RowIndex,
+    /// At most this many rows are returned.
+    pub(super) wanted: usize,
+}
+
+impl PositionList {
+    /// The open positions that may appear in this range of the list, found without reading ended
+    /// ones. The result may include more, but never misses one.
+    pub fn held_within(&self, range: Range<usize>) -> impl Iterator<Item = &PositionRow> {
+        let before = range.start.saturating_sub(length(self.left));
+        self.held.iter().rev().take(range.end).skip(before)
+    }
+
+    /// The ended position that is `passed` rows after the newest one left.
+    fn ended(&mut self, passed: RowIndex) -> Result<Option<PositionRow>, HistoryError> {
+        let index = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
+        Ok(index.map_or(Ok(None), |index| self.ended.row(index))?.map(|ended| ended.0))
+    }
+
+    fn advance(&mut self) -> Result<Option<PositionRow>, HistoryError> {
+        let Some(wanted) = self.wanted.checked_sub(1) else { return Ok(None) };
+        self.wanted = wanted;
+        let ended = self.ended(0)?;
+        let later = |held: &PositionRow| ended.is_none_or(|ended| held.change > ended.change);
+        if let Some(held) = self.held.pop_if(|held| later(held)) {
+            return Ok(Some(held));
+        }
+        self.left = self.left.saturating_sub(1);
+        Ok(ended)
+    }
+
+    /// Skips this many rows, by binary search; reads a page at each step.
+    fn pass(&mut self, rows: usize) -> Result<(), HistoryError> {
+        let rows = rows.min(self.len());
+        self.wanted -= rows;
+        let all = self.held.len();
+        // How many of the skipped rows are ended positions.
+        let (mut low, mut high) = (rows.saturating_sub(all), rows.min(length(self.left)));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let ended = self.ended(RowIndex::try_from(middle).unwrap_or(RowIndex::MAX))?;
+            let held = all.checked_sub(rows - middle).and_then(|index| self.held.get(index));
+            if ended.zip(held).is_some_and(|(ended, held)| ended.change > held.change) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.left = self.left.saturating_sub(RowIndex::try_from(low).unwrap_or(RowIndex::MAX));
+        self.held.truncate(all - (rows - low));
+        Ok(())
+    }
+
+    fn end(&mut self, error: HistoryError) -> HistoryError {
+        self.left = 0;
+        self.held.clear();
+        error
+    }
+}
+
+impl Iterator for PositionList {
+    type Item = Result<PositionRow, HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().map_err(|error| self.end(error)).transpose()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.held.len() + length(self.left)).min(self.wanted);
+        (left, Some(left))
+    }
+
+    fn nth(&mut self, passed: usize) -> Option<Self::Item> {
+        match self.pass(passed) {
+            Ok(()) => self.next(),
+            Err(error) => Some(Err(self.end(error))),
+        }
+    }
+}
+
+impl ExactSizeIterator for PositionList {}

@@ -1,0 +1,461 @@
+//! Full-text search over the markets' questions in all three languages.
+
+mod vocabulary;
+
+use icu_casemap::CaseMapper;
+use icu_normalizer::DecomposingNormalizer;
+
+use super::Projection;
+use super::catalogue::Catalogue;
+use super::fault::{Fault, Faults, is_next};
+use super::numbers::{self, Numbers};
+use exchange::catalogue::Localized;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::MarketNo;
+
+use vocabulary::{Part, Vocabulary, WordNo};
+
+/// If the remaining markets times this many words are fewer than all words, their own words are
+/// checked instead of the whole vocabulary: a question has some dozens of words.
+const WORDS_A_MARKET: usize = 32;
+/// Words that no question has any more are removed once there are this many and they are half of
+/// all.
+const UNUSED_MIN: usize = 256;
+
+/// An index of the words of each market's question, in normalised form. A search looks through the
+/// vocabulary, which is far smaller than the text, and then only at markets that have the words.
+#[derive(Debug, Default)]
+pub struct Search {
+    vocabulary: Vocabulary,
+    /// By word, the markets whose question has it, ascending.
+    markets_by_word: Vec<Vec<MarketNo>>,
+    /// By market, the distinct words of its question, ascending.
+    questions: Vec<Box<[WordNo]>>,
+    /// By market, the letters and digits of its question.
+    letters: Vec<Letters>,
+    /// Number of words that no question has any more.
+    unused: usize,
+}
+
+/// The letters and digits of a text, one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Letters(u64);
+
+/// At most this many words of a search text are used, the longest ones. Bounds the time of a
+/// search, since a short part may match most words of most questions.
+pub const SEARCHED_WORDS_MAX: usize = 8;
+
+/// A search: every word must match in the question, in any language, as a whole word or a part of
+/// one. Case, accents and typography are ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// The words of a text; `None` if it has none.
+    pub fn of(text: &str) -> Option<Words> {
+        let mut words: Vec<String> = Vec::new();
+        let text = plain(text);
+        let mut asked: Vec<&str> = text.split_whitespace().collect();
+        // The longest word leaves the fewest markets, and a word contained in it adds nothing.
+        asked.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        for word in asked {
+            if words.len() < SEARCHED_WORDS_MAX && !words.iter().any(|longer| longer.contains(word))
+            {
+                words.push(word.to_owned());
+            }
+        }
+        if words.is_empty() { None } else { Some(Words(words)) }
+    }
+}
+
+impl Letters {
+    fn of(text: &str) -> Letters {
+        Letters(text.bytes().filter_map(Letters::bit).fold(0, |all, bit| all | bit))
+    }
+
+    /// The bit of a lower-case letter or a digit.
+    const fn bit(byte: u8) -> Option<u64> {
+        match byte {
+            b'a'..=b'z' => Some(1 << (byte - b'a')),
+            b'0'..=b'9' => Some(1 << (byte - b'0' + 26)),
+            _ => None,
+        }
+    }
+}
+
+impl Search {
+    /// Builds the index of this catalogue's questions.
+    pub fn of(catalogue: &Catalogue) -> Search {
+        let mut search = Search::default();
+        for row in catalogue.markets_created().rev() {
+            search.add(row.no, &all_languages(&row.draft.questions));
+        }
+        search
+    }
+
+    /// The numbers of the markets, including drafts, whose question matches all words.
+    pub fn found(&self, words: &Words) -> Numbers {
+        let count = self.questions.len();
+        let mut found = numbers::all(count);
+        for word in &words.0 {
+            if found.is_clear() {
+                break;
+            }
+            if let [one] = word.as_bytes()
+                && let Some(bit) = Letters::bit(*one)
+            {
+                let letters = |market: usize| self.letters.get(market).map_or(0, |own| own.0);
+                let has_letter = |market: &usize| letters(*market) & bit != 0;
+                found = numbers::these(count, found.ones().filter(has_letter));
+                continue;
+            }
+            let (left, part) = (found.count_ones(..), Part::new(word));
+            if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
+                let has_word = |market: &usize| self.has(*market, &part);
+                found = numbers::these(count, found.ones().filter(has_word));
+            } else {
+                let known = self.vocabulary.with(&part);
+                let markets = known.flat_map(|word| self.markets_with(word));
+                found.intersect_with(&numbers::these(count, markets.map(|market| market.index())));
+            }
+        }
+        found
+    }
+
+    fn has(&self, market: usize, part: &Part<'_>) -> bool {
+        let words = self.questions.get(market);
+        let mut words = words.into_iter().flatten().map(|word| self.vocabulary.word(*word));
+        words.any(|word| part.is_in(word))
+    }
+
+    fn markets_with(&self, word: WordNo) -> &[MarketNo] {
+        self.markets_by_word.get(word.index()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Adds the question of the next market, or of one whose question was removed.
+    fn add(&mut self, market: MarketNo, question: &str) {
+        let mut words: Vec<WordNo> =
+            question.split_whitespace().map(|word| self.vocabulary.number(word)).collect();
+        words.sort_unstable();
+        words.dedup();
+        let new = self.vocabulary.len().saturating_sub(self.markets_by_word.len());
+        self.unused = self.unused.saturating_add(new);
+        self.markets_by_word.resize_with(self.vocabulary.len(), Vec::new);
+        for word in &words {
+            let Some(markets) = self.markets_by_word.get_mut(word.index()) else { continue };
+            if let Err(at) = markets.binary_search(&market) {
+                if markets.is_empty() {
+                    self.unused = self.unused.saturating_sub(1);
+                    // Many words occur in one question only.
+                    markets.reserve_exact(1);
+                }
+                markets.insert(at, market);
+            }
+        }
+        if self.questions.len() <= market.index() {
+            self.questions.resize_with(market.index().saturating_add(1), Box::default);
+            self.letters.resize_with(market.index().saturating_add(1), Letters::default);
+        }
+        if let (Some(own), Some(letters)) =
+            (self.questions.get_mut(market.index()), self.letters.get_mut(market.index()))
+        {
+            (*own, *letters) = (words.into(), Letters::of(question));
+        }
+    }
+
+    /// Removes a market's question.
+    fn remove(&mut self, market: MarketNo) {
+        let own = self.questions.get_mut(market.index()).map(std::mem::take);
+        for word in own.iter().flatten() {
+            let Some(markets) = self.markets_by_word.get_mut(word.index()) else { continue };
+            if let Ok(at) = markets.binary_search(&market) {
+                markets.remove(at);
+                self.unused = self.unused.saturating_add(usize::from(markets.is_empty()));
+            }
+        }
+    }
+
+    /// Rebuilds the index without unused words, if there are many.
+    fn tidy(&mut self) {
+        if self.unused < UNUSED_MIN || self.unused < self.markets_by_word.len() / 2 {
+            return;
+        }
+        let before = std::mem::take(self);
+        for (market, words) in (0..).map(MarketNo).zip(&before.questions) {
+            let words: Vec<&str> = words.iter().map(|word| before.vocabulary.word(*word)).collect();
+            self.add(market, &words.join(" "));
+        }
+    }
+
+    fn fold_effect(&mut self, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::MarketCreated { market, draft } => {
+                is_next(market.index(), self.questions.len())?;
+                self.add(*market, &all_languages(&draft.questions));
+                Ok(())
+            }
+            Effect::MarketRevised { market, revision } => {
+                if market.index() >= self.questions.len() {
+                    return Err(Fault::UnknownMarket(*market));
+                }
+                if let Some(questions) = &revision.questions {
+                    self.remove(*market);
+                    self.add(*market, &all_languages(questions));
+                    self.tidy();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Projection for Search {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(effect));
+        }
+    }
+}
+
+/// A text in all its languages, normalised. The line breaks keep words from spanning languages.
+fn all_languages(text: &Localized) -> String {
+    let Localized { pt, en, es } = text;
+    [pt, en, es].map(|text| plain(text)).join("\n")
+}
+
+/// A text as it is compared: cases folded in full, compatible forms (`ª`, ligatures) as plain
+/// letters, without accents, and with the signs of a keyboard in place of typographic ones.
+fn plain(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase().replace('`', "'");
+    }
+    let keyboard: String = text.chars().filter_map(on_keyboard).collect();
+    let plain = DecomposingNormalizer::new_nfkd().normalize(&keyboard);
+    let folded = CaseMapper::new().fold_string(&plain);
+    // The decomposition of a sign may have typographic ones, and that of a letter has its accents.
+    folded.chars().filter_map(on_keyboard).filter(|sign| !is_accent(*sign)).collect()
+}
+
+/// The sign that a keyboard has for it; `None` for what cannot be seen.
+const fn on_keyboard(sign: char) -> Option<char> {
+    Some(match sign {
+        '´'
+        | '`'
+        | '\u{2b9}'..='\u{2bf}'
+        | '\u{2018}'..='\u{201b}'
+        | '\u{2032}'
+        | '\u{2035}'
+        | '\u{a78c}' => '\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
+        '\u{2d7}' | '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' => '-',
+        '\u{2044}' | '\u{2215}' => '/',
+        // Its capital is that of `i`.
+        'ı' => 'i',
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => return None,
+        other => other,
+    })
+}
+
+/// Whether it is an accent on the letter before it.
+const fn is_accent(sign: char) -> bool {
+    matches!(sign, '\u{300}'..='\u{36f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::super::fixture::*;
+    use super::*;
+    use exchange::catalogue::MarketRevision;
+
+    fn texts([pt, en, es]: [&str; 3]) -> Localized {
+        Localized { pt: pt.into(), en: en.into(), es: es.into() }
+    }
+
+    fn texts_of(text: &str) -> Localized {
+        texts([text, "", ""])
+    }
+
+    fn asked(market: MarketNo, questions: Localized) -> Effect {
+        let Effect::MarketCreated { mut draft, .. } = super::super::fixture::market(market, None)
+        else {
+            panic!("a market")
+        };
+        draft.questions = questions;
+        Effect::MarketCreated { market, draft }
+    }
+
+    fn revised(market: MarketNo, questions: Localized) -> Effect {
+        let revision = MarketRevision { questions: Some(questions), ..MarketRevision::default() };
+        Effect::MarketRevised { market, revision: Box::new(revision) }
+    }
+
+    fn found(search: &Search, text: &str) -> Vec<u32> {
+        let found = search.found(&Words::of(text).unwrap());
+        let markets = u32::try_from(search.questions.len()).unwrap();
+        (0..markets).filter(|market| found.contains(*market as usize)).collect()
+    }
+
+    #[test]
+    fn words_are_found_in_every_language_whatever_their_accents() {
+        let mut search = Search::default();
+        let rain = texts(["Vai chover amanhã na EDIÇÃO?", "Will it rain?", "¿Lloverá mañana?"]);
+        assert_eq!(fold(&mut search, 1, &[asked(RAIN, rain)]), 0);
+        for text in [
+            "amanha",
+            "EDIÇÃO",
+            "edicao",
+            "rain will",
+            "manana",
+            "MAN\u{303}ANA",
+            "llov",
+            "chover rain",
+            "i",
+            "?",
+            "¿",
+        ] {
+            assert_eq!(found(&search, text), [RAIN.0], "{text}");
+        }
+        for not in ["snow", "rain snow", "rain?¿", "b", "0", "l rain k"] {
+            assert_eq!(found(&search, not), [0; 0], "{not}");
+        }
+        assert!(!search.found(&Words::of("rain").unwrap()).contains(1));
+        assert_eq!(Words::of(" \t"), None);
+    }
+
+    #[test]
+    fn words_are_found_however_they_are_typed() {
+        for (question, texts) in [
+            ("Straße groß", &["STRASSE", "straße", "STRA\u{1e9e}E", "GROSS"][..]),
+            ("STRASSE", &["Straße"]),
+            ("ΟΔΥΣΣΕΥΣ", &["οδυσσευς", "οδυσσευσ", "Οδυσσεύς"]),
+            (
+                "\u{fb01}nal \u{fb02}ood o\u{fb03}ce \u{fb05}op",
+                &["FINAL", "flood", "office", "stop"],
+            ),
+            ("final", &["\u{fb01}nal"]),
+            ("\u{130}STANBUL Kadıköy", &["istanbul", "\u{130}stanbul", "KADIKÖY", "kadikoy"]),
+            (
+                "the Fed’s rate",
+                &["Fed's", "fed´s", "FED`S", "fed‘s", "fed\u{2bc}s", "fed\u{ff07}s"],
+            ),
+            ("the Fed's rate", &["Fed’s", "Fed\u{2032}s"]),
+            (
+                "COVID\u{2011}19, 2026–2028",
+                &["covid-19", "2026-2028", "2026—2028", "2026\u{2212}2028"],
+            ),
+            ("covid-19", &["COVID\u{2010}19"]),
+            ("1.ª 2º CO₂ m²", &["1.A", "2o", "co2", "M2"]),
+            ("1a", &["1ª"]),
+            ("co\u{ad}operate ze\u{200b}ro", &["cooperate", "zero"]),
+            ("“Fed” ＦＥＤ ½", &["\"fed\"", "fed", "1/2"]),
+        ] {
+            let mut search = Search::default();
+            assert_eq!(fold(&mut search, 1, &[asked(RAIN, texts_of(question))]), 0);
+            for text in texts {
+                assert_eq!(found(&search, text), [RAIN.0], "{question}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_of_case_alone_makes_none() {
+        let mut count = 0;
+        for letter in '\0'..=char::MAX {
+            let cases = [letter.to_uppercase().to_string(), letter.to_lowercase().to_string()];
+            for other in cases.iter().filter(|other| !other.chars().eq([letter])) {
+                let own = plain(&letter.to_string());
+                assert_eq!((plain(other), plain(&own)), (own.clone(), own), "{letter:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 2500, "{count}");
+    }
+
+    #[test]
+    fn only_the_longest_words_are_looked_for() {
+        let words: Vec<String> = (10..99).map(|number| number.to_string()).collect();
+        let text = format!("{} rain abcd", words.join(" "));
+        let Words(sought) = Words::of(&text).unwrap();
+        assert_eq!(
+            (sought.len(), &sought[..2]),
+            (SEARCHED_WORDS_MAX, &["rain", "abcd"].map(String::from)[..])
+        );
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_fault() {
+        let mut search = Search::default();
+        let questions = || texts(["a", "b", "c"]);
+        assert_eq!(fold(&mut search, 1, &[revised(RAIN, questions())]), 1);
+        assert_eq!(fold(&mut search, 2, &[asked(MarketNo(1), questions())]), 1);
+        assert_eq!(found(&search, "a"), [0; 0]);
+    }
+
+    #[test]
+    fn words_that_stand_nowhere_are_forgotten() {
+        let mut search = Search::default();
+        let questions = |number: usize| texts([&format!("n{number}"), "rain", "x"]);
+        let others = [texts(["sol", "sun", "x"]), texts(["", "", ""])];
+        assert_eq!(fold(&mut search, 1, &[asked(RAIN, questions(0))]), 0);
+        for (market, others) in (1..).map(MarketNo).zip(others) {
+            assert_eq!(fold(&mut search, 1, &[asked(market, others)]), 0);
+        }
+        for number in 1..10 * UNUSED_MIN {
+            assert_eq!(fold(&mut search, 2, &[revised(RAIN, questions(number))]), 0);
+            assert_eq!(search.vocabulary.len(), search.unused + 5);
+            assert!(search.unused < UNUSED_MIN);
+            assert_eq!(found(&search, &format!("n{number} rain")), [RAIN.0]);
+            assert_eq!(found(&search, &format!("n{}x", number - 1)), [0; 0]);
+            assert_eq!((found(&search, "un sol"), found(&search, "x")), (vec![1], vec![0, 1]));
+        }
+        assert_eq!(fold(&mut search, 3, &[asked(MarketNo(3), questions(0))]), 0);
+        assert_eq!(found(&search, "n0"), [3]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(128)
+        })]
+
+        /// Few letters, so that words contain one another; many markets, so that every search path
+        /// is taken.
+        #[test]
+        fn found_is_whose_question_has_all_words(
+            questions in prop::collection::vec("[abÃ1 ?]{0,12}", 1..150),
+            revisions in prop::collection::vec((any::<Index>(), "[abcé ]{0,12}"), 0..40),
+            asked_for in prop::collection::vec("[abcÁ1 ?]{1,8}", 1..20),
+        ) {
+            let (mut search, mut expected) = (Search::default(), Vec::new());
+            for (no, question) in (0..).map(MarketNo).zip(&questions) {
+                let effect = asked(no, texts([question, "en", "es"]));
+                prop_assert_eq!(fold(&mut search, 1, &[effect]), 0);
+                expected.push(format!("{}\nen\nes", plain(question)));
+            }
+            for (which, question) in &revisions {
+                let market = which.index(questions.len());
+                let no = MarketNo(u32::try_from(market).unwrap());
+                let effect = revised(no, texts([question, "en", "es"]));
+                prop_assert_eq!(fold(&mut search, 2, &[effect]), 0);
+                expected[market] = format!("{}\nen\nes", plain(question));
+            }
+            for text in &asked_for {
+                let asked_for = plain(text);
+                if Words::of(text).is_none() {
+                    prop_assert!(asked_for.trim().is_empty());
+                    continue;
+                }
+                let has_all = |question: &String| {
+                    asked_for.split_whitespace().all(|word| question.contains(word))
+                };
+                let having = (0..).zip(&expected).filter(|(_, question)| has_all(question));
+                let having: Vec<u32> = having.map(|(market, _)| market).collect();
+                prop_assert_eq!(found(&search, text), having, "{}", text);
+            }
+        }
+    }
+}

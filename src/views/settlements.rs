@@ -1,0 +1,92 @@
+//! What each user was paid by settled and voided markets.
+
+mod image;
+
+use super::Projection;
+use super::fault::{Fault, Faults};
+use super::history::History;
+use super::history::stream::{Newest, Streams};
+use exchange::catalogue::Outcome;
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{MarketNo, UserNo};
+use exchange::units::{Lots, Money, MoneySum, Sequence, TimeMs};
+
+/// A user's payout in a market that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettlementRow {
+    /// Market.
+    pub market: MarketNo,
+    /// The outcome held: opposite free contracts are merged, and at a market's end none are locked.
+    pub outcome: Outcome,
+    /// Quantity in lots.
+    pub quantity: Lots,
+    /// Money paid for them.
+    pub payout: Money,
+    /// The user's profit and loss in this market, including the payout.
+    pub realised: MoneySum,
+    /// When.
+    pub time: TimeMs,
+    /// The record that paid.
+    pub sequence: Sequence,
+}
+
+/// Every user's settlements.
+#[derive(Debug, Default)]
+pub struct Settlements {
+    users: Streams<SettlementRow>,
+}
+
+impl Settlements {
+    /// No settlements yet; pages go to `history`.
+    pub(super) const fn on(history: History) -> Settlements {
+        Settlements { users: Streams::on(history) }
+    }
+
+    /// A user's settlements, newest first.
+    pub fn of(&self, user: UserNo) -> Newest<SettlementRow> {
+        self.users.pages(user.0).newest_first()
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::UserCreated { user, .. } => self.users.add_owner(user.index()),
+            Effect::PositionSettled { user, market, yes, no, payout, realised } => {
+                let held = if yes >= no { (Outcome::Yes, yes) } else { (Outcome::No, no) };
+                let (outcome, quantity) = held;
+                let (time, sequence) = (at.time, at.sequence);
+                let row =
+                    SettlementRow { market, outcome, quantity, payout, realised, time, sequence };
+                self.users.push(user.0, &row, Fault::UnknownUser(user)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Projection for Settlements {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+
+    #[test]
+    fn each_holder_has_what_was_held_and_paid() {
+        let mut settlements: Settlements = opened();
+        let effects = [settled(RAIN, Outcome::Yes), paid(ANN, 5, 0, 20), paid(BOB, 0, 5, -20)];
+        assert_eq!(fold(&mut settlements, 2, &effects), 0);
+        for (user, outcome, realised) in [(ANN, Outcome::Yes, 20), (BOB, Outcome::No, -20)] {
+            let rows: Vec<SettlementRow> = settlements.of(user).map(Result::unwrap).collect();
+            let [row] = rows[..] else { panic!("one settlement") };
+            assert_eq!((row.market, row.outcome, row.quantity), (RAIN, outcome, Lots::new(5)));
+            assert_eq!((row.realised, row.sequence), (MoneySum::new(realised), Sequence::new(2)));
+        }
+        assert_eq!(fold(&mut settlements, 3, &[paid(UserNo(9), 1, 0, 0)]), 1);
+    }
+}

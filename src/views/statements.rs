@@ -1,0 +1,513 @@
+//! Each account's statement: every change of its money with its cause.
+//!
+//! Effects carry an account's balance after a change, so a line is the difference to the one
+//! before; its cause is what else the record did for the same user. No trading rule is repeated
+//! here: money that moves between available and reserved was reserved or released, and money that
+//! enters or leaves the account did so by the record's trade, payout or transfer.
+
+mod image;
+
+use super::accounts::Balance;
+use super::fault::{Fault, Faults};
+use super::history::History;
+use super::history::chain::length;
+use super::history::stream::{Newest, Streams};
+use exchange::effect::{Applied, Effect};
+use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Money, Sequence, TimeMs};
+
+/// The order that a change refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Subject {
+    /// The order.
+    pub order: OrderNo,
+    /// When it was placed, which is part of its id.
+    pub placed: TimeMs,
+    /// Its market.
+    pub market: MarketNo,
+}
+
+/// Why an account changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Deposit.
+    Deposited,
+    /// Withdrawal.
+    Withdrawn,
+    /// The operator took earned trading fees.
+    FeesTaken,
+    /// Money was reserved for an order.
+    Reserved(Subject),
+    /// Money reserved for an order was released.
+    Released(Subject),
+    /// An order was amended, and its reserved money changed.
+    Amended(Subject),
+    /// An order traded: the price paid or received for contracts, and 1.00 for each pair that the
+    /// trade completed.
+    Traded(Subject),
+    /// Contracts that no longer back an order were merged with opposite ones, at 1.00 per pair.
+    Merged(Subject),
+    /// No contracts of an event's markets were converted to their common value, and yes contracts
+    /// received for them were merged.
+    Converted(EventNo),
+    /// Fee for an order's trade.
+    Fee(Subject),
+    /// Payout of a settled market.
+    Settled(MarketNo),
+    /// Payout of a voided market.
+    Voided(MarketNo),
+}
+
+impl Cause {
+    /// The interface's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Deposited => "DEPOSIT",
+            Cause::Withdrawn => "WITHDRAWAL",
+            Cause::FeesTaken => "FEES_TAKEN",
+            Cause::Reserved(_) => "ORDER_RESERVED",
+            Cause::Released(_) => "ORDER_RELEASED",
+            Cause::Amended(_) => "ORDER_AMENDED",
+            Cause::Traded(_) => "TRADE",
+            Cause::Merged(_) => "MERGE",
+            Cause::Converted(_) => "CONVERSION",
+            Cause::Fee(_) => "FEE",
+            Cause::Settled(_) => "SETTLEMENT",
+            Cause::Voided(_) => "VOID",
+        }
+    }
+
+    /// The order that it refers to.
+    pub const fn subject(self) -> Option<Subject> {
+        match self {
+            Cause::Reserved(subject)
+            | Cause::Released(subject)
+            | Cause::Amended(subject)
+            | Cause::Traded(subject)
+            | Cause::Merged(subject)
+            | Cause::Fee(subject) => Some(subject),
+            Cause::Deposited
+            | Cause::Withdrawn
+            | Cause::FeesTaken
+            | Cause::Converted(_)
+            | Cause::Settled(_)
+            | Cause::Voided(_) => None,
+        }
+    }
+
+    /// The event in which contracts were converted.
+    pub const fn event(self) -> Option<EventNo> {
+        if let Cause::Converted(event) = self { Some(event) } else { None }
+    }
+
+    /// The market that paid out.
+    pub const fn paying_market(self) -> Option<MarketNo> {
+        match self {
+            Cause::Settled(market) | Cause::Voided(market) => Some(market),
+            _ => None,
+        }
+    }
+}
+
+/// One change of an account's money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// Number of the change in its account, from 1.
+    pub number: u64,
+    /// The record that made it.
+    pub sequence: Sequence,
+    /// When.
+    pub time: TimeMs,
+    /// Why.
+    pub cause: Cause,
+    /// Change of the available money.
+    pub available: Money,
+    /// Change of the money reserved for resting orders.
+    pub reserved: Money,
+    /// The balance after it.
+    pub after: Balance,
+}
+
+/// Every account's changes.
+#[derive(Debug, Default)]
+pub struct Statements {
+    users: Streams<Change>,
+}
+
+/// Why an account changed. `None` means that no such change is expected.
+#[derive(Debug, Clone, Copy, Default)]
+struct Why {
+    /// Cause of a move between available and reserved.
+    inside: Option<Cause>,
+    /// Cause of money entering or leaving the account.
+    outside: Option<Cause>,
+    /// Fees included in the money that left, and their cause.
+    fee: (Money, Option<Cause>),
+}
+
+/// No fees.
+const NO_FEE: (Money, Option<Cause>) = (Money::ZERO, None);
+
+/// The order that the current record places or amends. Its owner's lines are added at the end of
+/// the record, for all its effects together.
+#[derive(Debug, Clone, Copy)]
+struct Incoming {
+    user: UserNo,
+    order: Subject,
+    amended: bool,
+    traded: bool,
+    /// The fees of its trades.
+    fees: Money,
+    /// The latest balance, if the record gave one.
+    balance: Option<Balance>,
+}
+
+impl Statements {
+    /// No changes yet; pages go to `history`.
+    pub(super) const fn on(history: History) -> Statements {
+        Statements { users: Streams::on(history) }
+    }
+
+    /// How many changes an account has had. O(1).
+    pub fn count(&self, user: UserNo) -> usize {
+        length(self.users.count(user.0))
+    }
+
+    /// An account's changes, newest first.
+    pub fn of(&self, user: UserNo) -> Newest<Change> {
+        self.users.pages(user.0).newest_first()
+    }
+
+    /// The balance after the account's last change.
+    fn before(&self, user: UserNo) -> Result<Balance, Fault> {
+        let base = self.users.base(user.0).ok_or(Fault::UnknownUser(user))?;
+        Ok(base.after)
+    }
+
+    /// Adds the lines that lead to the balance `now`: the move between available and reserved, then
+    /// money in or out, then fees, each with its cause.
+    fn add_changes(
+        &mut self,
+        at: &Applied<'_>,
+        (user, now): (UserNo, Balance),
+        why: Why,
+    ) -> Result<(), Fault> {
+        let Why { inside, outside, fee: (fee, fee_cause) } = why;
+        if fee != Money::ZERO {
+            let besides = Balance { available: now.available.plus(fee)?, ..now };
+            self.add_changes(at, (user, besides), Why { fee: NO_FEE, ..why })?;
+            return self.add_changes(at, (user, now), Why { outside: fee_cause, ..Why::default() });
+        }
+        let before = self.before(user)?;
+        if before == now {
+            return Ok(());
+        }
+        let mut before_line = before;
+        let users = &mut self.users;
+        let mut add = |cause: Option<Cause>, after: Balance| {
+            let cause = cause.ok_or(Fault::UnexplainedMoney(user))?;
+            let number = users.count(user.0).saturating_add(1);
+            let change = Change {
+                number,
+                sequence: at.sequence,
+                time: at.time,
+                cause,
+                available: after.available.minus(before_line.available)?,
+                reserved: after.reserved.minus(before_line.reserved)?,
+                after,
+            };
+            before_line = after;
+            users.push(user.0, &change, Fault::UnknownUser(user)).map(drop)
+        };
+        // One cause for both: a single line for both parts of the account.
+        if inside == outside {
+            return add(outside, now);
+        }
+        let set_aside = now.reserved.minus(before.reserved)?;
+        let moved =
+            Balance { available: before.available.minus(set_aside)?, reserved: now.reserved };
+        if moved != before {
+            add(inside, moved)?;
+        }
+        if moved == now { Ok(()) } else { add(outside, now) }
+    }
+
+    /// Adds the lines of the owner of the record's own order.
+    fn conclude(&mut self, at: &Applied<'_>, incoming: Incoming) -> Result<(), Fault> {
+        let Incoming { user, order, amended, traded, fees, balance } = incoming;
+        let Some(now) = balance else { return Ok(()) };
+        let before = self.before(user)?.reserved;
+        let inside = match (amended, now.reserved < before) {
+            (true, _) => Cause::Amended(order),
+            (false, false) => Cause::Reserved(order),
+            // Only resting orders of the same owner, cancelled by the record, can have released it.
+            (false, true) => Cause::Released(order),
+        };
+        let outside = if traded { Cause::Traded(order) } else { Cause::Merged(order) };
+        let fee = (fees, Some(Cause::Fee(order)));
+        self.add_changes(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
+    }
+}
+
+impl Statements {
+    /// Folds one record's effects; `placed` has, for each effect that amends, matches or cancels an
+    /// order, when that order was placed.
+    pub(super) fn fold(
+        &mut self,
+        applied: &Applied<'_>,
+        placed: &[Option<TimeMs>],
+        faults: &mut Faults,
+    ) {
+        let mut folding = Folding::default();
+        let mut placed = placed.iter().copied();
+        for effect in applied.effects {
+            let placed = match effect {
+                Effect::OrderAmended { .. }
+                | Effect::TradeMade(_)
+                | Effect::OrderCancelled { .. } => placed.next().flatten(),
+                _ => None,
+            };
+            faults.check(self.fold_effect(applied, effect, placed, &mut folding));
+        }
+        if let Some(incoming) = folding.incoming {
+            faults.check(self.conclude(applied, incoming));
+        }
+    }
+
+    fn fold_effect(
+        &mut self,
+        at: &Applied<'_>,
+        effect: &Effect,
+        placed: Option<TimeMs>,
+        folding: &mut Folding,
+    ) -> Result<(), Fault> {
+        let subject = |order: OrderNo, market| {
+            let placed = placed.ok_or(Fault::UnknownOrder(order));
+            placed.map(|placed| Subject { order, placed, market })
+        };
+        let Folding { incoming, why, voided } = folding;
+        match effect {
+            Effect::UserCreated { user, .. } => return self.users.add_owner(user.index()),
+            Effect::Deposited { .. } => *why = both(Cause::Deposited),
+            Effect::Withdrawn { .. } => *why = both(Cause::Withdrawn),
+            Effect::FeesTaken { .. } => *why = both(Cause::FeesTaken),
+            Effect::OrderAccepted { order, terms } => {
+                let order = Subject { order: *order, placed: at.time, market: terms.market };
+                *incoming = Some(Incoming::new(terms.user, order, false));
+            }
+            Effect::OrderAmended { order, user, market, .. } => {
+                *incoming = Some(Incoming::new(*user, subject(*order, *market)?, true));
+            }
+            Effect::TradeMade(trade) => {
+                if let Some(incoming) = incoming {
+                    incoming.traded = true;
+                    incoming.fees = incoming.fees.plus(trade.taker.fee)?;
+                }
+                let maker = subject(trade.maker.order, trade.market)?;
+                *why = Why {
+                    fee: (trade.maker.fee, Some(Cause::Fee(maker))),
+                    ..both(Cause::Traded(maker))
+                };
+            }
+            Effect::OrderCancelled { order, market, .. } => {
+                let order = subject(*order, *market)?;
+                let (inside, outside) = (Cause::Released(order), Cause::Merged(order));
+                *why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
+            }
+            Effect::Converted { event, .. } => *why = both(Cause::Converted(*event)),
+            Effect::MarketMoved { to, .. } => *voided = *to == MarketStatus::Voided,
+            Effect::MarketPays { voided: by_void, .. } => *voided = *by_void,
+            Effect::PositionSettled { market, .. } => {
+                *why = both(if *voided { Cause::Voided(*market) } else { Cause::Settled(*market) });
+            }
+            Effect::AccountChanged { user, available, reserved } => {
+                let now = Balance { available: *available, reserved: *reserved };
+                let why = std::mem::take(why);
+                match incoming {
+                    Some(incoming) if incoming.user == *user => incoming.balance = Some(now),
+                    _ => self.add_changes(at, (*user, now), why)?,
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// State while a record is folded.
+#[derive(Debug, Default)]
+struct Folding {
+    incoming: Option<Incoming>,
+    /// Cause of the next `AccountChanged`.
+    why: Why,
+    voided: bool,
+}
+
+impl Incoming {
+    const fn new(user: UserNo, order: Subject, amended: bool) -> Incoming {
+        Incoming { user, order, amended, traded: false, fees: Money::ZERO, balance: None }
+    }
+}
+
+const fn both(cause: Cause) -> Why {
+    Why { inside: Some(cause), outside: Some(cause), fee: NO_FEE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use exchange::effect::CancelReason;
+
+    const BID: Placed = Placed { record: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+    const ASK: Placed = Placed { record: 4, user: BOB, wording: SELL_YES, price: 55, quantity: 6 };
+
+    fn says(user: UserNo, available: i64, reserved: i64) -> Effect {
+        let (available, reserved) = (Money::new(available), Money::new(reserved));
+        Effect::AccountChanged { user, available, reserved }
+    }
+
+    fn deposited(user: UserNo, amount: i64) -> [Effect; 2] {
+        let amount = Money::new(amount);
+        [Effect::Deposited { user, amount }, says(user, amount.get(), 0)]
+    }
+
+    /// Folds one record and returns the number of faults. Assumes that each order was placed in the
+    /// record of its number.
+    fn fold(statements: &mut Statements, sequence: u64, effects: &[Effect]) -> u64 {
+        let mut faults = Faults::default();
+        let placed = effects.iter().filter_map(|effect| match effect {
+            Effect::OrderAmended { order, .. } | Effect::OrderCancelled { order, .. } => {
+                Some(order)
+            }
+            Effect::TradeMade(trade) => Some(&trade.maker.order),
+            _ => None,
+        });
+        let placed: Vec<_> = placed.map(|order| Some(at(order.0.get()))).collect();
+        statements.fold(&applied(sequence, effects), &placed, &mut faults);
+        faults.count()
+    }
+
+    fn opened() -> Statements {
+        let mut statements = Statements::default();
+        assert_eq!(fold(&mut statements, 1, &[user(ANN), user(BOB), market(RAIN, None)]), 0);
+        statements
+    }
+
+    /// An account's changes, oldest first.
+    fn changes(statements: &Statements, user: UserNo) -> Vec<Change> {
+        let mut changes: Vec<Change> = statements.of(user).map(Result::unwrap).collect();
+        changes.reverse();
+        changes
+    }
+
+    /// The names and amounts of an account's changes, oldest first.
+    fn shown(statements: &Statements, user: UserNo) -> Vec<(&'static str, i64, i64)> {
+        changes(statements, user)
+            .iter()
+            .map(|c| (c.cause.name(), c.available.get(), c.reserved.get()))
+            .collect()
+    }
+
+    #[test]
+    fn both_parties_see_a_trade_and_the_resting_part_separately() {
+        let mut statements = opened();
+        let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
+        assert_eq!(fold(&mut statements, 2, &both), 0);
+        assert_eq!(
+            fold(&mut statements, 3, &[BID.accepted(), BID.rested(10), says(ANN, 400, 600)]),
+            0
+        );
+        let seller = Placed { quantity: 14, ..ASK };
+        let effects = [
+            seller.accepted(),
+            seller.took(4, BID, 0, 10),
+            says(ANN, 400, 0),
+            seller.rested(4),
+            // Ten contracts at 0.40, and 0.45 reserved for each of four more.
+            says(BOB, 420, 180),
+        ];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let ann = [("DEPOSIT", 1000, 0), ("ORDER_RESERVED", -600, 600), ("TRADE", 0, -600)];
+        assert_eq!(shown(&statements, ANN), ann);
+        let bob = [("DEPOSIT", 1000, 0), ("ORDER_RESERVED", -180, 180), ("TRADE", -400, 0)];
+        assert_eq!(shown(&statements, BOB), bob);
+        let last = changes(&statements, BOB)[2];
+        assert_eq!((last.number, last.sequence, last.time), (3, Sequence::new(4), at(4)));
+        assert_eq!(last.cause.subject().map(|s| (s.order, s.placed)), Some((order(4), at(4))));
+        assert_eq!((last.after.available.get(), last.after.reserved.get()), (420, 180));
+        assert_eq!(statements.count(BOB), 3);
+    }
+
+    #[test]
+    fn a_cancel_gives_back_and_what_merges_by_it_comes_on_top() {
+        let mut statements = opened();
+        assert_eq!(fold(&mut statements, 2, &deposited(ANN, 1000)), 0);
+        assert_eq!(
+            fold(&mut statements, 3, &[BID.accepted(), BID.rested(10), says(ANN, 400, 600)]),
+            0
+        );
+        let cancelled = BID.cancelled(10, true, CancelReason::User);
+        let effects = [cancelled, holds(ANN, (0, 0), (0, 0), 0), says(ANN, 1300, 0)];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let changes = shown(&statements, ANN);
+        assert_eq!(changes.last_chunk(), Some(&[("ORDER_RELEASED", 600, -600), ("MERGE", 300, 0)]));
+    }
+
+    #[test]
+    fn an_end_pays_by_its_name_after_what_it_cancels() {
+        for (end, name) in [(voided(RAIN, 40), "VOID"), (settled(RAIN, YES), "SETTLEMENT")] {
+            let mut statements = opened();
+            assert_eq!(fold(&mut statements, 2, &deposited(ANN, 1000)), 0);
+            let rests = [BID.accepted(), BID.rested(10), says(ANN, 400, 600)];
+            assert_eq!(fold(&mut statements, 3, &rests), 0);
+            let cancelled = BID.cancelled(10, true, CancelReason::MarketClosed);
+            let effects =
+                [end, cancelled, says(ANN, 1000, 0), paid(ANN, 5, 0, 0), says(ANN, 1200, 0)];
+            assert_eq!(fold(&mut statements, 4, &effects), 0);
+            let lines = shown(&statements, ANN);
+            let expected = [("ORDER_RELEASED", 600, -600), (name, 200, 0)];
+            assert_eq!(lines.last_chunk(), Some(&expected));
+            assert_eq!(changes(&statements, ANN)[3].cause.paying_market(), Some(RAIN));
+        }
+    }
+
+    /// Ann's bid is filled at its limit, Bob's ask has two lots too many: each pays its own fee.
+    #[test]
+    fn fees_come_last_as_lines_of_their_own() {
+        let mut statements = opened();
+        let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
+        assert_eq!(fold(&mut statements, 2, &both), 0);
+        let rests = [BID.accepted(), BID.rested(10), says(ANN, 380, 620)];
+        assert_eq!(fold(&mut statements, 3, &rests), 0);
+        let seller = Placed { quantity: 12, ..ASK };
+        let mut trade = seller.took(2, BID, 0, 10);
+        if let Effect::TradeMade(trade) = &mut trade {
+            (trade.maker.fee, trade.taker.fee) = (Money::new(5), Money::new(17));
+        }
+        // Ann's reserve of 20 pays 5, and 15 are released. Bob pays 400 and 17, and reserves 90.
+        let effects =
+            [seller.accepted(), trade, says(ANN, 395, 0), seller.rested(2), says(BOB, 493, 90)];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let ann = shown(&statements, ANN);
+        assert_eq!(ann.last_chunk(), Some(&[("TRADE", 20, -620), ("FEE", -5, 0)]));
+        let bob = shown(&statements, BOB);
+        let expected = [("ORDER_RESERVED", -90, 90), ("TRADE", -400, 0), ("FEE", -17, 0)];
+        assert_eq!(bob.last_chunk(), Some(&expected));
+        let fee = changes(&statements, BOB)[3].cause;
+        assert_eq!(fee.subject().map(|subject| subject.order), Some(order(4)));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_no_line_and_what_nothing_explains_is_a_fault() {
+        let mut statements = opened();
+        let effects = [deposited(ANN, 5).to_vec(), vec![says(ANN, 5, 0)]].concat();
+        assert_eq!(fold(&mut statements, 2, &effects), 0);
+        assert_eq!(statements.count(ANN), 1);
+        assert_eq!(fold(&mut statements, 3, &[says(ANN, 6, 0)]), 1);
+        assert_eq!(fold(&mut statements, 4, &deposited(UserNo(9), 1)), 1);
+    }
+
+    const YES: exchange::catalogue::Outcome = exchange::catalogue::Outcome::Yes;
+}
