@@ -64,7 +64,7 @@ def everything(server, keys, markets):
 
 
 def play(binary, server, folder, name):
-    command = [binary, "play", folder / f"{name}.flow.jsonl.gz", "--url", server.url]
+    command = [pathlib.Path(binary).with_name("play"), folder / f"{name}.flow.jsonl.gz", "--url", server.url]
     for flag, what in (("--check", "fills"), ("--books", "books"), ("--positions", "positions")):
         path = folder / f"{name}.{what}.jsonl.gz"
         if path.exists():

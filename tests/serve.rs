@@ -637,7 +637,7 @@ fn completions_name_the_commands_and_their_flags() {
         let output = run(&["completions", shell], None);
         assert_eq!(output.status.code(), Some(0));
         let script = String::from_utf8(output.stdout).unwrap();
-        for word in ["openoutcry", "serve", "play", "completions", "log-format", "rate-writes"] {
+        for word in ["openoutcry", "serve", "admin", "completions", "log-format", "rate-writes"] {
             assert!(script.contains(word), "{word} for {shell}");
         }
     }

@@ -3,7 +3,6 @@
 //! Must not know: any trading rule.
 
 pub mod admin;
-pub mod client;
 pub mod output;
 pub mod logging;
 pub mod signals;
@@ -12,7 +11,6 @@ pub mod archive_folder;
 pub mod operator_key;
 pub mod venue_clock;
 pub mod bootstrap;
-pub mod play;
 pub mod demo;
 pub mod completions;
 pub mod data_folder;
@@ -31,7 +29,6 @@ const EXAMPLES: &str = "Examples:
   openoutcry serve --demo                     try it: catalogue, users, keys and trading books
   openoutcry serve --init --data /var/lib/openoutcry --listen 127.0.0.1:8080
   openoutcry admin users list                 operate a running server; see admin --help
-  openoutcry play FLOW.jsonl.gz               play recorded order flow to a running server
 
 Exit codes: 0 success, 1 failure, 2 usage; of serve also 3, the journal is refused.";
 
@@ -47,8 +44,6 @@ struct Cli {
 enum Verb {
     /// Run the exchange
     Serve(serve::ServeArgs),
-    /// Play recorded order flow against a running server and compare the results
-    Play(play::PlayArgs),
     /// Operate a running venue: users, keys, money, markets, the catalogue
     Admin(admin::AdminArgs),
     /// Print a shell's completion script
@@ -83,7 +78,6 @@ pub fn run() -> ExitCode {
         Verb::Serve(args) => {
             environment::check(&Cli::command(), names()).and_then(|()| serve::run(&args))
         }
-        Verb::Play(args) => return play::run(&args),
         Verb::Admin(args) => admin::run(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };

@@ -137,12 +137,20 @@ pub const DOORS: [(&str, &[&str], &str); 9] = [
     ("sled", &["src/journal/"], "the store is behind the trait Journal"),
     ("parquet", &["replay/src/fills/"], "a file's columns are defined in one place"),
     ("plotters", &["replay/src/report/"], "charts are drawn in one place"),
-    ("serde", &["src/http/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
-    ("serde_json", &["src/http/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
+    (
+        "serde",
+        &["src/http/", "src/cli/", "src/client/", "src/flow/", "play/", "replay/"],
+        "JSON is for the edge",
+    ),
+    (
+        "serde_json",
+        &["src/http/", "src/cli/", "src/client/", "src/flow/", "play/", "replay/"],
+        "JSON is for the edge",
+    ),
     (
         "StatusCode",
         // `reply.rs` sets the statuses of successes: 200, 201.
-        &["src/http/problem.rs", "src/http/reply.rs", "src/cli/client.rs", "src/cli/play/"],
+        &["src/http/problem.rs", "src/http/reply.rs", "src/client/", "play/src/"],
         "an error has its status from problem.rs",
     ),
 ];

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::Failure;
-use super::client::{ApiKey, ClientError, Target};
+use client::{ApiKey, ClientError, Target};
 use session::{AdminError, Session};
 
 /// The environment variable with the operator's key.

@@ -7,8 +7,8 @@ use data_encoding::HEXLOWER;
 use hyper::Method;
 use serde_json::Value;
 
-use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 use crate::cli::output;
+use client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 
 /// Random bytes of an `Idempotency-Key`: enough to rule out collisions.
 const KEY_BYTES: usize = 16;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::audit::Audited;
-use super::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
-use super::script::Counts;
+use crate::audit::Audited;
+use crate::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
+use crate::script::Counts;
 use exchange::units::Money;
 
 /// A kind of request whose latency is measured.
@@ -251,7 +251,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::play::compare::Subject;
+    use crate::compare::Subject;
     use flow::LineNo;
 
     fn summary() -> Summary {

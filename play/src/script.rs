@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::answers::{DepthAnswer, OrderAnswer, PlacedAnswer, lots, read};
-use super::compare::{self, Differences, LEVELS_SHOWN_MAX, Subject, Traded};
-use super::expect::{Expectations, ExpectedFills};
-use super::stage::Stage;
-use super::summary::{Kind, Latencies};
-use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
+use crate::answers::{DepthAnswer, OrderAnswer, PlacedAnswer, lots, read};
+use crate::compare::{self, Differences, LEVELS_SHOWN_MAX, Subject, Traded};
+use crate::expect::{Expectations, ExpectedFills};
+use crate::stage::Stage;
+use crate::summary::{Kind, Latencies};
+use client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 use exchange::catalogue::Outcome;
 use exchange::command::TimeInForce;
 use exchange::units::Lots;

@@ -1,5 +1,7 @@
 //! Set-up of a play: creates the flow's markets and accounts on the server and funds the accounts.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,9 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::answers::{Created, CreatedKey, read};
-use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Target};
-use engine::clock;
+use crate::answers::{Created, CreatedKey, read};
+use client::{ApiKey, Ask, ClientError, Connection, Problem, Target};
 use exchange::units::{MONEY_PER_UNIT, Money};
 use flow::Flow;
 
@@ -86,7 +87,8 @@ pub fn deposit_of(flow: &Flow) -> Result<Money, StageError> {
 /// The first failure.
 pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<Stage, StageError> {
     let deposit = deposit_of(flow)?;
-    let now_ms = clock::now().get();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     let run = format!("{now_ms:x}");
 
     let mut client = OperatorClient::open(target, operator).await?;

@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::answers::{
+use crate::answers::{
     BalanceAnswer, FillAnswer, FillsPage, PositionAnswer, PositionsPage, lots, money, read, tick,
 };
-use super::compare::{self, Differences, Subject, Traded};
-use super::script::{Accepted, Played, ReportedTrade, SharedPlay, refusal};
-use crate::cli::client::{ApiKey, Ask, ClientError, Connection};
+use crate::compare::{self, Differences, Subject, Traded};
+use crate::script::{Accepted, Played, ReportedTrade, SharedPlay, refusal};
+use client::{ApiKey, Ask, ClientError, Connection};
 use exchange::catalogue::Outcome;
 use exchange::command::Side;
 use exchange::units::{Lots, TICKS_PER_UNIT};

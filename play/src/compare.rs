@@ -1,6 +1,6 @@
 //! Compares answers with expectations: pure functions that describe each difference in words.
 
-use super::answers::{DepthAnswer, LevelAnswer, PlacedAnswer, TradeAnswer, bound, lots, tick};
+use crate::answers::{DepthAnswer, LevelAnswer, PlacedAnswer, TradeAnswer, bound, lots, tick};
 use exchange::catalogue::Outcome;
 use exchange::command::TimeInForce;
 use exchange::units::{AveragePrice, Lots, Money, SettlementPrice, Tick};

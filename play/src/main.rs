@@ -1,15 +1,15 @@
-//! `openoutcry play`: plays recorded order flow to a running server over REST, and compares every
+//! `play`: plays recorded order flow to a running server over REST, and compares every
 //! answer and account with expectations.
 //!
 //! Must not know: any trading rule, or server internals.
 
-pub mod answers;
-pub mod audit;
-pub mod compare;
-pub mod expect;
-pub mod script;
-pub mod stage;
-pub mod summary;
+mod answers;
+mod audit;
+mod compare;
+mod expect;
+mod script;
+mod stage;
+mod summary;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use clap::Args;
+use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
-use super::client::{ApiKey, ClientError, Target};
+use client::{ApiKey, ClientError, Target};
 use super::output;
 use audit::Audited;
 use compare::{Differences, Subject};
@@ -44,10 +44,10 @@ summary on stdout has throughput, latency percentiles and the number of differen
 Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
 or the files are wrong.";
 
-/// The arguments of `play`.
-#[derive(Debug, Args)]
-#[command(after_help = DETAILS)]
-pub struct PlayArgs {
+/// Plays recorded order flow against a running server and compares the results
+#[derive(Debug, Parser)]
+#[command(name = "play", version, after_help = DETAILS)]
+struct PlayArgs {
     /// The flow: one command a line, JSON, plain or gzip
     #[arg(value_name = "FLOW.jsonl[.gz]")]
     flow: PathBuf,
@@ -113,8 +113,9 @@ impl PlayError {
 }
 
 /// Plays the flow, prints the summary on stdout, and returns the exit code.
-pub fn run(args: &PlayArgs) -> ExitCode {
-    match played(args) {
+fn main() -> ExitCode {
+    let args = PlayArgs::parse();
+    match played(&args) {
         Ok(summary) => {
             let text =
                 if args.json { format!("{}\n", summary.json()) } else { summary.to_string() };
@@ -126,7 +127,7 @@ pub fn run(args: &PlayArgs) -> ExitCode {
             if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            output::note(&format!("openoutcry play: {error}"));
+            output::note(&format!("play: {error}"));
             if error.is_usage() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
