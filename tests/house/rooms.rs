@@ -1,129 +1,54 @@
-//! The rooms, that is the top-level modules: which other rooms and which external crates each may
-//! use. A new import direction or crate must be added here, with its reason.
+//! What the house rules list: crates and names that are kept out of places, and why.
 
-use crate::source::Source;
-
-/// Crates that any room may use: error enums.
-const EVERYWHERE: [&str; 1] = ["thiserror"];
-
-/// One room.
-pub struct Room {
-    /// Folder under `src`, or root file, or the workspace member `replay`.
-    pub name: &'static str,
-    /// Rooms that it may import.
-    pub ours: &'static [&'static str],
-    /// External crates that it may use; `*` for any.
-    pub others: &'static [&'static str],
-}
-
-impl Room {
-    /// Whether it may import that room.
-    pub fn may_import(&self, room: &str) -> bool {
-        self.ours.contains(&room)
-    }
-
-    /// Whether it may use that crate.
-    pub fn may_use(&self, name: &str) -> bool {
-        self.others.contains(&"*") || self.others.contains(&name) || EVERYWHERE.contains(&name)
-    }
-}
-
-/// Every room, in reading order.
-pub const ROOMS: [Room; 11] = [
-    // System calls without unsafe code of ours.
-    Room { name: "os", ours: &[], others: &["rustix", "signal_hook"] },
-    Room {
-        name: "exchange",
-        ours: &[],
+/// What the purest crates may use. `Cargo.toml` lets nobody use more than it names; this test keeps
+/// a clock, a thread or a socket out of these manifests.
+pub const MANIFESTS: [(&str, &str, &[&str]); 3] = [
+    (
+        "src/exchange/Cargo.toml",
+        include_str!("../../src/exchange/Cargo.toml"),
         // Ratios, hashes, ids, hash tables with a fixed seed: nothing that could differ in a
         // replay.
-        others: &["fixed", "hashbrown", "sha2", "uuid", "rustc_hash", "smallvec", "data_encoding"],
-    },
-    Room {
-        name: "journal",
-        ours: &["exchange"],
-        others: &[
+        &[
+            "data-encoding",
+            "fixed",
+            "hashbrown",
+            "rustc-hash",
+            "sha2",
+            "smallvec",
+            "thiserror",
+            "uuid",
+        ],
+    ),
+    (
+        "src/journal/Cargo.toml",
+        include_str!("../../src/journal/Cargo.toml"),
+        &[
             "bincode",
             "crc32fast",
+            "data-encoding",
+            "exchange",
             "flate2",
             "libc",
             "memchr",
             "sha2",
             "sled",
-            "data_encoding",
+            "thiserror",
         ],
-    },
-    Room {
-        name: "projection",
-        ours: &["exchange"],
-        others: &["fixedbitset", "icu_casemap", "icu_normalizer", "memchr", "rustc_hash"],
-    },
-    Room {
-        name: "engine",
-        ours: &["exchange", "journal", "projection"],
-        // Queues between threads, reply slots, the read model's lock, logging, the monotonic clock.
-        others: &["crossbeam_channel", "parking_lot", "rustix", "tokio", "tracing"],
-    },
-    Room {
-        name: "flow",
-        ours: &["exchange"],
-        // Recorded flow for the replay player and the demo: gzipped lines of JSON.
-        others: &["serde", "serde_json", "flate2", "chrono", "data_encoding", "rustc_hash"],
-    },
-    Room {
-        name: "api",
-        ours: &["exchange", "projection", "engine"],
-        others: &[
-            "bytes",
-            "chrono",
-            "data_encoding",
-            "flate2", // compression of long answers, decompression of the documentation pages
-            "form_urlencoded",
-            "getrandom",
-            "http_body_util",
-            "hyper",
-            "hyper_util",
-            "icu_properties",
-            "matchit",
+    ),
+    (
+        "src/views/Cargo.toml",
+        include_str!("../../src/views/Cargo.toml"),
+        &[
+            "exchange",
+            "fixedbitset",
+            "icu_casemap",
+            "icu_normalizer",
             "memchr",
-            "parking_lot",
-            "prometheus_client",
-            "rustc_hash",
-            "rustix", // pinning workers to cores
-            "serde",
-            "serde_json",
-            "sha2",
-            "subtle",
-            "tokio",
-            "tracing",
-            "url",
-            "utoipa_swagger_ui_vendored",
-            "uuid",
+            "rustc-hash",
+            "thiserror",
         ],
-    },
-    Room {
-        name: "cli",
-        ours: &["os", "exchange", "journal", "projection", "engine", "flow", "api"],
-        others: &["*"],
-    },
-    Room { name: "lib", ours: &[], others: &[] },
-    Room { name: "main", ours: &["cli"], others: &["clap"] },
-    Room {
-        name: "replay",
-        ours: &["os", "exchange", "journal", "projection"],
-        // Command line, JSON, times and ids in readable form, progress bars, typed columns of
-        // fills, charts.
-        others: &["clap", "serde_json", "chrono", "uuid", "indicatif", "parquet", "plotters"],
-    },
+    ),
 ];
-
-/// A room missing from the table may import nothing.
-const UNKNOWN: Room = Room { name: "?", ours: &[], others: &[] };
-
-/// The room of a file.
-pub fn of(source: &Source) -> &'static Room {
-    ROOMS.iter().find(|room| room.name == source.room()).unwrap_or(&UNKNOWN)
-}
 
 /// Crates restricted to these files, and why.
 pub const DOORS: [(&str, &[&str], &str); 9] = [
@@ -176,7 +101,7 @@ pub const SORTED_WALKS: [(&str, &str, &str); 1] =
     [("src/exchange/catalogue.rs", "slugs", "slugs_sorted sorts what it collects")];
 
 /// Names that would make a replay differ from the first run, or reach outside the process.
-pub const IMPURE: [(&str, &str); 22] = [
+pub const IMPURE: [(&str, &str); 24] = [
     ("SystemTime", "time comes in the record"),
     ("Instant", "time comes in the record"),
     ("Utc::now", "time comes in the record"),
@@ -191,7 +116,9 @@ pub const IMPURE: [(&str, &str); 22] = [
     ("std::env", "no environment"),
     ("std::process", "no process"),
     ("std::thread", "no thread"),
-    ("std::sync", "nothing is shared"),
+    ("std::sync::Mutex", "nothing is shared"),
+    ("std::sync::atomic", "nothing is shared"),
+    ("std::sync::mpsc", "nothing is shared"),
     ("async", "nothing waits"),
     (".await", "nothing waits"),
     ("println!", "nothing is printed"),

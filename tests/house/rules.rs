@@ -46,63 +46,6 @@ fn paths(code: &str, root: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The names after paths that climb with `super::` up to the crate's root.
-fn climbed(source: &Source, code: &str) -> Vec<(usize, String)> {
-    let inside = source.path.strip_prefix("src/").unwrap_or_default();
-    let folders = inside.matches('/').count();
-    // `src/room/file.rs` is two modules below the root, `src/room/mod.rs` one.
-    let depth = folders + usize::from(!inside.ends_with("mod.rs"));
-    let mut found = Vec::new();
-    for first in words(code, "super").filter(|index| !code[..*index].ends_with("::")) {
-        let (mut at, mut climbs) = (first, 0);
-        while code[at..].starts_with("super::") {
-            at += "super::".len();
-            climbs += 1;
-        }
-        if climbs >= depth && climbs > 0 {
-            found.extend(heads(code, at));
-        }
-    }
-    found
-}
-
-/// Rooms import only the rooms that the table allows.
-pub fn import_directions(source: &Source) -> Vec<String> {
-    let room = rooms::of(source);
-    let code = source.product_code();
-    let mut found = Vec::new();
-    let mut named = paths(&code, "crate");
-    named.extend(climbed(source, &code));
-    named.extend(paths(&code, "openoutcry"));
-    for (index, target) in named {
-        let ours = rooms::ROOMS.iter().any(|room| room.name == target);
-        if ours && target != room.name && !room.may_import(&target) {
-            let at = source.at(&code, index);
-            found.push(format!("{at}: {} must not know {target}", room.name));
-        }
-    }
-    found
-}
-
-/// Each room uses only its external crates.
-pub fn foreign_crates(source: &Source, dependencies: &[String]) -> Vec<String> {
-    let room = rooms::of(source);
-    let code = source.product_code();
-    let mut found = Vec::new();
-    for dependency in dependencies.iter().filter(|name| !room.may_use(name)) {
-        for index in words(&code, dependency) {
-            let path = code[index + dependency.len()..].starts_with("::");
-            let imported = code[..index].ends_with("use ");
-            let local = code[..index].ends_with("::") || code[..index].ends_with('.');
-            if (path || imported) && !local {
-                let at = source.at(&code, index);
-                found.push(format!("{at}: {} must not use {dependency}", room.name));
-            }
-        }
-    }
-    found
-}
-
 /// Restricted crates are used in their listed files only.
 pub fn crates_with_one_door(source: &Source) -> Vec<String> {
     let code = source.product_code();
@@ -338,7 +281,7 @@ pub fn names(source: &Source) -> Vec<String> {
     }
     let empty = |name: &str| {
         let words = name_words(name);
-        let api = source.room() == "api";
+        let api = source.room() == "http";
         let says_nothing =
             |word: &str| EMPTY_WORDS.contains(&word) && !(api && word.starts_with("handler"));
         words.iter().any(|word| says_nothing(word))
