@@ -50,7 +50,7 @@ pub fn check_filter(text: &str) -> Result<(), String> {
             part.rsplit_once('=').map_or((None, part), |(target, level)| (Some(target), level));
         let bare_module = target.is_none() && is_ours(part);
         if target.is_some_and(|target| !is_ours(target)) {
-            return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::api"));
+            return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::http"));
         }
         if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {
             return Err(format!("`{part}`: a level is off, error, warn, info, debug or trace"));

@@ -68,12 +68,41 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     }
 }
 
+/// The crates that log. A filter calls them `openoutcry::http`, as parts of one program.
+const CRATES: [&str; 6] = ["exchange", "journal", "views", "engine", "http", "flow"];
+
+/// A checked filter in the names that log lines have: `openoutcry` is all crates. `api` and
+/// `projection` are former names of two.
+fn in_crates(text: &str) -> String {
+    let parts = text.split(',').map(str::trim).map(|part| {
+        let (target, level) = part.split_at(part.find('=').unwrap_or(part.len()));
+        let all = CRATES.map(|name| format!("{name}{level},")).concat();
+        match target.strip_prefix("openoutcry") {
+            Some("") => all + part,
+            Some(inside) => {
+                let inside = inside.trim_start_matches("::");
+                let (name, rest) = inside.split_at(inside.find("::").unwrap_or(inside.len()));
+                let name = match name {
+                    "api" => "http",
+                    "projection" => "views",
+                    name => name,
+                };
+                let ours = CRATES.contains(&name);
+                if ours { format!("{name}{rest}{level}") } else { part.to_owned() }
+            }
+            None => part.to_owned(),
+        }
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
 /// The filter of a text. It comes after the default, so that a filter for one module does not
 /// silence the others: the log must say why the venue halted. A level for all replaces the default.
 fn filter(text: &str) -> Result<EnvFilter, Failure> {
     let refused = |why: String| Failure::Usage(format!("{FILTER}={text}: {why}"));
     check_filter(text).map_err(refused)?;
-    let parts: Vec<_> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let named = in_crates(text);
+    let parts: Vec<_> = named.split(',').filter(|part| !part.is_empty()).collect();
     EnvFilter::try_new([&[FILTER_DEFAULT], parts.as_slice()].concat().join(","))
         .map_err(|error| refused(error.to_string()))
 }
@@ -87,9 +116,9 @@ mod tests {
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter(text).unwrap()).finish();
         tracing::subscriber::with_default(subscriber, || {
             (
-                tracing::enabled!(target: "openoutcry::api::door", tracing::Level::DEBUG),
-                tracing::enabled!(target: "openoutcry::engine::halt", tracing::Level::INFO),
-                tracing::enabled!(target: "openoutcry::engine::halt", tracing::Level::ERROR),
+                tracing::enabled!(target: "http::door", tracing::Level::DEBUG),
+                tracing::enabled!(target: "engine::halt", tracing::Level::INFO),
+                tracing::enabled!(target: "engine::halt", tracing::Level::ERROR),
             )
         })
     }
@@ -101,6 +130,8 @@ mod tests {
         assert_eq!(passes("info,openoutcry::api=debug"), (true, true, true));
         assert_eq!(passes("warn,openoutcry::api=debug"), (true, false, true));
         assert_eq!(passes("openoutcry::api=debug,warn"), (true, false, true));
+        assert_eq!(passes("openoutcry::http::door=debug,warn"), (true, false, true));
+        assert_eq!(passes("off,openoutcry=info"), (false, true, true));
         assert_eq!(passes("debug"), (true, true, true));
         assert_eq!(passes("off"), (false, false, false));
         assert!(filter("openoutcry=loud").is_err());

@@ -10,6 +10,9 @@
     allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "a test may stop")
 )]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("sequence numbers index tables: a 64-bit target is needed");
+
 pub mod rules;
 pub mod script;
 pub mod units;
