@@ -158,7 +158,7 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
         ("OPENOUTCRY_DTA", "", "did you mean OPENOUTCRY_DATA?"),
         ("OPENOUTCRY_LOG", "verbose", "`verbose`"),
         ("OPENOUTCRY_LOG", "info,openoutry::api=debug", "`openoutry::api=debug`"),
-        ("OPENOUTCRY_LOG", "http=loud", "`http=loud`"),
+        ("OPENOUTCRY_LOG", "openoutcry::api=loud", "`openoutcry::api=loud`"),
     ] {
         let mut command = with(&data, &[]);
         command.env(name, value);
@@ -168,7 +168,7 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
     for (name, value) in [
         ("OPENOUTCRY", "openoutcry"),
         ("OPENOUTCRY_URL", "http://127.0.0.1:8080"),
-        ("OPENOUTCRY_LOG", "warn,http=debug"),
+        ("OPENOUTCRY_LOG", "warn,openoutcry::api=debug"),
     ] {
         let mut command = with(&data, &[]);
         command.env(name, value);

@@ -135,6 +135,11 @@ impl HistoryStore {
         self.state().complete.store(known.unwrap_or_default().get(), Ordering::Release);
     }
 
+    /// Before a replay from record 1 after one that went wrong: all pages are put again.
+    pub fn doubt(&self) {
+        self.state().complete.store(0, Ordering::Release);
+    }
+
     /// Ends the replay, at this head: pages put from now on are new.
     pub fn caught_up(&self, head: &Head) {
         self.state().replaying.store(false, Ordering::Release);

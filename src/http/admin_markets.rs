@@ -58,6 +58,8 @@ pub async fn reopen(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_optional_body();
     let deadline = form.field_optional("deadline", text(parse::moment));
     let (market, deadline) = market_and(&call, form, deadline)?;
+    // It may set the deadline, which a guarded revision compares.
+    let _revising = call.shared.revision.lock().await;
     carry_out(&call, market, Command::ReopenMarket { market, deadline }).await
 }
 

@@ -12,11 +12,12 @@ use super::wire::statement::{
 };
 use exchange::ids::MarketId;
 use exchange::units::TimeMs;
+use views::activity::ActivityRow;
 
 /// Pages of the ledger and of settlements.
 const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
-/// How long before or after a market's end its payments may be made.
+/// How long before trading ended or after a market's end its payments may be found.
 const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
@@ -72,10 +73,18 @@ fn pnl_in(call: &Call, id: MarketId) -> Result<Reply, Problem> {
         Ok((row.no, pnl, ended))
     })?;
     if let Some((mut activity, settlements, closed)) = ended {
-        // Nothing happens in a market after its end.
+        // Nothing happens in a market after its end, and payments begin once trading is over.
         let end = activity.next().transpose()?.map(|row| row.time()).unwrap_or_default();
-        let moment = |ms: i64| TimeMs::new(end.get().saturating_add(ms)).unwrap_or(end);
-        let times = || moment(-PAID_WITHIN_MS)..=moment(PAID_WITHIN_MS);
+        let mut over = end;
+        for row in activity {
+            let row = row?;
+            if matches!(row, ActivityRow::Trade { .. }) {
+                break;
+            }
+            over = row.time();
+        }
+        let moment = |at: TimeMs, ms: i64| TimeMs::new(at.get().saturating_add(ms)).unwrap_or(at);
+        let times = || moment(over, -PAID_WITHIN_MS)..=moment(end, PAID_WITHIN_MS);
         let paid = settlements.find_within(times(), |row| row.time, |row| row.market == market)?;
         let closed =
             closed.find_within(times(), |row| row.updated_at, |row| row.market == market)?;

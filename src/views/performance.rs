@@ -208,8 +208,9 @@ impl Performance {
                 Ok(())
             }
             Effect::PositionSettled { user, market, realised, .. } => {
-                let of_market = self.realised.get_mut(&market);
-                let before = of_market.and_then(|users| users.remove(&user)).unwrap_or_default();
+                // Kept until the market is final: it may pay others in later records.
+                let users = self.realised.entry(market).or_default();
+                let before = users.insert(user, realised).unwrap_or_default();
                 self.gained(at.time, user, realised.less(before)?)
             }
             _ => Ok(()),
@@ -341,6 +342,17 @@ mod tests {
         let baseline = performance.before(Day(day));
         let scores = performance.since(&baseline);
         scores.map(|(user, s)| (user.0, s.realised.get(), s.volume.get())).collect()
+    }
+
+    /// A market with many holders pays them in several records.
+    #[test]
+    fn what_was_paid_is_told_while_others_are_not_paid_yet() {
+        let mut performance: Performance = opened();
+        fold_at(&mut performance, 3, &[holds(BOB, (0, 0), (4, 1), -5)]);
+        fold_at(&mut performance, 4, &[paid(BOB, 0, 2, 9)]);
+        assert_eq!(performance.realised_in(BOB, RAIN).get(), 9);
+        fold_at(&mut performance, 5, &[settled(RAIN, Outcome::No)]);
+        assert!(performance.realised.is_empty());
     }
 
     #[test]
