@@ -25,7 +25,9 @@ fn serve(dir: &Path) -> Command {
     let mut command = Command::new(BINARY);
     command.args(["serve", "--init", "--listen", "127.0.0.1:0", "--snapshot-every", "1", "--data"]);
     command.arg(dir.join("venue")).arg("--archive").arg(dir.join("archive"));
-    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "info,openoutcry::http=debug");
+    command
+        .env("OPENOUTCRY_OPERATOR_KEY", KEY)
+        .env("OPENOUTCRY_LOG", "info,openoutcry::http=debug");
     command.stdin(Stdio::null());
     command
 }

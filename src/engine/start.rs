@@ -197,10 +197,7 @@ pub fn start_metered<J: Journal + 'static>(
                 snapshot = %bad_snapshot, %reason,
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
-            if let Some(history) = &history {
-                history.doubt();
-            }
-            let nothing = empty_state(history.as_ref());
+            let nothing = empty_state(history.as_ref().inspect(|history| history.doubt()));
             let again = replay_from(
                 journal,
                 nothing,
