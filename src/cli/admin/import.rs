@@ -68,13 +68,13 @@ pub async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError
         }
         made = made.saturating_add(usize::from(!answer.replayed));
         let said = if session.json { as_json(line, &answer) } else { as_text(line, &answer) };
-        bar.suspend(|| session.print(&said))?;
+        bar.suspend(|| Session::print(&said))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     if !session.json {
         let unchanged = lines.len().saturating_sub(made);
-        session.print(&format!("{made} imported, {unchanged} unchanged"))?;
+        Session::print(&format!("{made} imported, {unchanged} unchanged"))?;
     }
     Ok(())
 }

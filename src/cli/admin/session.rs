@@ -174,7 +174,7 @@ impl Session {
         }
         if self.json {
             // The key must be shown even if stdout takes nothing.
-            drop(self.print(&String::from_utf8_lossy(&reply.body)));
+            drop(Self::print(&String::from_utf8_lossy(&reply.body)));
         }
         let refusal = refusal_text(reply.status.as_u16(), &problem);
         let cause = match before {
@@ -235,7 +235,7 @@ impl Session {
     pub fn answer(&self, reply: &Reply) -> Result<Answer, AdminError> {
         if !reply.is_success() {
             if self.json {
-                self.print(&String::from_utf8_lossy(&reply.body))?;
+                Self::print(&String::from_utf8_lossy(&reply.body))?;
             }
             return Err(AdminError::Refused {
                 location: String::new(),
@@ -262,16 +262,16 @@ impl Session {
         text: impl FnOnce(&Value) -> String,
     ) -> Result<(), AdminError> {
         if self.json {
-            return self.print(&String::from_utf8_lossy(&answer.body));
+            return Self::print(&String::from_utf8_lossy(&answer.body));
         }
-        self.print(&text(&answer.json))
+        Self::print(&text(&answer.json))
     }
 
     /// Prints and flushes, adding a newline if the text does not end with one.
     ///
     /// # Errors
     /// Stdout does not take it.
-    pub fn print(&self, text: &str) -> Result<(), AdminError> {
+    pub fn print(text: &str) -> Result<(), AdminError> {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         output::print(&format!("{text}{end}"))
             .map_err(|error| AdminError::Local(format!("stdout: {error}")))
