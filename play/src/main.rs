@@ -11,6 +11,7 @@ mod script;
 mod stage;
 mod summary;
 
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,9 +23,8 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
-use client::{ApiKey, ClientError, Target};
-use super::output;
 use audit::Audited;
+use client::{ApiKey, ClientError, Target};
 use compare::{Differences, Subject};
 use expect::{ExpectationError, Expectations};
 use flow::lines::Source;
@@ -119,18 +119,24 @@ fn main() -> ExitCode {
         Ok(summary) => {
             let text =
                 if args.json { format!("{}\n", summary.json()) } else { summary.to_string() };
-            let printed = output::print(&text);
+            let mut out = std::io::stdout();
+            let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             if let Err(error) = &printed {
-                output::note(&format!("openoutcry play: stdout: {error}"));
+                note(&format!("stdout: {error}"));
             }
             let good = printed.is_ok() && summary.differences.total() == 0;
             if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            output::note(&format!("play: {error}"));
+            note(&error.to_string());
             if error.is_usage() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Says what went wrong on stderr, if that takes it.
+fn note(what: &str) {
+    drop(writeln!(std::io::stderr(), "play: {what}"));
 }
 
 fn played(args: &PlayArgs) -> Result<Summary, PlayError> {
