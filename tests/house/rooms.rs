@@ -30,6 +30,7 @@ pub const MANIFESTS: [(&str, &str, &[&str]); 3] = [
             "flate2",
             "libc",
             "memchr",
+            "rustix", // system calls without unsafe code of ours
             "sha2",
             "sled",
             "thiserror",
