@@ -40,13 +40,32 @@ const BLOCKING_THREAD_IDLE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 /// Turns of tasks after which a worker looks at its sockets. While it has work, a new request waits
 /// for so many turns, each of up to half a millisecond.
 const EVENT_INTERVAL: u32 = 8;
-/// How long a connection's turn has lasted when its next request, which has arrived already, waits
-/// for the next turn.
+/// How long a connection's turn has lasted, from its second request on, when its next request,
+/// which has arrived already, waits for the next turn.
 const TURN_MAX: Duration = Duration::from_micros(200);
 
+/// How much of its turn a connection has had. A turn with one request, as most are, asks no clock.
+#[derive(Clone, Copy)]
+enum Turn {
+    Fresh,
+    One,
+    Several(Instant),
+}
+
+impl Turn {
+    /// Counts a request; whether it is to wait for the next turn.
+    fn count(self) -> (Turn, bool) {
+        match self {
+            Turn::Fresh => (Turn::One, false),
+            Turn::One => (Turn::Several(Instant::now()), false),
+            Turn::Several(since) => (self, since.elapsed() > TURN_MAX),
+        }
+    }
+}
+
 thread_local! {
-    /// When the connection that has its turn on this worker got it.
-    static TURN_BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The turn of the connection that this worker serves now.
+    static TURN: Cell<Turn> = const { Cell::new(Turn::Fresh) };
 }
 
 /// A connection and its slot.
@@ -236,7 +255,8 @@ async fn serve_connection<A, F>(
     F: Future<Output = Result<Response<Content>, Infallible>>,
 {
     let service = service_fn(move |request: Request<Incoming>| {
-        let turn_is_over = TURN_BEGAN.get().is_some_and(|began| began.elapsed() > TURN_MAX);
+        let (turn, turn_is_over) = TURN.get().count();
+        TURN.set(turn);
         // Not a closure: the request would be copied into it.
         let answered =
             if slot.is_evicted() { None } else { Some(answer((request, Arc::clone(&slot)))) };
@@ -270,7 +290,7 @@ async fn serve_connection<A, F>(
     let _closing;
     let mut serving = pin!(watcher.watch(connection));
     let served = poll_fn(|cx| {
-        TURN_BEGAN.set(Some(Instant::now()));
+        TURN.set(Turn::Fresh);
         serving.as_mut().poll(cx)
     });
     tokio::select! {

@@ -169,7 +169,6 @@ pub fn document() -> Result<Value, Unfit> {
 
 /// The headers that several operations take.
 fn parameters() -> Value {
-    let tags = json!({ "type": "string" });
     json!({
         "Idempotency-Key": {
             "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
@@ -177,12 +176,12 @@ fn parameters() -> Value {
                 is done once and answered the same.",
         },
         "If-Match": {
-            "name": "If-Match", "in": "header", "schema": tags,
+            "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "[!-~]" },
             "description": "An ETag: nothing is done unless it is still that of what is named. Of \
                 a market that is revised only what can be revised counts.",
         },
         "If-None-Match": {
-            "name": "If-None-Match", "in": "header", "schema": tags,
+            "name": "If-None-Match", "in": "header", "schema": { "type": "string" },
             "description": "ETags that the client has: nothing is sent if one of them still holds.",
         },
     })
