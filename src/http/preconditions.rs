@@ -142,7 +142,8 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem>
     match (lines, any, listed.is_empty()) {
         (0, ..) => Ok(None),
         (1, true, true) => Ok(Some(Tags::Any)),
-        (_, false, false) => Ok(Some(Tags::Listed(listed))),
+        // A list may be empty (RFC 9110, 5.6.1): nothing is as its sender saw it.
+        (_, false, _) => Ok(Some(Tags::Listed(listed))),
         _ => Err(malformed()),
     }
 }
@@ -182,10 +183,10 @@ mod tests {
             assert_eq!(passes(&[good]), Ok(true), "{good}");
         }
         assert_eq!(passes(&[&other, &own]), Ok(true));
-        for bad in [&other, &format!("W/{own}"), "\"\"", "\"x\""] {
+        for bad in [&other, &format!("W/{own}"), "\"\"", "\"x\"", ""] {
             assert_eq!(passes(&[bad]), Ok(false), "{bad}");
         }
-        for bad in ["", "x", "\"", "*, *", "w/\"a\"", &own[1..], &format!("{own} {own}")] {
+        for bad in ["x", "\"", "*, *", "w/\"a\"", &own[1..], &format!("{own} {own}")] {
             assert_eq!(passes(&[bad]), Err(FieldCode::InvalidValue), "{bad}");
         }
         assert_eq!(passes(&["*", &own]), Err(FieldCode::InvalidValue));

@@ -176,7 +176,10 @@ fn parameters() -> Value {
                 is done once and answered the same.",
         },
         "If-Match": {
-            "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "[!-~]" },
+            "name": "If-Match", "in": "header", "schema": {
+                "type": "string",
+                "pattern": r#"^(?:\*|(?:W/)?"[!#-~]*"(?:[ \t]*,[ \t]*(?:W/)?"[!#-~]*")*)?$"#,
+            },
             "description": "An ETag: nothing is done unless it is still that of what is named. Of \
                 a market that is revised only what can be revised counts.",
         },

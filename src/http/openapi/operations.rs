@@ -111,11 +111,10 @@ impl Line {
             parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
         }
         let reads = route.method == Method::GET;
-        for name in ["If-Match", "If-None-Match"].into_iter().take(if reads { 2 } else { 1 }) {
-            if route.tagged {
-                let place = format!("#/components/parameters/{name}");
-                parameters.push(json!({ "$ref": place }));
-            }
+        if route.tagged {
+            let name = if reads { "If-None-Match" } else { "If-Match" };
+            let place = format!("#/components/parameters/{name}");
+            parameters.push(json!({ "$ref": place }));
         }
         Ok(parameters)
     }
