@@ -8,9 +8,8 @@ set -eu
 cd "$(dirname "$0")/.."
 commands=${1:-10000000}
 seed=${2:-7}
-# Built without the server: only the exchange, the journal and the read model are tested.
-cargo test --release --no-default-features --test model --no-run
+cargo test --release --test model --no-run
 begun=$(date +%s)
 OPENOUTCRY_MODEL_COMMANDS="$commands" OPENOUTCRY_MODEL_SEED="$seed" \
-    cargo test --release --no-default-features --test model a_long_seeded_run_is_answered_alike -- --nocapture
+    cargo test --release --test model a_long_seeded_run_is_answered_alike -- --nocapture
 echo "$commands commands of seed $seed in $(($(date +%s) - begun)) s"
