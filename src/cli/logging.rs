@@ -108,32 +108,5 @@ fn filter(text: &str) -> Result<EnvFilter, Failure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What passes of the API at debug level, and of another module as information and as an error.
-    fn passes(text: &str) -> (bool, bool, bool) {
-        let subscriber = tracing_subscriber::fmt().with_env_filter(filter(text).unwrap()).finish();
-        tracing::subscriber::with_default(subscriber, || {
-            (
-                tracing::enabled!(target: "http::door", tracing::Level::DEBUG),
-                tracing::enabled!(target: "engine::halt", tracing::Level::INFO),
-                tracing::enabled!(target: "engine::halt", tracing::Level::ERROR),
-            )
-        })
-    }
-
-    #[test]
-    fn a_filter_for_one_module_leaves_the_others_at_the_default() {
-        assert_eq!(passes(""), (false, true, true));
-        assert_eq!(passes("openoutcry::api=debug"), (true, true, true));
-        assert_eq!(passes("info,openoutcry::api=debug"), (true, true, true));
-        assert_eq!(passes("warn,openoutcry::api=debug"), (true, false, true));
-        assert_eq!(passes("openoutcry::api=debug,warn"), (true, false, true));
-        assert_eq!(passes("openoutcry::http::door=debug,warn"), (true, false, true));
-        assert_eq!(passes("off,openoutcry=info"), (false, true, true));
-        assert_eq!(passes("debug"), (true, true, true));
-        assert_eq!(passes("off"), (false, false, false));
-        assert!(filter("openoutcry=loud").is_err());
-    }
-}
+#[path = "../../tests/unit/cli/logging.rs"]
+mod tests;

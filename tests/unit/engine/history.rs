@@ -1,0 +1,92 @@
+//! Unit tests of `src/engine/history.rs`.
+
+#![allow(clippy::unwrap_used)] // a test may stop
+
+use std::fs;
+
+use super::*;
+use exchange::digest::StateDigest;
+use exchange::results::ResultsHash;
+use exchange::units::TimeMs;
+use journal::block::ChainHash;
+use views::history::Kind;
+
+fn point(sequence: u64) -> Point {
+    Point {
+        sequence: Sequence::new(sequence),
+        time: TimeMs::default(),
+        chain: ChainHash([7; 32]),
+        state: StateDigest([0; 32]),
+        results: ResultsHash([0; 32]),
+    }
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_vouched_for_until_all_is_made_anew() {
+    // By `vouch`, or by the background thread.
+    let vouch = |history: &HistoryStore| drop(history.vouch(&point(2)));
+    let tidy = |history: &HistoryStore| {
+        history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.state().tidy();
+    };
+    let write_out = |history: &HistoryStore| {
+        history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+        history.state().pages.while_unwritten(|| history.state().tidy());
+    };
+    let ways: [fn(&HistoryStore); 3] = [vouch, tidy, write_out];
+    for fails in ways {
+        let data = tempfile::tempdir().unwrap();
+        let history = HistoryStore::open(data.path()).unwrap();
+        let key = PageKey { kind: Kind::Orders, owner: 1, page: 1 };
+        PageStorage::put(&*history.backlog, key, b"page".to_vec());
+        history.vouch(&point(1)).unwrap();
+        assert!(history.vouches(&point(1)) && !history.vouches(&point(2)));
+
+        history.state().pages.while_unsynced(|| fails(&history));
+        // The disk works again, and reports that everything is written.
+        for sequence in 2..4 {
+            let vouched = history.vouch(&point(sequence));
+            assert!(matches!(vouched, Err(NotVouched::Failed)), "{vouched:?}");
+            assert!(!history.vouches(&point(sequence)));
+        }
+        // Pages put before are still found.
+        assert_eq!(PageStorage::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
+        history.close();
+        drop(history);
+
+        let history = HistoryStore::open(data.path()).unwrap();
+        assert!((1..4).all(|sequence| !history.vouches(&point(sequence))));
+        assert_eq!(PageStorage::get(&*history.backlog, key), Ok(None));
+        history.vouch(&point(4)).unwrap();
+        assert!(history.vouches(&point(4)));
+    }
+}
+
+/// It may be sound, and a start that can read it again has nothing to replay.
+#[test]
+fn history_that_the_system_does_not_let_be_read_is_not_taken_away() {
+    let data = tempfile::tempdir().unwrap();
+    HistoryStore::open(data.path()).unwrap().close();
+    let pages = PageStore::folder(data.path()).join("pages");
+    let kept = pages.with_extension("kept");
+    fs::rename(&pages, &kept).unwrap();
+    fs::create_dir(&pages).unwrap();
+    let error = HistoryStore::open(data.path()).unwrap_err();
+    let folder = PageStore::folder(data.path());
+    assert!(error.what.contains(folder.to_str().unwrap()), "{error}");
+    assert!(kept.exists() && pages.exists());
+}
+
+#[test]
+fn the_thread_that_stores_finds_no_fault_in_what_was_closed() {
+    let data = tempfile::tempdir().unwrap();
+    let history = HistoryStore::open(data.path()).unwrap();
+    history.close();
+    history.backlog.drain();
+    history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+    history.state().tidy();
+    history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+    history.state().tidy();
+    assert!(!history.state().failed.load(Ordering::Acquire));
+    assert!(!PageStore::is_damaged(data.path()));
+}

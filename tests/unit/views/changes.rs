@@ -1,0 +1,77 @@
+//! Unit tests of `src/views/changes.rs`.
+
+use super::super::ReadModel;
+use super::super::fixture::*;
+use super::*;
+use crate::performance::{Day, Score};
+use exchange::catalogue::Outcome;
+use exchange::command::Direction;
+use exchange::effect::CancelReason;
+use exchange::lifecycle::MarketStatus;
+use exchange::units::{Lots, TimeMs};
+
+/// All users' scores.
+fn scores(model: &ReadModel) -> Vec<(UserNo, Score)> {
+    let performance = &model.performance;
+    performance.since(&performance.before(Day::of(TimeMs::default()))).collect()
+}
+
+/// Everything that readers see of the book and of two users' orders.
+fn shown(model: &ReadModel) -> (Vec<String>, [Vec<String>; 2]) {
+    let side = |direction| model.depth.levels(RAIN, direction).map(|level| format!("{level:?}"));
+    let orders = |user| {
+        let orders = model.orders.of(user).map(|row| format!("{:?}", row.unwrap()));
+        orders.collect::<Vec<_>>()
+    };
+    let book = side(Direction::Up).chain(side(Direction::Down)).collect();
+    (book, [orders(ANN), orders(BOB)])
+}
+
+#[test]
+fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
+    const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+    const ASK: Placed = Placed { record: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 3 };
+    const KILLED: Placed =
+        Placed { record: 4, user: BOB, wording: BUY_YES, price: 50, quantity: 1 };
+    let amended = Effect::OrderAmended {
+        order: order(2),
+        user: ANN,
+        market: RAIN,
+        direction: Direction::Up,
+        price_before: tick(60),
+        price: tick(60),
+        remaining_before: Lots::new(5),
+        quantity: Lots::new(7),
+        remaining: Lots::new(4),
+        kept_place: true,
+    };
+    let records = [
+        vec![user(ANN), user(BOB), market(RAIN, None)],
+        vec![BID.accepted(), BID.rested(8)],
+        vec![ASK.accepted(), ASK.took(0, BID, 5, 3)],
+        vec![KILLED.accepted(), KILLED.cancelled(1, false, CancelReason::IocRemainder)],
+        vec![amended],
+        vec![moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
+        vec![BID.cancelled(4, true, CancelReason::User)],
+        vec![holds(ANN, (3, 1), (0, 0), 0)],
+        vec![holds(ANN, (2, 1), (0, 0), 7)],
+        vec![settled(RAIN, Outcome::No), paid(ANN, 2, 0, 5)],
+    ];
+    let mut model = ReadModel::new();
+    model.fold(&applied(1, &records[0]));
+    for (record, effects) in (2..).zip(&records[1..]) {
+        let ((book, orders), before) = (shown(&model), scores(&model));
+        model.fold(&applied(record, effects));
+        let (book_now, orders_now) = shown(&model);
+        let now = Sequence::new(record);
+        let changed = [ANN, BOB].map(|user| model.changes.of_orders(user) == now);
+        let differs = [0, 1].map(|user| orders[user] != orders_now[user]);
+        assert_eq!(changed, differs, "orders at {record}");
+        // A cancellation of an order that never rested counts too, which is harmless.
+        let book_changed = model.changes.of_book(RAIN) == now;
+        assert_eq!(book_changed, book != book_now || record == 4, "book at {record}");
+        // So does a position change that leaves the scores as they are.
+        let scores_changed = model.changes.of_scores() == now;
+        assert_eq!(scores_changed, before != scores(&model) || record == 8, "at {record}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Unit tests of `src/views/closed.rs`.
+
+use super::super::Projection;
+use super::super::fixture::*;
+use super::*;
+
+/// Both projections, folded as the read model does.
+#[derive(Default)]
+struct Both {
+    closed: Closed,
+    positions: Positions,
+}
+
+impl Both {
+    fn fold(&mut self, sequence: u64, effects: &[Effect]) {
+        let mut faults = Faults::default();
+        let applied = applied(sequence, effects);
+        self.closed.fold(&applied, &self.positions, &mut faults);
+        self.positions.fold(&applied, &mut faults);
+        assert_eq!(faults.count(), 0, "{effects:?}");
+    }
+
+    fn live(&self, user: UserNo) -> Vec<(MarketNo, Outcome, i128, TimeMs)> {
+        self.closed.live(user).map(shown).collect()
+    }
+
+    fn ended(&self, user: UserNo) -> Vec<(MarketNo, Outcome, i128, TimeMs)> {
+        self.closed.ended(user).map(|row| shown(&row.unwrap())).collect()
+    }
+}
+
+fn shown(row: &ClosedRow) -> (MarketNo, Outcome, i128, TimeMs) {
+    (row.market, row.outcome, row.realised.get(), row.updated_at)
+}
+
+fn opened() -> Both {
+    let mut both = Both::default();
+    both.fold(1, &[user(ANN), user(BOB), market(RAIN, None)]);
+    both.fold(2, &[holds(ANN, (5, 300), (0, 0), 0), holds(BOB, (0, 0), (5, 200), 0)]);
+    both
+}
+
+#[test]
+fn what_is_sold_is_closed_until_it_is_bought_again() {
+    let mut both = opened();
+    assert!(both.live(ANN).is_empty());
+    both.fold(3, &[holds(ANN, (0, 0), (0, 0), 40), holds(BOB, (0, 0), (0, 0), -40)]);
+    assert_eq!(both.live(ANN), [(RAIN, Outcome::Yes, 40, at(3))]);
+    assert_eq!(both.live(BOB), [(RAIN, Outcome::No, -40, at(3))]);
+    both.fold(4, &[holds(ANN, (1, 60), (0, 0), 40)]);
+    assert!(both.live(ANN).is_empty() && both.closed.by_market.len() == 1);
+    both.fold(5, &[holds(ANN, (0, 0), (0, 0), 45)]);
+    assert_eq!(both.live(ANN), [(RAIN, Outcome::Yes, 45, at(5))]);
+}
+
+#[test]
+fn an_end_moves_what_is_closed_and_what_it_pays_is_no_part_of_it() {
+    for end in [settled(RAIN, Outcome::Yes), voided(RAIN, 50)] {
+        let mut both = opened();
+        both.fold(3, &[holds(BOB, (0, 0), (0, 0), -40)]);
+        let effects = [end, holds(ANN, (0, 0), (0, 0), 200), paid(ANN, 5, 0, 200)];
+        both.fold(4, &effects);
+        assert!(both.live(ANN).is_empty() && both.ended(ANN).is_empty());
+        assert!(both.live(BOB).is_empty() && both.closed.by_market.is_empty());
+        assert_eq!(both.ended(BOB), [(RAIN, Outcome::No, -40, at(4))]);
+    }
+}
