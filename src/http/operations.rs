@@ -29,5 +29,5 @@ pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
 /// compared.
 pub fn time(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
-    Reply::ok(call.engine.watermark(), &TimeJson::from(call.engine.now()))
+    Reply::ok(call.engine.watermark(), &TimeJson::of(call.engine.now()))
 }

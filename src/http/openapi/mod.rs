@@ -1,32 +1,29 @@
 //! The `OpenAPI` 3.1 document of the interface: `GET /api/v1/openapi.json`.
 //!
-//! Texts and schemas are in shorthand files beside this one; access, bodies and possible errors
-//! come from the table of routes and the kinds of problems. The tests check every request and
-//! answer that they see against it.
+//! The answers' schemas are those of the types in `wire`; texts, words and the schemas of requests
+//! are in files beside this one; access, bodies and possible errors come from the table of routes
+//! and the kinds of problems. The tests check every request and answer that they see against it.
 
 pub mod operations;
 pub mod problems;
-pub mod shorthand;
+pub mod schemas;
 
 use std::sync::LazyLock;
 
 use hyper::http::request::Parts;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::operations::{Line, all_kinds};
-use self::shorthand::Members;
 use super::door::Door;
 use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::routes::{self, Route};
 use super::wire;
+use super::wire::words::reference;
 
 const FRAME: &str = include_str!("frame.json");
-const SCALARS: &str = include_str!("scalars.json");
-const OBJECTS: &str = include_str!("objects.json");
-const RECORDS: &str = include_str!("records.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
 
@@ -46,6 +43,9 @@ pub fn describe(door: &Door, head: &Parts) -> Result<Reply, Problem> {
     Ok(printed.reply(door.venue().sequence(), "application/json", &head.headers))
 }
 
+/// JSON members by name.
+pub type Members = Map<String, Value>;
+
 /// Why the document cannot be built. Its parts are compiled in, so this cannot happen in a tested
 /// build.
 #[derive(Debug, thiserror::Error)]
@@ -53,12 +53,6 @@ pub enum Unfit {
     /// A part is not valid JSON of its form.
     #[error("a part of the description cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// An example cannot be serialised.
-    #[error(transparent)]
-    Example(#[from] wire::print::Unprintable),
-    /// An entry is not in the shorthand.
-    #[error("an entry of the description is not in its shorthand")]
-    Entry,
     /// An undefined name.
     #[error("the description uses {0}, which it does not explain")]
     Word(String),
@@ -121,9 +115,7 @@ fn sentence(phrase: &str) -> String {
 pub fn document() -> Result<Value, Unfit> {
     let mut frame: Frame = serde_json::from_str(FRAME)?;
     frame.examples = serde_json::from_str(EXAMPLES)?;
-    let objects = serde_json::from_str(OBJECTS)?;
-    let records = serde_json::from_str(RECORDS)?;
-    let mut schemas = shorthand::schemas(serde_json::from_str(SCALARS)?, &objects, &records)?;
+    let mut schemas = schemas::all()?;
     let mut codes: Vec<&str> = all_kinds().map(Kind::code).collect();
     codes.sort_unstable();
     codes.dedup();
@@ -171,7 +163,7 @@ pub fn document() -> Result<Value, Unfit> {
 fn parameters() -> Value {
     json!({
         "Idempotency-Key": {
-            "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
+            "name": "Idempotency-Key", "in": "header", "schema": reference("Token"),
             "description": "A name for this request: repeated within a day under the same name, it \
                 is done once and answered the same.",
         },

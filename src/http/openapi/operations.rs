@@ -5,10 +5,10 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shorthand::{Members, reference};
-use super::{Frame, Unfit, problems};
+use super::{Frame, Members, Unfit, problems};
 use crate::problem::Kind;
 use crate::routes::{Access, BodyRule, Endpoint, RequestClass, Route};
+use crate::wire::words::reference;
 use exchange::reject::Reject;
 
 /// A line of the operations file.

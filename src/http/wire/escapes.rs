@@ -1,13 +1,5 @@
 //! Finds the bytes that must be escaped in a JSON string (control characters, quotation marks,
-//! backslashes), eight at a time. Used for writing and for parsing.
-
-/// Whether any of these bytes is [`escaped`].
-#[inline]
-pub fn has_escaped(text: &[u8]) -> bool {
-    let (eights, rest) = text.as_chunks::<8>();
-    let some = eights.iter().fold(0, |some, eight| some | marks(u64::from_le_bytes(*eight)));
-    some != 0 || rest.iter().any(|byte| escaped(*byte))
-}
+//! backslashes), eight at a time.
 
 /// The index of the first byte that is [`escaped`].
 #[inline]

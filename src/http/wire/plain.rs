@@ -64,13 +64,6 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Consumes a string.
-    #[inline]
-    pub fn string(&mut self) -> Option<&'a str> {
-        self.sign(b'"')?;
-        self.begun_string()
-    }
-
     /// Consumes the rest of a string after its first quotation mark.
     #[inline]
     fn begun_string(&mut self) -> Option<&'a str> {

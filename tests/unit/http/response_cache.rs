@@ -9,15 +9,15 @@ fn an_entry_is_found_under_its_key_until_its_content_changes() {
     // Another key with the same slot.
     let eve = UserNo(3 + u32::try_from(SLOTS).unwrap());
     let (then, now) = (Sequence::new(7), Sequence::new(9));
-    assert_eq!(kept.find(ann, then), None);
+    assert_eq!(kept.find(ann, &then), None);
     kept.keep(ann, then, Arc::from(*b"ann's"));
-    assert_eq!(kept.find(ann, then).as_deref(), Some(&b"ann's"[..]));
+    assert_eq!(kept.find(ann, &then).as_deref(), Some(&b"ann's"[..]));
     assert_eq!(
-        (kept.find(ann, now), kept.find(bob, then), kept.find(eve, then)),
+        (kept.find(ann, &now), kept.find(bob, &then), kept.find(eve, &then)),
         Default::default()
     );
     kept.keep(eve, then, Arc::from(*b"eve's"));
-    assert_eq!((kept.find(ann, then), kept.find(eve, then).is_some()), (None, true));
+    assert_eq!((kept.find(ann, &then), kept.find(eve, &then).is_some()), (None, true));
 }
 
 #[test]
@@ -31,6 +31,6 @@ fn books_differ_in_all_parts_of_their_key() {
         DepthKey { outcome: Outcome::No, ..book },
         DepthKey { levels: 20, ..book },
     ];
-    assert!(kept.find(book, changed).is_some());
-    assert!(others.iter().all(|other| kept.find(*other, changed).is_none()));
+    assert!(kept.find(book, &changed).is_some());
+    assert!(others.iter().all(|other| kept.find(*other, &changed).is_none()));
 }
