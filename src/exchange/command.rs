@@ -302,21 +302,21 @@ table! {
             user: UserNo,
             /// The key.
             key: KeyNo,
-        };
+        } => "revoke {key} of {user}";
         /// Adds money to an account.
         5 deposit = Deposit {
             /// Account.
             user: UserNo,
             /// More than zero.
             amount: Money,
-        };
+        } => "deposit {user} {amount}";
         /// Takes available money out of an account.
         6 withdraw = Withdraw {
             /// Account.
             user: UserNo,
             /// More than zero.
             amount: Money,
-        };
+        } => "withdraw {user} {amount}";
         /// Creates a category.
         7 create_category = CreateCategory(draft: CategoryDraft);
         /// Creates an event.
@@ -341,43 +341,43 @@ table! {
         12 publish_market = PublishMarket {
             /// Market.
             market: MarketNo,
-        };
+        } => "publish {market}";
         /// ACTIVE to SUSPENDED.
         13 suspend_market = SuspendMarket {
             /// Market.
             market: MarketNo,
-        };
+        } => "suspend {market}";
         /// SUSPENDED, or CLOSED with a later deadline, to ACTIVE.
         14 reopen_market = ReopenMarket {
             /// Market.
             market: MarketNo,
             /// New deadline.
             deadline: Option<TimeMs>,
-        };
+        } => "reopen {market} {deadline?until *:}";
         /// To CLOSED.
         15 close_market = CloseMarket {
             /// Market.
             market: MarketNo,
-        };
+        } => "close {market}";
         /// Announces the outcome.
         16 resolve_market = ResolveMarket {
             /// Market.
             market: MarketNo,
             /// The outcome that happened.
             winner: Outcome,
-        };
+        } => "resolve {market} {winner}";
         /// RESOLVED to DISPUTED.
         17 dispute_market = DisputeMarket {
             /// Market.
             market: MarketNo,
-        };
+        } => "dispute {market}";
         /// Ends a market at a stated price.
         18 void_market = VoidMarket {
             /// Market.
             market: MarketNo,
             /// What a yes contract pays; a no contract pays the complement.
             price: SettlementPrice,
-        };
+        } => "void {market} {price=0.50?*:}";
         /// Places an order.
         19 place_order = PlaceOrder(order: PlaceOrder);
         /// Changes a resting order's price, total quantity, or both.
@@ -400,17 +400,17 @@ table! {
             user: UserNo,
             /// Order.
             order: OrderNo,
-        };
+        } => "{user} cancel {order}";
         /// Cancels all of a user's resting orders, oldest first.
         22 cancel_orders = CancelOrders {
             /// Owner.
             user: UserNo,
             /// Only those of this market.
             market: Option<MarketNo>,
-        };
+        } => "{user} cancel all {market?*:}";
         /// Executes everything that is due by this record's time: deadlines, the ends of dispute
         /// windows, heartbeat timeouts, order expiries (semantics 3).
-        23 advance_clock = AdvanceClock;
+        23 advance_clock = AdvanceClock => "clock";
         /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat arrives
         /// in time.
         24 heartbeat = Heartbeat {
@@ -418,19 +418,19 @@ table! {
             user: UserNo,
             /// Seconds until the switch runs out; zero disarms it.
             timeout_seconds: u32,
-        };
+        } => "{user} heartbeat {timeout_seconds=0s?*:off}";
         /// Sets the trading mode of the whole venue.
         25 set_venue_mode = SetVenueMode {
             /// The new mode.
             mode: TradingMode,
-        };
+        } => "mode venue {mode}";
         /// Sets the trading mode of one user.
         26 set_user_mode = SetUserMode {
             /// User.
             user: UserNo,
             /// The new mode.
             mode: TradingMode,
-        };
+        } => "mode {user} {mode}";
         /// Bounds what a user may lose.
         27 set_exposure_limit = SetExposureLimit {
             /// User.
@@ -438,16 +438,16 @@ table! {
             /// The largest sum of reserved money and the cost of contracts held, checked when an order
             /// is accepted; `None` is no limit.
             limit: Option<Money>,
-        };
+        } => "limit {user} {limit?*:none}";
         /// Exchanges no contracts for cash and yes contracts.
-        28 convert = Convert(asked: Conversion);
+        28 convert = Convert(asked: Conversion) => "{user} convert {event} {markets} x{quantity}";
         /// Moves the operator's earned fees to an account.
         29 take_fees = TakeFees {
             /// Account.
             user: UserNo,
             /// More than zero.
             amount: Money,
-        };
+        } => "take-fees {user} {amount}";
     }
 }
 

@@ -88,9 +88,9 @@ table! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub enum Effect numbered u8 {
         /// The command was refused; the only effect of its record.
-        1 refused = Refused(reject: Reject);
+        1 refused = Refused(reject: Reject) => "refused {reject}";
         /// The venue opened.
-        2 venue_opened = VenueOpened(rules: Rules);
+        2 venue_opened = VenueOpened(rules: Rules) => "the venue opens in {currency}";
         /// A user was created.
         3 user_created = UserCreated {
             /// Number of the user.
@@ -99,7 +99,7 @@ table! {
             profile_name: String,
             /// Picture URL.
             profile_pic: String,
-        };
+        } => "user {user}";
         /// An API key was added for a user.
         4 key_added = KeyAdded {
             /// Owner.
@@ -112,28 +112,28 @@ table! {
             label: String,
             /// Hash of the key.
             hash: KeyHash,
-        };
+        } => "key {key} for {user} as {role}";
         /// An API key stopped working.
         5 key_revoked = KeyRevoked {
             /// Owner.
             user: UserNo,
             /// Number of the key.
             key: KeyNo,
-        };
+        } => "key {key} of {user} revoked";
         /// Money came in.
         6 deposited = Deposited {
             /// Account.
             user: UserNo,
             /// How much.
             amount: Money,
-        };
+        } => "{user} deposited {amount}";
         /// Money went out.
         7 withdrawn = Withdrawn {
             /// Account.
             user: UserNo,
             /// How much.
             amount: Money,
-        };
+        } => "{user} withdrew {amount}";
         /// An account's money after the change.
         8 account_changed = AccountChanged {
             /// Account.
@@ -142,42 +142,42 @@ table! {
             available: Money,
             /// Money that backs resting orders.
             reserved: Money,
-        };
+        } => "{user} has {available}, reserved {reserved}";
         /// A category was created.
         9 category_created = CategoryCreated {
             /// Number of the category.
             category: CategoryNo,
             /// What it is.
             draft: CategoryDraft,
-        };
+        } => "category {category}";
         /// An event was created.
         10 event_created = EventCreated {
             /// Number of the event.
             event: EventNo,
             /// What it is.
             draft: Box<EventDraft>,
-        };
+        } => "event {event}";
         /// A market was created, as a DRAFT.
         11 market_created = MarketCreated {
             /// Number of the market.
             market: MarketNo,
             /// What it is.
             draft: Box<MarketDraft>,
-        };
+        } => "market {market} DRAFT until {deadline}";
         /// An event's texts or flags changed.
         12 event_revised = EventRevised {
             /// Event.
             event: EventNo,
             /// What changed.
             revision: Box<EventRevision>,
-        };
+        } => "event {event} revised";
         /// A market's texts, flags or deadline changed.
         13 market_revised = MarketRevised {
             /// Market.
             market: MarketNo,
             /// What changed.
             revision: Box<MarketRevision>,
-        };
+        } => "market {market} revised {deadline?until *:}";
         /// A market went from one status to another.
         14 market_moved = MarketMoved {
             /// Market.
@@ -200,7 +200,7 @@ table! {
             order: OrderNo,
             /// The terms of the order.
             terms: PlaceOrder,
-        };
+        } => "{order} accepted";
         /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until a
         /// later effect of the same record rests it again.
         16 order_amended = OrderAmended {
@@ -224,7 +224,9 @@ table! {
             remaining: Lots,
             /// Whether it kept its time priority and never left the book.
             kept_place: bool,
-        };
+        } =>
+            "{order} amended {direction} {price_before} x{remaining_before} to {direction} \
+             {price} x{remaining} of {quantity}, {kept_place?keeps:loses} its place";
         /// Two orders traded.
         17 trade_made = TradeMade(trade: Trade);
         /// The unfilled rest of an order went on the book.
@@ -241,7 +243,7 @@ table! {
             price: Tick,
             /// Contracts that rest.
             remaining: Lots,
-        };
+        } => "{order} rests {direction} {price} x{remaining}";
         /// The unfilled rest of an order was cancelled.
         19 order_cancelled = OrderCancelled {
             /// Order.
@@ -260,7 +262,9 @@ table! {
             rested: bool,
             /// Why.
             reason: CancelReason,
-        };
+        } =>
+            "{order} cancelled {direction} {price} x{quantity} {rested?off the \
+             book:unrested}: {reason}";
         /// A user's position in a market after the change.
         20 position_changed = PositionChanged {
             /// User.
@@ -294,45 +298,45 @@ table! {
         22 repeated = Repeated {
             /// The record that executed it.
             first: Sequence,
-        };
+        } => "done before, by record {first}";
         /// The answer to this record also answers every repetition of it: at least until `until`, and
         /// for as long as the order that it placed rests. The last effect of its record.
         23 answer_kept = AnswerKept {
             /// First moment at which it may be forgotten.
             until: TimeMs,
-        };
+        } => "kept in mind until {until}";
         /// A user's dead man's switch was set.
         24 heartbeat_set = HeartbeatSet {
             /// User.
             user: UserNo,
             /// When it runs out; `None`: never.
             until: Option<TimeMs>,
-        };
+        } => "heartbeat of {user} {until?until *:off}";
         /// A user's switch ran out. The orders are cancelled in the same record, and new ones are
         /// refused until it is set again.
         25 heartbeat_expired = HeartbeatExpired {
             /// User.
             user: UserNo,
-        };
+        } => "heartbeat of {user} has run out";
         /// The trading mode of the whole venue changed.
         26 venue_mode_set = VenueModeSet {
             /// The mode.
             mode: TradingMode,
-        };
+        } => "the venue is {mode}";
         /// The trading mode of a user changed.
         27 user_mode_set = UserModeSet {
             /// User.
             user: UserNo,
             /// The mode.
             mode: TradingMode,
-        };
+        } => "{user} is {mode}";
         /// A user's exposure limit changed.
         28 exposure_limit_set = ExposureLimitSet {
             /// User.
             user: UserNo,
             /// The limit; `None` is no limit.
             limit: Option<Money>,
-        };
+        } => "exposure limit of {user}: {limit?*:none}";
         /// No contracts of some of an event's markets were exchanged for cash, and for as many yes
         /// contracts of each of its other markets. The new positions and the account follow.
         29 converted = Converted {
@@ -346,7 +350,7 @@ table! {
             quantity: Lots,
             /// Money received, without that for received contracts that merged into pairs.
             cash: Money,
-        };
+        } => "{user} converts no x{quantity} of {markets} in {event} for {cash} and yes";
         /// The last market of an event has paid out: what is left of the 1.00 of each converted set
         /// goes to the operator.
         30 sets_settled = SetsSettled {
@@ -356,14 +360,14 @@ table! {
             sets: Lots,
             /// What is left; zero if the yes-prices sum to 1.00.
             surplus: Money,
-        };
+        } => "the sets x{sets} of {event} leave {surplus} to the operator";
         /// The operator's earned fees, held outside all accounts until then, went to an account.
         31 fees_taken = FeesTaken {
             /// Account.
             user: UserNo,
             /// How much.
             amount: Money,
-        };
+        } => "{user} takes {amount} of the fees";
         /// A market pays out in slices: what this record pays follows. It becomes SETTLED or VOIDED
         /// when all is paid.
         32 market_pays = MarketPays {
@@ -373,7 +377,7 @@ table! {
             price: SettlementPrice,
             /// Whether it will be VOIDED.
             voided: bool,
-        };
+        } => "{market} pays {price} for yes";
     }
 }
 

@@ -52,6 +52,7 @@ macro_rules! table {
                     $( $(#[$field_meta:meta])* $field:ident: $type:ty, )*
                     $( ; $version:literal $(#[$later_meta:meta])* $later:ident: $later_type:ty, )?
                 } )?
+                $( => $words:literal )?
                 ;
             )*
         }
@@ -73,6 +74,9 @@ macro_rules! table {
 
             /// The versions of bodies after the first, each with the number of its kind.
             pub const LATER: &[($number, u8)] = &[$( $( $( ($no, $version), )? )? )*];
+
+            /// The words of the kinds that a pattern says (`script/pattern.rs`).
+            pub const WORDS: &[($number, &str)] = &[$( $( ($no, $words), )? )*];
 
             /// The number of its kind.
             #[must_use]
@@ -111,6 +115,29 @@ macro_rules! table {
                     )*
                 }
                 shown
+            }
+
+            /// The kind with this number, of the fields that somebody names; `None` if no kind has
+            /// it.
+            ///
+            /// # Errors
+            /// A field is missing or has no such value.
+            pub fn of_fields<F: $crate::fields::Named>(
+                number: $number,
+                named: &F,
+            ) -> Result<Option<$table>, F::Error> {
+                use $crate::fields::Field;
+                Ok(Some(match number {
+                    $(
+                        $no => $table::$row
+                            $( (<$inner_type as Field>::taken(stringify!($inner), named)?) )?
+                            $( {
+                                $( $field: <$type as Field>::taken(stringify!($field), named)?, )*
+                                $( $later: <Option<$later_type> as Field>::taken(stringify!($later), named)?, )?
+                            } )?,
+                    )*
+                    _ => return Ok(None),
+                }))
             }
 
             /// Appends its fields' bytes, in the order of the table.

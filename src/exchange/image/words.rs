@@ -13,7 +13,7 @@ use crate::command::{
 use crate::effect::{Holding, Party, Trade};
 use crate::ending::Ending;
 use crate::fees::{FeeRate, Fees};
-use crate::fields::{Field, Shown};
+use crate::fields::{Field, Named, Shown};
 use crate::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
     Token, TradeIndex, UserId, UserNo,
@@ -98,6 +98,10 @@ macro_rules! fields {
         impl Field for $name {
             fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
                 $( self.$field.show(called!($field $($called)?), to); )*
+            }
+
+            fn taken<N: Named>(_: &'static str, named: &N) -> Result<Self, N::Error> {
+                Ok($name { $( $field: Field::taken(called!($field $($called)?), named)? ),* })
             }
         }
     };
