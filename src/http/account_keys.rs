@@ -9,7 +9,7 @@ use super::keys::{ApiKey, START_KEY_LABEL};
 use super::parse;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use exchange::command::{Command, KeyHash, Role};

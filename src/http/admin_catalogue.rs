@@ -16,7 +16,7 @@ use super::markets::tagged;
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::catalogue::{CategoryJson, EventDetailJson, MarketDetailJson};
 use exchange::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision};
 use exchange::command::Command;

@@ -7,7 +7,7 @@ use super::keys::{ApiKey, START_KEY_LABEL};
 use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
 use exchange::command::Command;
 use exchange::ids::{KeyId, UserId, UserNo};

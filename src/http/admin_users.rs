@@ -7,7 +7,7 @@ use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use exchange::command::Command;
 use exchange::ids::UserNo;

@@ -13,8 +13,8 @@ use super::orders::{
 };
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Kind, Problem};
+use super::rates::RequestClass;
 use super::reply::Reply;
-use super::routes::RequestClass;
 use super::tokens;
 use super::trials;
 use super::wire::json::Json;

@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 
 use super::parse;
 use super::problem::{FieldCode, FieldError, Problem};
-use super::routes::Route;
 use engine;
 use exchange::command::{BodyHash, Command, IdempotencyKey, KeyHash};
 use exchange::ids::{Token, UserNo};
@@ -56,9 +55,10 @@ fn bad(code: FieldCode, detail: &'static str) -> Problem {
 }
 
 /// The idempotency key with its caller and the endpoint, to which [`meaning`] adds what is asked.
-pub fn once(caller: UserNo, key: Token, route: &Route) -> IdempotencyKey {
-    let parts = [route.method.as_str(), route.base(), route.template];
-    IdempotencyKey { caller, key, part: 0, body: hash(parts.map(str::as_bytes)) }
+///
+/// `endpoint` are its method, base and template.
+pub fn once(caller: UserNo, key: Token, endpoint: [&str; 3]) -> IdempotencyKey {
+    IdempotencyKey { caller, key, part: 0, body: hash(endpoint.map(str::as_bytes)) }
 }
 
 /// The key of a request with this command. Requests are the same if they ask for the same: how

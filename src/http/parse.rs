@@ -8,7 +8,7 @@ use icu_properties::props::DefaultIgnorableCodePoint;
 use url::{Host, Url};
 use uuid::Uuid;
 
-use super::bounds::NAME_CHARS_MAX;
+use super::bounds::{NAME_CHARS_MAX, URL_CHARS_MAX};
 use super::problem::FieldCode;
 use engine::past::Moment;
 use exchange::catalogue::Outcome;
@@ -296,9 +296,6 @@ pub fn past_moment(text: &str) -> Read<Moment> {
         _ => Fault::invalid("must be a sequence number or a moment like 2030-01-31T18:00:00.000Z"),
     })
 }
-
-/// Longest URL: what browsers and proxies agree to carry. All its characters are of one byte.
-pub const URL_CHARS_MAX: usize = 2048;
 
 /// An `http` or `https` URL of the characters of RFC 3986, without credentials, that all parsers
 /// read alike: its host is written as it is meant. It is stored as it was written.
