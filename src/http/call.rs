@@ -159,19 +159,9 @@ pub struct Call {
 }
 
 impl Call {
-    /// The form of an endpoint without a body.
+    /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
-        Form::new(&self.path, self.query.as_deref())
-    }
-
-    /// The form of an endpoint that needs a body.
-    pub fn form_with_body(&self) -> Form<'_> {
-        Form::with_body(&self.path, self.query.as_deref(), &self.body)
-    }
-
-    /// The form of an endpoint whose body may be left out.
-    pub fn form_with_optional_body(&self) -> Form<'_> {
-        if self.body.is_empty() { self.form() } else { self.form_with_body() }
+        Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.

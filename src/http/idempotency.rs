@@ -5,7 +5,7 @@ use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
-use super::parse;
+use super::parse::Written;
 use super::problem::{FieldCode, FieldError, Problem};
 use engine;
 use exchange::command::{BodyHash, Command, IdempotencyKey, KeyHash};
@@ -32,7 +32,7 @@ pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Proble
     if *method != Method::POST {
         return Err(bad(FieldCode::UnknownField, "is taken with POST only"));
     }
-    let key = parse::token(value.to_str().unwrap_or_default());
+    let key = Token::read(value.to_str().unwrap_or_default());
     key.map(Some).map_err(|fault| {
         Problem::invalid(vec![FieldError {
             field: FIELD.to_owned(),

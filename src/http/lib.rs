@@ -32,6 +32,7 @@ pub mod route;
 pub mod routes;
 pub mod call;
 pub mod lazy_view;
+pub mod json;
 pub mod form;
 pub mod parse;
 pub mod page;
