@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::leaderboard::{Board, Ranked};
+use super::auth::Holders;
+use super::board::{Board, Ranked};
 use super::market_cache::{MARKETS, MarketCache};
+use super::page::Page;
 use exchange::catalogue::Outcome;
-use exchange::ids::{MarketNo, UserNo};
+use exchange::command::KeyHash;
+use exchange::ids::{MarketId, MarketNo, UserNo};
 use exchange::units::Sequence;
 use views::performance::{Baseline, Day};
 
@@ -22,9 +25,19 @@ const SLOTS: usize = 256;
 /// has its own slot.
 pub(super) const DAYS: usize = 4;
 
-/// All caches.
+/// Slots for keys: with more keys in use, some are looked up for every request.
+const KEYS: usize = 8_192;
+/// Slots for the numbers of markets.
+const MARKET_NOS: usize = 4_096;
+
+/// All caches. With the first two, a request that only submits commands need not wait for the
+/// projector.
 #[derive(Debug)]
 pub struct ResponseCaches {
+    /// Who holds a key.
+    pub holders: Holders,
+    /// Which public market an id means; that never changes.
+    pub market_nos: VersionedCache<MarketId, MarketNo>,
     /// Markets, as lists show them.
     pub markets: Arc<MarketCache>,
     /// Books, without their timestamp.
@@ -40,6 +53,8 @@ pub struct ResponseCaches {
 impl Default for ResponseCaches {
     fn default() -> ResponseCaches {
         ResponseCaches {
+            holders: VersionedCache::of(KEYS),
+            market_nos: VersionedCache::of(MARKET_NOS),
             markets: Arc::new(VersionedCache::of(MARKETS)),
             books: VersionedCache::default(),
             orders: VersionedCache::default(),
@@ -53,6 +68,21 @@ impl Default for ResponseCaches {
 pub trait CacheKey: Copy + PartialEq {
     /// A number from which the slot is derived; different keys may share it.
     fn number(self) -> usize;
+}
+
+impl CacheKey for Board {
+    fn number(self) -> usize {
+        let Board { by, first, page: Page { limit, offset } } = self;
+        let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
+        let board = first.number().wrapping_mul(2).wrapping_add(by as usize);
+        page.wrapping_mul(31).wrapping_add(board)
+    }
+}
+
+impl CacheKey for Day {
+    fn number(self) -> usize {
+        Day::number(self)
+    }
 }
 
 /// A number of levels of each side of a book, in the prices of an outcome.
@@ -71,6 +101,19 @@ impl CacheKey for DepthKey {
         let outcome = usize::from(self.outcome == Outcome::Yes);
         // Neighbouring markets get neighbouring slots; other level counts get distant ones.
         self.market.index().wrapping_mul(2).wrapping_add(outcome).wrapping_add(self.levels * 37)
+    }
+}
+
+impl CacheKey for KeyHash {
+    fn number(self) -> usize {
+        let KeyHash([one, other, ..]) = self;
+        usize::from(u16::from_be_bytes([one, other]))
+    }
+}
+
+impl CacheKey for MarketId {
+    fn number(self) -> usize {
+        usize::try_from(self.sequence().get()).unwrap_or(usize::MAX)
     }
 }
 

@@ -23,10 +23,10 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
-use super::Limits;
 use super::connection_slots::Granted;
 use super::door::Door;
 use super::framing::CheckedStream;
+use super::limits::Limits;
 use super::write_timeout::WriteTimeout;
 use engine::mailbox;
 

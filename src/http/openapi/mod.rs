@@ -8,18 +8,18 @@ pub mod operations;
 pub mod problems;
 pub mod schemas;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::operations::{Line, all_kinds};
-use super::door::Door;
+use super::call::SharedState;
 use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
-use super::routes::{self, Route};
+use super::route::Route;
 use super::wire;
 use super::wire::words::reference;
 
@@ -31,17 +31,7 @@ const EXAMPLES: &str = include_str!("examples.json");
 const PAGES: &str = "/docs";
 
 /// The compressed document: made once, as it does not change while the process runs.
-static PRINTED: LazyLock<Option<Packed>> = LazyLock::new(|| {
-    let printed = serde_json::to_string(&document().ok()?).ok()?;
-    Packed::new(printed).ok()
-});
-
-/// `GET /api/v1/openapi.json`. Needs no key: it describes the interface and reveals nothing of the
-/// venue.
-pub fn describe(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    let printed = PRINTED.as_ref().ok_or_else(|| Problem::internal("the description is unfit"))?;
-    Ok(printed.reply(door.venue().sequence(), "application/json", &head.headers))
-}
+static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
 
 /// JSON members by name.
 pub type Members = Map<String, Value>;
@@ -62,9 +52,23 @@ pub enum Unfit {
 }
 
 impl Unfit {
+    /// An undefined word.
     fn word(word: &str) -> Unfit {
         Unfit::Word(word.to_owned())
     }
+}
+
+/// `GET /api/v1/openapi.json`, the description of these routes. Needs no key: it reveals nothing of
+/// the venue.
+pub fn describe(
+    routes: fn() -> Vec<Route>,
+    shared: &SharedState,
+    head: &Parts,
+) -> Result<Reply, Problem> {
+    let print = || Packed::new(serde_json::to_string(&document(routes()).ok()?).ok()?).ok();
+    let printed = PRINTED.get_or_init(print).as_ref();
+    let printed = printed.ok_or_else(|| Problem::internal("the description is unfit"))?;
+    Ok(printed.reply(shared.venue.sequence(), "application/json", &head.headers))
 }
 
 /// The parts that operations share.
@@ -112,7 +116,7 @@ fn sentence(phrase: &str) -> String {
 }
 
 /// The document.
-pub fn document() -> Result<Value, Unfit> {
+pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
     let mut frame: Frame = serde_json::from_str(FRAME)?;
     frame.examples = serde_json::from_str(EXAMPLES)?;
     let mut schemas = schemas::all()?;
@@ -144,7 +148,7 @@ pub fn document() -> Result<Value, Unfit> {
         "servers": [{ "url": "/", "description": "This venue." }],
         "tags": tags(&frame),
         "security": [{ "readerKey": [] }],
-        "paths": paths(&frame)?,
+        "paths": paths(routes, &frame)?,
         "components": {
             "schemas": schemas,
             "headers": frame.headers,
@@ -192,9 +196,8 @@ fn key(about: &str) -> Value {
 }
 
 /// The operations of every path. A route without an operation is an error, and so is the reverse.
-fn paths(frame: &Frame) -> Result<Members, Unfit> {
+fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
-    let mut routes = routes::table();
     routes.retain(|route| !route.template.starts_with(PAGES));
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {

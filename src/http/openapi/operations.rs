@@ -6,8 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Frame, Members, Unfit, problems};
+use crate::body::BodyRule;
 use crate::problem::Kind;
-use crate::routes::{Access, BodyRule, Endpoint, RequestClass, Route};
+use crate::rates::RequestClass;
+use crate::route::{Access, Endpoint, Route};
 use crate::wire::words::reference;
 use exchange::reject::Reject;
 

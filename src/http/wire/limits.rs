@@ -2,8 +2,7 @@
 
 use super::Text;
 use crate::keyring::DailyLeft;
-use crate::rates::Allowance;
-use crate::routes::RequestClass;
+use crate::rates::{Allowance, RequestClass};
 use exchange::command::TradingMode;
 use exchange::units::{Money, MoneySum};
 

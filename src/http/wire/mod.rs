@@ -10,9 +10,6 @@ pub mod account;
 pub mod catalogue;
 pub mod conversion;
 pub mod depth;
-pub mod escapes;
-pub mod json;
-pub mod plain;
 pub mod leaderboard;
 pub mod limits;
 pub mod operations;
@@ -126,11 +123,6 @@ impl Serialize for RecordNo {
 
 /// An outcome as its id.
 pub type OutcomeId = Text<Outcome>;
-/// The constructor of the same.
-#[allow(non_snake_case, reason = "it stands for the one of the type")]
-pub const fn OutcomeId(outcome: Outcome) -> OutcomeId {
-    Text(outcome)
-}
 
 words::named! {
     Timestamp: "Moment",

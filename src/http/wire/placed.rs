@@ -6,7 +6,7 @@ use exchange::effect::{Applied, Effect};
 use exchange::ids::TradeId;
 use exchange::units::{Lots, Money, Overflow};
 use views::history::HistoryError;
-use views::orders::{OrderRow, OrderStatus, SoughtFills};
+use views::orders::{AsPlaced, OrderRow, OrderStatus};
 
 /// The order that a record places, as that record leaves it, with the trades that it made at once;
 /// `None` if it places none.
@@ -91,39 +91,12 @@ pub fn after(
     Ok((row, trades))
 }
 
-/// What an order's row was when its record had placed it.
-pub enum RowThen {
-    /// This.
-    Kept(OrderRow),
-    /// Its last state.
-    Last,
-    /// As its last state tells.
-    Told,
-}
-
-/// The answer to a placement for a repetition: from the order's row as its record left it, and
-/// from its fills. `None` if there is no such order.
+/// The answer to a placement for a repetition. Later fills as a maker are not part of it. `None`
+/// if there is no such order.
 ///
 /// # Errors
 /// History cannot be read.
-pub fn again(row: RowThen, fills: SoughtFills) -> Result<Option<PlacedJson>, HistoryError> {
-    let (row, made) = match row {
-        RowThen::Kept(row) if row.filled == Lots::ZERO => (row, None),
-        row => {
-            let Some((last, fills)) = fills.list()? else { return Ok(None) };
-            let row = match row {
-                RowThen::Kept(row) => row,
-                RowThen::Last => last,
-                RowThen::Told => last.as_placed(),
-            };
-            (row, Some(fills).filter(|_| row.filled > Lots::ZERO))
-        }
-    };
-    // Only the fills of the placement itself. Later fills as a maker are not part of the
-    // answer, and may be many.
-    let made = made.map(|fills| fills.made_until(row.no.0)).transpose()?;
-    let trades = made.into_iter().flatten().map(|fill| fill.map(TradeJson::from));
-    let mut trades = trades.collect::<Result<Vec<_>, _>>()?;
-    trades.reverse();
-    Ok(Some(PlacedJson::of(&row, trades)))
+pub fn again(placed: AsPlaced) -> Result<Option<PlacedJson>, HistoryError> {
+    let Some((row, fills)) = placed.read()? else { return Ok(None) };
+    Ok(Some(PlacedJson::of(&row, fills.into_iter().map(TradeJson::from).collect())))
 }
