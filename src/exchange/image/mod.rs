@@ -45,6 +45,7 @@ impl Exchange {
             restrictions,
             // Only tests have another than the program's.
             slice: _,
+            plan: _,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
@@ -107,6 +108,7 @@ impl Exchange {
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
             slice: Slice::default(),
+            plan: super::plan::Plan::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {
