@@ -4,10 +4,10 @@
 
 use std::ops::ControlFlow;
 
-use super::command::{Command, Record};
+use super::command::Command;
 use super::due::Due;
 use super::effect::Effect;
-use super::idempotency::{Fingerprint, NameEntry};
+use super::idempotency::table::{Fingerprint, NameEntry};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::{Account, Purse};
@@ -104,31 +104,6 @@ pub(super) trait Floor {
     fn return_plan(&mut self, plan: Plan);
 }
 
-/// Executes a record's command unless it was done before under the same client order id or
-/// idempotency key, and remembers those.
-pub(super) fn execute(
-    floor: &mut impl Floor,
-    record: &Record,
-    at: Stamp,
-    effects: &mut Vec<Effect>,
-) -> Result<(), Stop> {
-    if !record.is_named() {
-        return floor.dispatch(&record.command, at, effects);
-    }
-    let before = effects.len();
-    if let Some(first) = super::idempotency::first_execution(floor, record, at)? {
-        effects.push(Effect::Repeated { first });
-        return Ok(());
-    }
-    super::idempotency::admit_names(floor, record)?;
-    floor.dispatch(&record.command, at, effects)?;
-    // The names of a refused command, or of one without effect, stay free.
-    if effects.len() != before {
-        effects.push(super::idempotency::store_names(floor, record, at)?);
-    }
-    Ok(())
-}
-
 impl Floor for Exchange {
     fn venue(&self) -> &Exchange {
         self
@@ -163,8 +138,11 @@ impl Floor for Exchange {
         let mut found = Lots::ZERO;
         for (_, level) in levels.take_while(|(tick, _)| order.reaches(*tick)) {
             found = found.plus(level.quantity)?;
+            if found >= wanted {
+                return Ok(true);
+            }
         }
-        Ok(found >= wanted)
+        Ok(false)
     }
 
     #[inline]

@@ -8,13 +8,13 @@
 //! and no name is forgotten early.
 
 mod image;
-mod table;
+pub(super) mod table;
 
 use sha2::{Digest, Sha256};
 use smallvec::smallvec;
 
-pub use table::IdempotencyTable;
-pub(super) use table::NameEntry;
+pub use table::Fingerprint;
+use table::NameEntry;
 
 use super::catalogue::Outcome;
 use super::command::{
@@ -31,16 +31,7 @@ use super::{Exchange, Stamp, Stop};
 /// up, and few, so that the first record after a quiet night does not pay for all of them.
 const CHECKS_PER_RECORD: usize = 64;
 
-/// The first half of a SHA-256: collisions cannot be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Fingerprint(pub [u8; 16]);
-
 impl Fingerprint {
-    fn of(hash: Sha256) -> Fingerprint {
-        let bytes: [u8; 32] = hash.finalize().into();
-        Fingerprint(bytes.first_chunk().copied().unwrap_or_default())
-    }
-
     /// Of a name; `kind` tells client order ids (1) from idempotency keys (2).
     fn of_name(kind: u8, user: UserNo, name: &Token) -> Fingerprint {
         let mut hash = Sha256::new();
@@ -119,6 +110,31 @@ fn key_name(once: &IdempotencyKey) -> Fingerprint {
 /// The fingerprint of the request that was sent with a key.
 fn key_body(once: &IdempotencyKey) -> Fingerprint {
     Fingerprint(once.body.0.first_chunk().copied().unwrap_or_default())
+}
+
+/// Executes a record's command unless it was done before under the same client order id or
+/// idempotency key, and remembers those.
+pub(super) fn execute(
+    floor: &mut impl Floor,
+    record: &Record,
+    at: Stamp,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Stop> {
+    if !record.is_named() {
+        return floor.dispatch(&record.command, at, effects);
+    }
+    let before = effects.len();
+    if let Some(first) = first_execution(floor, record, at)? {
+        effects.push(Effect::Repeated { first });
+        return Ok(());
+    }
+    admit_names(floor, record)?;
+    floor.dispatch(&record.command, at, effects)?;
+    // The names of a refused command, or of one without effect, stay free.
+    if effects.len() != before {
+        effects.push(store_names(floor, record, at)?);
+    }
+    Ok(())
 }
 
 /// The record that already executed what this one repeats, if there is one.

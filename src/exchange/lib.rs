@@ -51,7 +51,7 @@ use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
 use ending::Slice;
-use idempotency::IdempotencyTable;
+use idempotency::table::IdempotencyTable;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
@@ -201,7 +201,7 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        let outcome = floor::execute(self, record, at, effects);
+        let outcome = idempotency::execute(self, record, at, effects);
         // After the command, so that a trial of it, which forgets nothing, sees the same names.
         self.forget_expired_names(at.time);
         match outcome {

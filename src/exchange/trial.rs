@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
 use super::effect::Effect;
-use super::floor::{Floor, Met, execute};
-use super::idempotency::{Fingerprint, NameEntry};
+use super::floor::{Floor, Met};
+use super::idempotency::execute;
+use super::idempotency::table::{Fingerprint, NameEntry};
 use super::ids::{MarketNo, OrderNo, Token, UserNo};
 use super::invariant::Broken;
 use super::ledger::{Account, Position, Purse};

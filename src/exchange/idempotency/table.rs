@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
 use smallvec::{SmallVec, smallvec};
 
-use super::Fingerprint;
 use crate::ids::UserNo;
 use crate::invariant::Broken;
 use crate::units::{Sequence, TimeMs};
@@ -21,6 +21,17 @@ const FIRST_CAPACITY: usize = 16;
 const INDEX_PARTS: usize = 256;
 /// The owner of a reused name's earlier slot in a table that was read.
 const NOBODY: UserNo = UserNo(u32::MAX);
+
+/// The first half of a SHA-256: collisions cannot be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fingerprint(pub [u8; 16]);
+
+impl Fingerprint {
+    pub(super) fn of(hash: Sha256) -> Fingerprint {
+        let bytes: [u8; 32] = hash.finalize().into();
+        Fingerprint(bytes.first_chunk().copied().unwrap_or_default())
+    }
+}
 
 /// What is remembered of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

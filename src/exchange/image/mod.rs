@@ -12,7 +12,7 @@ use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
 use super::ending::{Ending, Slice};
-use super::idempotency::IdempotencyTable;
+use super::idempotency::table::IdempotencyTable;
 use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;

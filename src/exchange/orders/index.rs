@@ -23,9 +23,7 @@ type Leaf = Table<Slot, LEAF>;
 type Branch = Table<Box<Leaf>, BRANCH>;
 
 impl<T, const N: usize> Table<T, N> {
-    fn empty() -> Box<Self> {
-        Box::new(Table { places: [const { None }; N], taken: 0 })
-    }
+    const EMPTY: Self = Table { places: [const { None }; N], taken: 0 };
 
     /// Takes what is in a place; whether the table is empty then.
     fn take(&mut self, at: usize) -> Result<bool, Broken> {
@@ -79,7 +77,8 @@ impl SequenceIndex {
             self.branches.resize_with(branch.saturating_add(1), || None);
         }
         let branch = self.branches.get_mut(branch).ok_or(Broken::Dangling)?;
-        let leaf = branch.get_or_insert_with(Branch::empty).at(leaf, Leaf::empty)?;
+        let leaves = branch.get_or_insert_with(|| Box::new(Branch::EMPTY));
+        let leaf = leaves.at(leaf, || Box::new(Leaf::EMPTY))?;
         let mut is_new = false;
         leaf.at(at, || {
             is_new = true;
