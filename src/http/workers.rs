@@ -23,11 +23,10 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
+use super::client_stream::ClientStream;
 use super::connection_slots::Granted;
 use super::door::Door;
-use super::framing::CheckedStream;
 use super::limits::Limits;
-use super::write_timeout::WriteTimeout;
 use engine::mailbox;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
@@ -231,7 +230,7 @@ async fn serve_connection(
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
-    let stream = WriteTimeout::new(CheckedStream::new(stream, body_max), limits.write_wait);
+    let stream = ClientStream::new(stream, body_max, limits.write_wait);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)

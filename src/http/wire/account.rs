@@ -27,7 +27,9 @@ answers! {
     }
 
     /// What trading has earned the operator.
-    FeesJson = "CollectedFees" (collected: MoneySum, taken: MoneySum, left: MoneySum, currency: &str) {
+    FeesJson = "CollectedFees" (
+        collected: MoneySum, taken: MoneySum, left: MoneySum, currency: &str,
+    ) {
         /// All fees of all fills, and what the sets of converted contracts left when the last
         /// market of their event ended.
         collected: Text<MoneySum> = Text(collected);
