@@ -168,8 +168,8 @@ fn missing_or_unreadable_history_is_rebuilt() {
     let kept = Kept::new();
     let folder = PageStore::folder(kept.data.path());
     kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| fs::remove_dir_all(&folder).unwrap());
-    // The rebuilt history is complete, but no snapshot has been taken with it yet.
-    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| ());
+    // The rebuilt history is complete.
+    kept.broken(kept.newer, &[], |_| ());
     kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
         fs::write(folder.join("conf"), "no settings of sled's").unwrap();
     });
@@ -242,10 +242,8 @@ fn history_in_another_format_is_rebuilt() {
             fs::write(path, bytes).unwrap();
         }
     };
-    let chain = kept.folder().read(Kind::State, kept.newer).unwrap().header().point.chain;
-    let vouch = |tree: &sled::Tree, before: &[u8]| {
-        let key = [before, &kept.newer.get().to_be_bytes()].concat();
-        tree.insert(key, &chain.0).unwrap();
+    let claim = |tree: &sled::Tree, key: &[u8]| {
+        tree.insert(key, b"all of it").unwrap();
         tree.flush().unwrap();
     };
 
@@ -255,11 +253,11 @@ fn history_in_another_format_is_rebuilt() {
         let pages = sled.open_tree("pages").unwrap();
         let page = [&b"a page"[..], &[1, 2, 3, 4]].concat();
         pages.insert([1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1], page).unwrap();
-        vouch(&pages, &[0]);
+        claim(&pages, &[0]);
     });
     // The current form, which claims coverage but has no pages.
     rebuilds_from_the_start(&|| {
-        vouch(&sled_of(&folder, 512 << 10).open_tree("vouched").unwrap(), &[]);
+        claim(&sled_of(&folder, 512 << 10).open_tree("known").unwrap(), b"complete through");
     });
     // The current form without its page file, and with a page file of another version.
     rebuilds_from_the_start(&|| {
