@@ -16,7 +16,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use engine::halt::HaltReason;
-use engine::start::{StartError, start};
+use engine::start::{Options, StartError, start};
 use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;
@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(read_with_hasher_thread(&twice), Err(fault.into()));
 
         let (journal, _) = StoredJournal::over(store(&forged)).unwrap();
-        match start(journal) {
+        match start(journal, Options::default()) {
             Err(StartError::Halted(reason)) => {
                 prop_assert_eq!(reason, HaltReason::ResultsDiffer(fault));
                 prop_assert!(reason.to_string().contains("RESULTS_DIFFER"));

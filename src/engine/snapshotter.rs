@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::background::Stepped;
 use super::history::{HistoryStore, NotVouched};
 use super::matcher_status::MatcherStatus;
 use super::pending::{AppliedBlock, AppliedRecords};
@@ -177,29 +178,28 @@ pub struct Snapshotter {
     pub pace: Throttle,
     /// The last record of the last snapshot, taken or attempted.
     pub last: Sequence,
+    /// The last record at the last poll.
+    pub seen: Sequence,
     /// Whether that attempt failed.
     pub failed: bool,
 }
 
-impl Snapshotter {
-    /// Takes snapshots until the throttle's channel is dropped.
-    pub fn run(mut self) {
-        let mut seen = self.due.results().through;
-        loop {
-            let live = self.due.results();
-            let since = |before: Sequence| live.through.get().saturating_sub(before.get());
-            if is_time(self.every, since(self.last), since(seen)) {
-                self.unthrottle_if_behind(self.last);
-                self.last = live.through;
-                self.attempt(live);
-            }
-            seen = live.through;
-            if self.pace.wait(POLL_EVERY).is_err() {
-                return;
-            }
+impl Stepped for Snapshotter {
+    /// Takes a snapshot if it is time for one.
+    fn step(&mut self) -> Duration {
+        let live = self.due.results();
+        let since = |before: Sequence| live.through.get().saturating_sub(before.get());
+        if is_time(self.every, since(self.last), since(self.seen)) {
+            self.unthrottle_if_behind(self.last);
+            self.last = live.through;
+            self.attempt(live);
         }
+        self.seen = live.through;
+        POLL_EVERY
     }
+}
 
+impl Snapshotter {
     fn attempt(&mut self, live: Results) {
         let (sequence, began) = (live.through, Instant::now());
         let taken = catch_unwind(AssertUnwindSafe(|| self.take(live)));

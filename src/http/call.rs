@@ -7,11 +7,13 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::Limits;
+use super::asking::{Asking, ask};
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
+use super::past::{ASKERS_MAX, Past, Questions};
 use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -19,9 +21,8 @@ use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
 use super::routes::RequestClass;
 use super::unread_rows::UnreadRows;
-use engine::past::Past;
+use engine::Engine;
 use engine::pending::Answer;
-use engine::{Asking, Engine};
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
@@ -73,7 +74,7 @@ pub struct Writing<T>(Asking<Option<T>>);
 impl<T> Writing<T> {
     /// Waits for the outcome. A refusal is a problem.
     pub async fn came(self) -> Result<Written<T>, Problem> {
-        let (answer, seen) = self.0.came().await?;
+        let (answer, seen) = self.0.await?;
         let (sequence, replayed) = match answer.effects() {
             [Effect::Refused(reject)] => {
                 return Err(Problem::refused(*reject, answer.sequence()));
@@ -99,6 +100,8 @@ pub struct SharedState {
     pub caches: ResponseCaches,
     /// Cached lookups of keys and markets.
     pub directory: Directory,
+    /// Slots for questions about the past.
+    pub questions: Arc<Questions>,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
@@ -116,6 +119,7 @@ impl SharedState {
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
             directory: Directory::default(),
+            questions: Arc::new(Questions::at_once(ASKERS_MAX)),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
@@ -168,8 +172,8 @@ impl Call {
 
     /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
-        let past = self.engine.past();
-        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+        let past = Past::new(Arc::clone(self.engine.past()), Arc::clone(&self.shared.questions));
+        if self.caller.is_operator() { past } else { past.for_trader(self.caller.user) }
     }
 
     /// This request's idempotency key, if it has one, with the meaning of the request.
@@ -194,7 +198,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(self.engine.submit(command).await?)
+        accepted(ask(&self.engine, command, |_, _| ()).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an
@@ -225,7 +229,7 @@ impl Call {
             _ => show(view, &StoredResponse::of(applied, view)),
         };
         self.record(&command)?;
-        Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
+        Writing(ask(&self.engine, self.asked(command), look)).came().await
     }
 
     /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
@@ -239,7 +243,7 @@ impl Call {
         let user = self.caller.user;
         let look =
             move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
-        Ok(Writing(self.engine.ask_and_look(asked, look)?))
+        Ok(Writing(ask(&self.engine, asked, look)))
     }
 
     /// Calls `look` on one state of the read model; returns its result and that state's last

@@ -68,7 +68,8 @@ impl Door {
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
-        let shared = Arc::new(SharedState::new(&limits));
+        let questions = Arc::clone(venue.questions());
+        let shared = Arc::new(SharedState { questions, ..SharedState::new(&limits) });
         let request_ids = RequestIds::from_now();
         Ok(Door { venue, routes, limits, shared, traffic, request_ids })
     }

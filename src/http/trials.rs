@@ -1,6 +1,7 @@
 //! Dry runs: the result that a placement, an amend or a batch would have now. Nothing is journaled
 //! and no name is used up; `Sequence` is the last record that the answer reflects.
 
+use super::asking::{try_out, try_out_several};
 use super::batch::{Resolved, Shown, Subject, key_reused};
 use super::call::Call;
 use super::order_form::TimeLimit;
@@ -38,7 +39,7 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, placed.ok_or_else(incomplete_effects)?, balance, replayed))
     };
-    let tried = call.engine.try_out(Tried::Place(terms), once, show).await?;
+    let tried = try_out(&call.engine, Tried::Place(terms), once, show).await?;
     let (sequence, placed, balance, replayed) = tried?;
     let content = TriedJson { result: placed.json()?, dry_run: true, balance };
     Ok(Reply::ok(sequence, &content)?.replayed(replayed))
@@ -64,7 +65,7 @@ pub async fn amend(
         Ok((sequence, TriedJson { result: OrderJson::of(view, &row), dry_run: true, balance }))
     };
     let tried = Tried::Amend { user, order, price, quantity };
-    let (sequence, content) = call.engine.try_out(tried, None, show).await??;
+    let (sequence, content) = try_out(&call.engine, tried, None, show).await??;
     Reply::ok(sequence, &content)
 }
 
@@ -95,7 +96,7 @@ pub async fn batch(
         let balance = balance_after(view, user, effects)?;
         Ok::<_, Problem>((sequence, shown, balance))
     };
-    let (sequence, shown, balance) = call.engine.try_out_several(user, steps, show).await??;
+    let (sequence, shown, balance) = try_out_several(&call.engine, user, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
         let came = slot.and_then(|subject| {
@@ -190,7 +191,7 @@ pub async fn executed_before(call: &Call, command: &Command) -> Result<bool, Pro
             [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
             effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
         };
-    call.engine.try_out(Tried::Asked, Some(once), show).await?
+    try_out(&call.engine, Tried::Asked, Some(once), show).await?
 }
 
 /// The result of a dry run, unless the state contradicts itself.
