@@ -27,7 +27,6 @@ pub mod throttle;
 pub mod snapshotter;
 pub mod restore;
 pub mod history;
-mod backlog;
 pub mod past;
 #[cfg(test)]
 #[path = "../../tests/unit/engine/fixture.rs"]

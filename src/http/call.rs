@@ -6,21 +6,23 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::Limits;
 use super::asking::{Asking, ask};
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
-use super::past::{ASKERS_MAX, Past, Questions};
+use super::limits::Limits;
+use super::past::Past;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
+use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
-use super::routes::RequestClass;
+use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
+use super::venue::Venue;
 use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
@@ -94,14 +96,16 @@ pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
 /// State shared by all requests.
 #[derive(Debug)]
 pub struct SharedState {
+    /// The venue, which may still be opening.
+    pub venue: Venue,
+    /// Counts of requests and connections.
+    pub traffic: Traffic,
     /// Limits of users, and last use of keys.
     pub keyring: Keyring,
     /// Cached answers.
     pub caches: ResponseCaches,
     /// Cached lookups of keys and markets.
     pub directory: Directory,
-    /// Slots for questions about the past.
-    pub questions: Arc<Questions>,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
@@ -114,12 +118,13 @@ pub struct SharedState {
 
 impl SharedState {
     /// Empty caches and full rates.
-    pub fn new(limits: &Limits) -> SharedState {
+    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits) -> SharedState {
         SharedState {
+            venue,
+            traffic,
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
             directory: Directory::default(),
-            questions: Arc::new(Questions::at_once(ASKERS_MAX)),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
@@ -148,31 +153,22 @@ pub struct Call {
     /// Its conditions on what it reads or changes.
     pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
-    /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
+    /// token of that was left for [`Endpoint::Several`](super::route::Endpoint::Several).
     pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
 }
 
 impl Call {
-    /// The form of an endpoint without a body.
+    /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
-        Form::new(&self.path, self.query.as_deref())
-    }
-
-    /// The form of an endpoint that needs a body.
-    pub fn form_with_body(&self) -> Form<'_> {
-        Form::with_body(&self.path, self.query.as_deref(), &self.body)
-    }
-
-    /// The form of an endpoint whose body may be left out.
-    pub fn form_with_optional_body(&self) -> Form<'_> {
-        if self.body.is_empty() { self.form() } else { self.form_with_body() }
+        Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
-        let past = Past::new(Arc::clone(self.engine.past()), Arc::clone(&self.shared.questions));
+        let past =
+            Past::new(Arc::clone(self.engine.past()), Arc::clone(self.shared.venue.questions()));
         if self.caller.is_operator() { past } else { past.for_trader(self.caller.user) }
     }
 
