@@ -103,6 +103,13 @@ impl Projector {
     }
 }
 
+/// Whoever heard is woken, even if the thread ends before it gets there.
+impl Drop for Projector {
+    fn drop(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
+    }
+}
+
 #[cfg(test)]
 #[path = "../../tests/unit/engine/projector.rs"]
 mod tests;

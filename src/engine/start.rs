@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{bounded, unbounded};
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
-use super::background::{Background, End, Ending, ending};
+use super::background::{Background, ending};
 use super::catch_up::catch_up;
 use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
@@ -135,114 +135,142 @@ pub struct Stopped {
     pub archive: Option<ArchiveStatus>,
 }
 
-/// Restores the newest valid snapshot, replays the rest of the journal and starts to take commands.
-/// Returns once every record of the journal is applied and folded.
+/// The stations of an engine that has caught up with its journal, before any thread steps them.
+pub struct Stations<J> {
+    /// The handle for callers.
+    pub engine: Engine,
+    /// The first station.
+    pub sequencer: Sequencer<J>,
+    /// The second station, with the third in it.
+    pub matcher: Matcher,
+    /// The record of the snapshot that it began with.
+    from: Sequence,
+}
+
+impl<J: Journal> Stations<J> {
+    /// Restores the newest valid snapshot and replays the rest of the journal.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing was changed.
+    pub fn open(
+        journal: J,
+        storage: Option<&Storage>,
+        meter: Arc<Meter>,
+        clock: Clock,
+    ) -> Result<Stations<J>, StartError> {
+        meter.sequencer.post_replay_head(journal.head().sequence);
+        let history = storage.map(|storage| &storage.history);
+        let folder = storage.and_then(|storage| storage.snapshots.as_ref());
+        let folder = folder.map(|snapshots| &snapshots.folder);
+        if let Some(history) = history {
+            history.resume(&journal.reader());
+        }
+        let (state, from) = catch_up(&journal, history, folder, &meter)?;
+        if let Some(history) = history {
+            history.caught_up(journal.head());
+        }
+        let Restored { replayer, read_model } = state;
+        let (clock, halt) = (Arc::new(clock), Arc::new(Halt::default()));
+        let status = Arc::new(MatcherStatus::of(replayer.exchange(), replayer.results()));
+        let projector = Projector::new(read_model, history.cloned());
+        let (intake, arrivals) = sequencer::intake();
+        let (durable, blocks) = bounded(BLOCKS_MAX);
+        // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
+        let (trials, trials_asked) = unbounded();
+        let past = Past::new(journal.reader(), folder.cloned(), Arc::clone(&clock));
+        let sequencer = Sequencer::new(
+            journal,
+            arrivals,
+            durable,
+            Arc::clone(&status),
+            Arc::clone(&halt),
+            Arc::clone(&meter),
+            Arc::clone(&clock),
+        );
+        let engine = Engine(Arc::new(EngineShared {
+            intake,
+            trials,
+            read_model: Arc::clone(&projector.read_model),
+            published: Arc::clone(&projector.published),
+            halt: Arc::clone(&halt),
+            meter: Arc::clone(&meter),
+            past: Arc::new(past),
+            snapshots: Arc::new(SnapshotBoard::started_from(from)),
+            heartbeats: Arc::clone(&sequencer.heartbeats),
+            status: Arc::clone(&status),
+            clock: Arc::clone(&clock),
+        }));
+        let (trials, held, slicing) = (trials_asked, HeldTrial::default(), false);
+        let matcher = Matcher {
+            replayer,
+            blocks,
+            trials,
+            held,
+            slicing,
+            projector,
+            status,
+            halt,
+            meter,
+            clock,
+        };
+        Ok(Stations { engine, sequencer, matcher, from })
+    }
+}
+
+/// Opens the [`Stations`], and starts to take commands. Returns once every record of the journal is
+/// applied and folded.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Running, StartError> {
     let Options { storage, archive, meter, clock, stamp } = options;
-    let clock = Arc::new(clock.unwrap_or_else(|| Clock::after(journal.head().time)));
+    let clock = clock.unwrap_or_else(|| Clock::after(journal.head().time));
     let (reader, files) = (journal.reader(), journal.files());
-    meter.sequencer.post_replay_head(journal.head().sequence);
+    let stations = Stations::open(journal, storage.as_ref(), meter, clock)?;
+    let Stations { engine, sequencer, matcher, from } = stations;
     let (history, snapshots) = match storage {
         Some(Storage { history, snapshots }) => (Some(history), snapshots),
         None => (None, None),
     };
-    if let Some(history) = &history {
-        history.resume(&reader);
-    }
-    let folder = snapshots.as_ref().map(|snapshots| &snapshots.folder);
-    let (state, from) = catch_up(&journal, history.as_ref(), folder, &meter)?;
-    if let Some(history) = &history {
-        history.caught_up(journal.head());
-    }
-
-    let halt = Arc::new(Halt::default());
-    let Restored { replayer, read_model } = state;
-    let status = Arc::new(MatcherStatus::of(replayer.exchange(), replayer.results()));
-    let projector = Projector::new(read_model, history.clone());
-    let (read_model, published) =
-        (Arc::clone(&projector.read_model), Arc::clone(&projector.published));
-    let (intake, arrivals) = sequencer::intake();
-    let (durable, blocks) = bounded(BLOCKS_MAX);
-    // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
-    let (trials, trials_asked) = unbounded();
-    let past = Past::new(reader.clone(), folder.cloned(), Arc::clone(&clock));
-    let snapshots_taken = Arc::new(SnapshotBoard::started_from(from));
-
-    let sequencer = Sequencer::new(
-        journal,
-        arrivals,
-        durable,
-        Arc::clone(&status),
-        Arc::clone(&halt),
-        Arc::clone(&meter),
-        Arc::clone(&clock),
-    );
-    let engine = Engine(Arc::new(EngineShared {
-        intake,
-        trials,
-        read_model,
-        published,
-        halt: Arc::clone(&halt),
-        meter: Arc::clone(&meter),
-        past: Arc::new(past),
-        snapshots: Arc::clone(&snapshots_taken),
-        heartbeats: Arc::clone(&sequencer.heartbeats),
-        status: Arc::clone(&status),
-        clock: Arc::clone(&clock),
-    }));
-    let matcher = Matcher {
-        replayer,
-        blocks,
-        trials: trials_asked,
-        held: HeldTrial::default(),
-        slicing: false,
-        projector,
-        status: Arc::clone(&status),
-        halt: Arc::clone(&halt),
-        meter,
-        clock: Arc::clone(&clock),
-    };
-    register_warnings(&engine.0, history.as_ref());
-    let matcher = spawn("matcher", &halt, move || matcher.run())?;
-    let sequencer = spawn("sequencer", &halt, move || {
+    let shared = &engine.0;
+    register_warnings(shared, history.as_ref());
+    let matcher = spawn("matcher", &shared.halt, move || matcher.run())?;
+    let sequencer = spawn("sequencer", &shared.halt, move || {
         let _journal: Box<dyn Journal> = Box::new(sequencer.run());
         JournalLeft { _journal }
     })?;
-    let watcher =
-        Watcher { files, history: history.clone(), stamp, clock, halt: Arc::clone(&halt) };
+    let (clock, halt) = (Arc::clone(&shared.clock), Arc::clone(&shared.halt));
+    let watcher = Watcher { files, history: history.clone(), stamp, clock, halt };
+    let halt = Arc::clone(&shared.halt);
     let died = move || halt.halt(HaltReason::ThreadDied("watcher"));
     let watcher = Background::start("watcher", ending(), watcher, died)?;
     let snapshotter = match (snapshots, history.clone()) {
         (Some(Snapshots { folder, every: Some(every) }), Some(history)) => {
-            let (end, ending) = ending();
-            let pace = Throttle::background(ending.clone());
-            let board = snapshots_taken;
-            let (journal, due, last) = (reader.clone(), status, from);
-            let (seen, failed) = (due.results().through, false);
-            let snapshotter = Snapshotter {
-                folder,
-                every,
-                history,
-                journal,
-                due,
-                board,
-                pace,
-                last,
-                seen,
-                failed,
-            };
-            // The venue goes on without snapshots.
-            let died = || tracing::error!("the snapshotter died: no snapshots until a restart");
-            Some(Background::start("snapshotter", (end, ending), snapshotter, died)?)
+            Some(snapshotter((folder, every), history, reader.clone(), shared, from)?)
         }
         _ => None,
     };
-    let archiver = archive.map(|archive| archiver(archive, reader, &engine, ending()));
-    let archiver = archiver.transpose()?;
+    let archiver = archive.map(|archive| archiver(archive, reader, &engine)).transpose()?;
     Ok(Running { engine, sequencer, matcher, history, watcher, snapshotter, archiver })
+}
+
+/// Takes snapshots from now on.
+fn snapshotter(
+    (folder, every): (SnapshotFolder, NonZeroU64),
+    history: HistoryStore,
+    journal: JournalReader,
+    engine: &EngineShared,
+    from: Sequence,
+) -> io::Result<Background> {
+    let (end, ending) = ending();
+    let pace = Throttle::background(ending.clone());
+    let (due, board) = (Arc::clone(&engine.status), Arc::clone(&engine.snapshots));
+    let (last, seen, failed) = (from, due.results().through, false);
+    let snapshotter =
+        Snapshotter { folder, every, history, journal, due, board, pace, last, seen, failed };
+    // The venue goes on without snapshots.
+    let died = || tracing::error!("the snapshotter died: no snapshots until a restart");
+    Background::start("snapshotter", (end, ending), snapshotter, died)
 }
 
 /// Copies everything durable to an archive from now on.
@@ -250,8 +278,8 @@ fn archiver(
     archive: Archive,
     journal: JournalReader,
     engine: &Engine,
-    (end, ending): (End, Ending),
 ) -> io::Result<(Arc<ArchiveBoard>, Background)> {
+    let (end, ending) = ending();
     let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
     let archiver = Archiver::new(archive, journal, Arc::clone(&board), ending.clone());
     register_archive_gauges(&engine.meter().gauges, &board);
@@ -283,7 +311,8 @@ fn register_warnings(engine: &EngineShared, history: Option<&HistoryStore>) {
             .add_warning("HISTORY_DAMAGED", "history_damaged", help, move || history.has_failed());
     }
     let (board, help) = (Arc::clone(&engine.snapshots), "1 while snapshots cannot be taken");
-    gauges.add_warning("SNAPSHOTS_FAILING", "snapshots_failing", help, move || board.is_failing());
+    gauges
+        .add_warning("SNAPSHOTS_FAILING", "snapshots_failing", help, move || board.read().failing);
 }
 
 /// Registers the archive's progress as metrics.

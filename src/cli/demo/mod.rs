@@ -23,7 +23,7 @@ pub enum SeedError {
     #[error("this data directory holds a venue that is not a demo; give the demo its own")]
     NotADemo,
     /// The data directory holds the beginning of another demo.
-    #[error("record {} is not of this demo, which another version began; delete the data directory", .0.get())]
+    #[error("record {} is not of this demo: another version began it; delete its data", .0.get())]
     OfAnother(Sequence),
     /// The embedded script is wrong.
     #[error("the demo's script cannot be read: {0}")]

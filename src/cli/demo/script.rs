@@ -1,7 +1,7 @@
-//! What happens in the demo, as the exchange's [text form](exchange::script): `catalogue.script`
-//! opens the venue, `books.script.gz` plays recorded order flow into its markets, quotes those whose
-//! prices must fit each other, and ends with the traders, each with a first order and a key. The two
-//! are what `openoutcry-replay dump` prints of a demo.
+//! What happens in the demo, in the exchange's [text form](exchange::script), as
+//! `openoutcry-replay dump` prints it: `catalogue.script` opens the venue; `books.script.gz` plays
+//! recorded order flow into its markets, quotes those whose prices must fit each other, and ends
+//! with the traders, each with first orders and a key.
 
 use std::io::Read;
 
