@@ -13,12 +13,10 @@ use super::mailbox::Mailbox;
 use engine::matcher::Trying;
 use engine::pending::{Answer, Caller, Outcome, Refusal};
 use engine::{Engine, TRIAL_MEETS_MAX};
-use exchange::command::{IdempotencyKey, KeyedCommand};
+use exchange::command::KeyedCommand;
 use exchange::effect::{Applied, Effect};
-use exchange::ids::UserNo;
 use exchange::invariant::Broken;
-use exchange::trial::Tried;
-use exchange::trial::several::KeyedStep;
+use exchange::trial::KeyedStep;
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 
@@ -214,54 +212,39 @@ impl Outcomes {
     }
 }
 
-/// What a command would do now; nothing is journaled or changed. `tell` turns its effects, with the
-/// sequence number and time that its record would have, into the result. It sees the read model
-/// without them, whose watermark is the last record that the trial takes into account. Costs the
-/// matcher as much as the command would.
+/// What commands would do now, each after those before it; nothing is journaled or changed. `tell`
+/// turns their effects, with the sequence numbers and the time that their records would have, into
+/// the result. It sees the read model without them, whose watermark is the last record that the
+/// trial takes into account. Costs the matcher as much as the commands would.
 ///
 /// # Errors
 /// [`Refusal`], but never an unknown outcome.
 pub async fn try_out<T: Send + 'static>(
     engine: &Engine,
-    tried: Tried,
-    once: Option<Box<IdempotencyKey>>,
-    tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
-) -> Result<T, Refusal> {
-    try_with(engine, move |trying| {
-        let Trying { exchange, time, .. } = *trying;
-        let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX).transpose()?;
-        let view = trying.read();
-        Some(match &effects {
-            Ok(effects) => {
-                let sequence = exchange.sequence().next();
-                tell(&view, Ok(&Applied { sequence, time, effects }))
-            }
-            Err(broken) => tell(&view, Err(*broken)),
-        })
-    })
-    .await
-}
-
-/// The same for several commands of one user, each applied after those before it.
-///
-/// # Errors
-/// As [`try_out`].
-pub async fn try_out_several<T: Send + 'static>(
-    engine: &Engine,
-    user: UserNo,
     steps: Vec<KeyedStep>,
     tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    try_with(engine, move |trying| {
-        let Trying { exchange, time, .. } = *trying;
-        let all = exchange.trial_of_several(user, &steps, time, TRIAL_MEETS_MAX).transpose()?;
-        let view = trying.read();
-        Some(match &all {
-            Ok(all) => tell(&view, Ok(&applied(all, exchange.sequence().next(), time))),
-            Err(broken) => tell(&view, Err(*broken)),
-        })
+    let (sender, seen) = oneshot::channel();
+    engine.try_out(move |trying| {
+        // The caller may have gone away meanwhile.
+        drop(sender.send(tried(trying, &steps, tell).ok_or(Refusal::TrialTooLarge)));
+    })?;
+    seen.await.unwrap_or_else(|_| Err(engine.untried()))
+}
+
+/// The result of a trial; `None` if it could match too many orders.
+fn tried<T>(
+    trying: &Trying<'_>,
+    steps: &[KeyedStep],
+    tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T,
+) -> Option<T> {
+    let Trying { exchange, time, .. } = *trying;
+    let all = exchange.trial(steps, time, TRIAL_MEETS_MAX).transpose()?;
+    let view = trying.read();
+    Some(match &all {
+        Ok(all) => tell(&view, Ok(&applied(all, exchange.sequence().next(), time))),
+        Err(broken) => tell(&view, Err(*broken)),
     })
-    .await
 }
 
 /// The effects of the steps, with the sequence numbers that their records would have.
@@ -269,19 +252,6 @@ fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_
     let sequences = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
     let all = sequences.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
     all.collect()
-}
-
-/// Has a trial made; `None` is one that could match too many orders.
-async fn try_with<T: Send + 'static>(
-    engine: &Engine,
-    trial: impl FnOnce(&Trying<'_>) -> Option<T> + Send + 'static,
-) -> Result<T, Refusal> {
-    let (sender, seen) = oneshot::channel();
-    engine.try_out(move |trying| {
-        // The caller may have gone away meanwhile.
-        drop(sender.send(trial(trying).ok_or(Refusal::TrialTooLarge)));
-    })?;
-    seen.await.unwrap_or_else(|_| Err(engine.untried()))
 }
 
 #[cfg(test)]
