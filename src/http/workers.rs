@@ -27,7 +27,7 @@ use super::client_stream::ClientStream;
 use super::connection_slots::Granted;
 use super::door::Door;
 use super::limits::Limits;
-use engine::mailbox;
+use super::mailbox;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;
