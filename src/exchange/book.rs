@@ -93,6 +93,13 @@ impl Book {
             .map(move |tick| (tick, self.level(side, tick)))
     }
 
+    /// Reads a level for the cache: its last order, or that of another price.
+    pub(super) fn prefetch(&self, tick: Tick) -> Option<Slot> {
+        let tick = usize::from(tick.get());
+        let block = usize::from(*self.block_numbers.get(tick / BLOCK)?).saturating_sub(1);
+        self.blocks.get(block)?.get(tick % BLOCK)?.last
+    }
+
     /// The first order in the queue of a price.
     pub fn front(&self, side: Direction, tick: Tick) -> Option<Slot> {
         self.level(side, tick).first

@@ -35,6 +35,7 @@ mod plan;
 mod admission;
 mod matching;
 mod emit;
+pub mod prefetch;
 pub mod venue;
 pub mod idempotency;
 pub mod restrictions;
