@@ -118,7 +118,7 @@ impl Order {
     }
 
     /// Whether its limit reaches a price on the other side.
-    pub(super) fn reaches(&self, tick: Tick) -> bool {
+    pub fn reaches(&self, tick: Tick) -> bool {
         match self.direction() {
             Direction::Up => tick <= self.price,
             Direction::Down => tick >= self.price,
