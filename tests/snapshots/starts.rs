@@ -8,7 +8,6 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
-use engine::start::start_with;
 use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;
@@ -24,7 +23,8 @@ use journal::store::StoredJournal;
 
 use super::faults::Disk;
 use super::venue::{
-    Seen, beside, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
+    self, Seen, beside, commands, play, start, start_from_the_first_record, stop,
+    wait_for_snapshot_of,
 };
 
 /// Commands of the small venue whose snapshot is damaged at every byte: accounts, markets and some
@@ -407,7 +407,7 @@ fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
     let started = |every: Option<u64>| {
         let (journal, _) = StoredJournal::over(disk.clone()).unwrap();
         let every = every.and_then(NonZeroU64::new);
-        start_with(journal, Some(beside(data.path(), folder.clone(), every))).unwrap()
+        venue::started(journal, beside(data.path(), folder.clone(), every)).unwrap()
     };
     let running = started(Some(1));
     play(&running.engine(), &commands()[..COMMANDS_OF_SMALL]);
@@ -513,7 +513,7 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
 
     let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
     let beside = beside(kept.data.path(), kept.folder(), None);
-    let (refused, log) = logged(|| start_with(journal, Some(beside)).unwrap_err());
+    let (refused, log) = logged(|| venue::started(journal, beside).unwrap_err());
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
     assert!(log.contains(&format!("snapshot={end}")), "{log}");
     assert!(kept.path(Kind::State, end).exists(), "nothing has proved it wrong");
