@@ -146,6 +146,8 @@ impl Orders {
             }
             let added = self.open.add(&order);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
+            let kept = self.open.get(user, order.no);
+            hold(kept == Some(order), "an open order that is not one")?;
         }
         let whole = |page: &Unfinished| page.open > 0 && page.open + page.waiting <= rows;
         hold(own.unfinished.pages.values().all(whole), "more endings than orders")
