@@ -249,7 +249,8 @@ impl<'a> Batch<'a> {
                     came => Err(limit.named(unplaced(came))),
                 },
                 Slot::Writing(writing, subject) => {
-                    let came = writing.came().await.and_then(|came| came.try_map(|it| it.json(self.call)));
+                    let came =
+                        writing.came().await.and_then(|came| came.try_map(|it| it.json(self.call)));
                     came.map_err(|problem| subject.explain(self.call, problem))
                 }
             };

@@ -80,9 +80,7 @@ impl Placed {
     pub fn json(self) -> Result<PlacedJson, Problem> {
         match self {
             Placed::Now(json) => Ok(json),
-            Placed::Before(before) => {
-                PlacedJson::again(*before)?.ok_or_else(Problem::lacking_row)
-            }
+            Placed::Before(before) => PlacedJson::again(*before)?.ok_or_else(Problem::lacking_row),
         }
     }
 }

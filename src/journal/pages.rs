@@ -485,7 +485,6 @@ impl Open {
         caught(Step::Flush, || self.index.flush().map(drop))?;
         self.index_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
     }
-
 }
 
 impl Drop for PageStore {

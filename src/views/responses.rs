@@ -96,9 +96,7 @@ impl StoredResponse {
             Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } } => {
                 StoredResponse::Placed(*user, *order)
             }
-            Effect::OrderCancelled { order, user, .. } => {
-                StoredResponse::Cancelled(*user, *order)
-            }
+            Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
             Effect::Deposited { user, .. }
             | Effect::Withdrawn { user, .. }
             | Effect::FeesTaken { user, .. } => {

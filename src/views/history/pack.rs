@@ -73,7 +73,8 @@ pub trait Coder: Sized {
 
     /// A signed sum of money.
     fn sum(&mut self, sum: Option<MoneySum>) -> Result<MoneySum, BadImage> {
-        let folded = sum.map(|sum| (sum.get() << 1 ^ sum.get() >> (i128::BITS - 1)).cast_unsigned());
+        let folded =
+            sum.map(|sum| (sum.get() << 1 ^ sum.get() >> (i128::BITS - 1)).cast_unsigned());
         let folded = self.wide(folded)?;
         let half = (folded >> 1).cast_signed();
         Ok(MoneySum::new(if folded & 1 == 0 { half } else { !half }))

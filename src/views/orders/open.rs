@@ -134,7 +134,8 @@ impl Standing {
         let name = order.client_id.as_ref().map(|name| name.as_str().into());
         let more = (expires_at.is_some() || name.is_some())
             .then(|| Box::new(More { expires_at, name, ..More::default() }));
-        let mut standing = Standing { quantity, created_at, row_index, more, market, price, wording };
+        let mut standing =
+            Standing { quantity, created_at, row_index, more, market, price, wording };
         standing.set(order);
         standing
     }

@@ -22,8 +22,10 @@ fn an_answer_about_an_order_is_looked_up_and_one_about_money_kept_for_its_time()
     model.fold(&applied(4, &[BID.cancelled(6, true, CancelReason::User), keeps(6)]));
     assert_eq!((kept(&model, 2), kept(&model, 3), kept(&model, 4)), (false, false, true));
     let cancel = model.answers.of(Sequence::new(4));
-    let of = |user, order| matches!(cancel, Some(StoredResponse::Cancelled(it, no))
-        if (*it, *no) == (user, order));
+    let of = |user, order| {
+        matches!(cancel, Some(StoredResponse::Cancelled(it, no))
+        if (*it, *no) == (user, order))
+    };
     assert!(of(ANN, order(2)), "{cancel:?}");
 
     // As its record left it, whatever came after.
