@@ -1,4 +1,4 @@
-//! The invariants (semantics 5), as checks over the whole state, and the error of a broken one.
+//! The invariants (semantics 5), as checks over the whole state.
 //! Snapshots, image readers, audits and tests run them; `apply` does not: they take time in
 //! proportion to the whole state. `invariant/running.rs` checks what records touch.
 
