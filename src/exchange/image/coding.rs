@@ -378,7 +378,10 @@ macro_rules! imaged {
                 Ok($name {
                     $($field: match Imaged::read(source) {
                         Ok(value) => value,
-                        Err(bad) => return Err(bad.of_field($crate::image::coding::called!($field $($called)?))),
+                        Err(bad) => {
+                            let called = $crate::image::coding::called!($field $($called)?);
+                            return Err(bad.of_field(called));
+                        }
                     }),*
                 })
             }
