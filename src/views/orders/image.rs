@@ -78,13 +78,17 @@ impl Orders {
         for (user, own) in (0..).map(UserNo).zip(users) {
             own.write(sink);
             write_count(open.count_of(user), sink);
-            open.before(user, ALL).rev().for_each(|order| order.write(sink));
+            for order in open.before(user, ALL).rev() {
+                order.write(sink);
+            }
         }
         for traders in markets {
             traders.write(sink);
         }
         write_count(ended.len(), sink);
-        ended.iter().for_each(|market| market.write(sink));
+        for market in ended {
+            market.write(sink);
+        }
         fills.write(sink);
     }
 

@@ -16,7 +16,7 @@ impl PageStore {
         self.while_unsynced_is(|open| &mut open.pages, happens)
     }
 
-    pub(crate) fn while_unsynced_is<T>(
+    pub(super) fn while_unsynced_is<T>(
         &self,
         which: fn(&mut Open) -> &mut File,
         happens: impl FnOnce() -> T,
