@@ -154,7 +154,8 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         let again = (orders.order(user, row.no).row(), orders.ids(user).id(row.no));
         let named = row.client_id.map(|name| orders.named(user, name).row());
         let fills = orders.fills_of_order(user, row.no).list().unwrap().map(|(_, list)| all(list));
-        answers.push(format!("{again:?} {named:?} {fills:?}"));
+        let placed = orders.as_placed(user, row.no).read();
+        answers.push(format!("{again:?} {named:?} {fills:?} {placed:?}"));
     }
     answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
     answers.push(format!("{:?}", all(orders.fills_of(user))));

@@ -26,7 +26,6 @@ mod watermark;
 pub mod archiver;
 pub mod throttle;
 pub mod history;
-mod backlog;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;
@@ -39,12 +38,11 @@ use crossbeam_channel::Sender;
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use exchange::command::{Command, IdempotencyKey, KeyedCommand};
+use exchange::command::{Command, KeyedCommand};
 use exchange::effect::Applied;
 use exchange::ids::UserNo;
 use exchange::invariant::Broken;
-use exchange::trial::Tried;
-use exchange::trial::several::KeyedStep;
+use exchange::trial::KeyedStep;
 use exchange::units::{Sequence, TimeMs};
 use journal::record::{self, RECORD_BYTES_MAX};
 use views::ReadModel;
@@ -57,8 +55,7 @@ use matcher_status::MatcherStatus;
 use meter::Meter;
 use past::Past;
 use pending::{
-    Answer, BatchTrialCallback, CommandBatch, Intake, Look, Pending, Refusal, ReplySlot, Trial,
-    TrialCallback,
+    Answer, CommandBatch, Intake, Look, Pending, Refusal, ReplySlot, Trial, TrialCallback,
 };
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 use watermark::PublishedWatermark;
@@ -213,55 +210,30 @@ impl Engine {
         self.0.intake.send(intake).map_err(|_| self.0.halt.not_taken())
     }
 
-    /// Reports what a command would do now; nothing is journaled or changed. `tell` turns its
-    /// effects, with the sequence number and time that its record would have, into the result. It
-    /// sees the read model without them, whose watermark is the last record that the trial takes
-    /// into account. Costs the matcher as much as the command would.
+    /// Reports what commands would do now, each after those before it; nothing is journaled or
+    /// changed. `tell` turns their effects, with the sequence numbers and the time that their
+    /// records would have, into the result. It sees the read model without them, whose watermark is
+    /// the last record that the trial takes into account. Costs the matcher as much as the commands
+    /// would.
     ///
     /// # Errors
     /// As [`Engine::submit`], but never an unknown outcome.
     pub async fn try_out<T: Send + 'static>(
         &self,
-        tried: Tried,
-        once: Option<Box<IdempotencyKey>>,
-        tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let (sender, seen) = oneshot::channel();
-        let callback: TrialCallback = Box::new(move |view, came| {
-            send_trial_result(sender, came.transpose().map(|applied| tell(view, applied)));
-        });
-        self.submit_trial(Trial::One { tried, once, callback }, seen).await
-    }
-
-    /// The same for several commands of one user, each applied after those before it.
-    ///
-    /// # Errors
-    /// As [`try_out`](Engine::try_out).
-    pub async fn try_out_several<T: Send + 'static>(
-        &self,
-        user: UserNo,
         steps: Vec<KeyedStep>,
         tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let (sender, seen) = oneshot::channel();
-        let callback: BatchTrialCallback = Box::new(move |view, came| {
+        let callback: TrialCallback = Box::new(move |view, came| {
             send_trial_result(sender, came.transpose().map(|all| tell(view, all)));
         });
-        self.submit_trial(Trial::Several { user, steps, callback }, seen).await
-    }
-
-    async fn submit_trial<T>(
-        &self,
-        trial: Trial,
-        seen: oneshot::Receiver<Result<T, Refusal>>,
-    ) -> Result<T, Refusal> {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
         if self.0.trials.len() >= TRIALS_MAX {
             return Err(Refusal::Overloaded);
         }
-        self.0.trials.send(trial).map_err(|_| self.0.halt.not_taken())?;
+        self.0.trials.send(Trial { steps, callback }).map_err(|_| self.0.halt.not_taken())?;
         seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken()))
     }
 
@@ -352,7 +324,7 @@ pub fn meaning(command: &Command) -> Vec<u8> {
     }
 }
 
-/// Passes a trial's result to its caller; `None` is a trial that could match too many orders.
+/// Passes a trial's result to its caller; `None` is a trial that meets too many orders.
 fn send_trial_result<T>(caller: oneshot::Sender<Result<T, Refusal>>, result: Option<T>) {
     // It may have gone away meanwhile.
     drop(caller.send(result.ok_or(Refusal::TrialTooLarge)));

@@ -101,26 +101,12 @@ impl Matcher {
         }
         let first = exchange.sequence().next();
         let view = &self.projector.read_model;
-        match self.held.take() {
-            None => {}
-            Some(Trial::One { tried, once, callback }) => {
-                let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
-                let effects = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken);
-                let came = effects.map(|effects| {
-                    effects.map(|effects| Applied { sequence: first, time, effects })
-                });
-                callback(&view.read(), came.as_ref().map(Option::as_ref).map_err(|broken| *broken));
-            }
-            Some(Trial::Several { user, steps, callback }) => {
-                let all = exchange.trial_of_several(user, &steps, time, TRIAL_MEETS_MAX);
-                let all = all.as_ref().map_err(|broken| *broken);
-                let came = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
-                callback(
-                    &view.read(),
-                    came.as_ref().map(Option::as_deref).map_err(|broken| *broken),
-                );
-            }
-        }
+        let Some(Trial { steps, callback }) = self.held.take() else { return };
+        let all = exchange.trial(&steps, time, TRIAL_MEETS_MAX);
+        let all = all.as_ref().map_err(|broken| *broken);
+        let came = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
+        let came = came.as_ref().map(Option::as_deref).map_err(|broken| *broken);
+        callback(&view.read(), came);
     }
 
     /// Applies a block, has it folded and answered; false if the engine must end.

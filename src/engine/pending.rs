@@ -13,12 +13,10 @@ use super::halt::HaltReason;
 use super::intake_quota::Reservation;
 use super::mailbox::Mailbox;
 use exchange::Exchange;
-use exchange::command::{IdempotencyKey, KeyedCommand, Record};
+use exchange::command::{KeyedCommand, Record};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::UserNo;
 use exchange::invariant::Broken;
-use exchange::trial::Tried;
-use exchange::trial::several::KeyedStep;
+use exchange::trial::KeyedStep;
 use exchange::units::{Sequence, TimeMs};
 use journal::replay::Listener;
 use views::ReadModel;
@@ -204,42 +202,21 @@ impl CommandBatch {
     }
 }
 
-/// Makes the result of a trial from its effects, on the matcher's thread and with the read model as
-/// it is before them; it delays every command behind it. `None`: too many orders could match.
-pub type TrialCallback = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
-
-/// The same for several commands, each with its effects.
-pub type BatchTrialCallback =
-    Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
+/// Makes the result of a trial from each step's effects, on the matcher's thread and with the read
+/// model as it is before them; it delays every command behind it. `None`: too many orders are met.
+pub type TrialCallback = Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
 
 /// A trial: not journaled, and changes nothing.
-pub enum Trial {
-    /// One command.
-    One {
-        /// The command.
-        tried: Tried,
-        /// The idempotency key that it would be submitted under.
-        once: Option<Box<IdempotencyKey>>,
-        /// Makes the result.
-        callback: TrialCallback,
-    },
-    /// Several commands of one user, each applied after those before it.
-    Several {
-        /// The user.
-        user: UserNo,
-        /// The commands.
-        steps: Vec<KeyedStep>,
-        /// Makes the result.
-        callback: BatchTrialCallback,
-    },
+pub struct Trial {
+    /// The commands, each applied after those before it.
+    pub steps: Vec<KeyedStep>,
+    /// Makes the result.
+    pub callback: TrialCallback,
 }
 
 impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trial::One { tried, .. } => f.debug_tuple("One").field(tried).finish(),
-            Trial::Several { steps, .. } => f.debug_tuple("Several").field(steps).finish(),
-        }
+        f.debug_tuple("Trial").field(&self.steps).finish()
     }
 }
 

@@ -121,7 +121,8 @@ pub fn market_before(
     view: &ReadModel,
     kept: &StoredResponse,
 ) -> Option<(MarketId, MarketDetailJson)> {
-    let StoredResponse::Market(row, probability) = kept else { return None };
+    let StoredResponse::Market(market) = kept else { return None };
+    let (row, probability) = &**market;
     Some((row.id, MarketDetailJson::at(view, row, *probability)))
 }
 

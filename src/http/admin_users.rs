@@ -106,7 +106,7 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
     };
     let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Balance(balance) => Some(shown(view, *balance)),
+        StoredResponse::Balance(balance) => Some(shown(view, **balance)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

@@ -30,6 +30,7 @@ use exchange::ids::{OrderId, OrderNo, Token};
 use exchange::reject::Reject;
 use exchange::units::Sequence;
 use views::ReadModel;
+use views::orders::Sought;
 use views::responses::StoredResponse;
 
 /// Most operations of one request: they share a journal block.
@@ -69,6 +70,8 @@ pub enum Shown {
     Placed(Placed),
     /// It cancelled one.
     Cancelled(OrderJson),
+    /// An earlier request cancelled it.
+    CancelledBefore(Box<Sought>),
 }
 
 impl Shown {
@@ -76,10 +79,15 @@ impl Shown {
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn json(self) -> Result<BatchOrderJson, Problem> {
+    pub fn json(self, call: &Call) -> Result<BatchOrderJson, Problem> {
         Ok(match self {
             Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
+            Shown::CancelledBefore(sought) => {
+                let row = sought.row()?.ok_or_else(Problem::lacking_row)?;
+                let (_, json) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
+                BatchOrderJson::Cancelled(json)
+            }
         })
     }
 }
@@ -208,7 +216,9 @@ impl<'a> Batch<'a> {
             changed_order(view, user, order).map(Shown::Cancelled)
         };
         let again = |view: &ReadModel, kept: &StoredResponse| match kept {
-            StoredResponse::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
+            StoredResponse::Cancelled(user, order) => {
+                Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
+            }
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
@@ -239,7 +249,8 @@ impl<'a> Batch<'a> {
                     came => Err(limit.named(unplaced(came))),
                 },
                 Slot::Writing(writing, subject) => {
-                    let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
+                    let came =
+                        writing.came().await.and_then(|came| came.try_map(|it| it.json(self.call)));
                     came.map_err(|problem| subject.explain(self.call, problem))
                 }
             };

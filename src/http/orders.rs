@@ -18,7 +18,7 @@ use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
 use super::wire::cancelled::{CancelledJson, CancelledOrderJson};
-use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
+use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
 use exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
@@ -26,7 +26,7 @@ use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
 use views::history::HistoryError;
-use views::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
+use views::orders::{AsPlaced, OrderList, OrderRow, OrdersIn, Sought};
 use views::responses::StoredResponse;
 
 /// Most orders in one answer: all open ones, and the newest others. The interface has no pages
@@ -68,8 +68,8 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
 pub enum Placed {
     /// Placed by this request.
     Now(PlacedJson),
-    /// Placed by an earlier request: the order's row as it was then, and the order with its fills.
-    Before(Box<(RowThen, SoughtFills)>),
+    /// Placed by an earlier request: the order as it was then.
+    Before(Box<AsPlaced>),
 }
 
 impl Placed {
@@ -80,9 +80,7 @@ impl Placed {
     pub fn json(self) -> Result<PlacedJson, Problem> {
         match self {
             Placed::Now(json) => Ok(json),
-            Placed::Before(before) => {
-                PlacedJson::again(before.0, before.1)?.ok_or_else(Problem::lacking_row)
-            }
+            Placed::Before(before) => PlacedJson::again(*before)?.ok_or_else(Problem::lacking_row),
         }
     }
 }
@@ -102,17 +100,8 @@ pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
 /// An order placed by an earlier request.
 pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> {
     match kept {
-        StoredResponse::Order(row) => {
-            let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((RowThen::Kept(**row), fills))))
-        }
-        StoredResponse::Ended(user, order) => {
-            let fills = view.orders.fills_of_order(*user, *order);
-            Some(Placed::Before(Box::new((RowThen::Last, fills))))
-        }
         StoredResponse::Placed(user, order) => {
-            let fills = view.orders.fills_of_order(*user, *order);
-            Some(Placed::Before(Box::new((RowThen::Told, fills))))
+            Some(Placed::Before(Box::new(view.orders.as_placed(*user, *order))))
         }
         _ => None,
     }

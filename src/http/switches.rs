@@ -59,7 +59,7 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
     let Beat { timeout: Timeout(timeout_seconds) } = call.read(Form::body)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(**heartbeat)),
         _ => None,
     };
     if call.once.is_none()

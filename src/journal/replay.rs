@@ -13,7 +13,6 @@ use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::invariant::Broken;
-use exchange::prefetch::AHEAD;
 use exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
 use exchange::units::Sequence;
 
@@ -264,10 +263,7 @@ impl<S: ResultsHasher> Replayer<S> {
             return Ok(());
         }
         self.compare(block).map_err(|fault| Stop::Fault(self.first_fault(fault)))?;
-        for (place, record) in block.records().iter().enumerate() {
-            if place % AHEAD == 0 {
-                self.exchange.prefetch(block.records().get(place..).unwrap_or_default());
-            }
+        for record in block.records() {
             if record.sequence <= self.exchange.sequence() {
                 continue;
             }

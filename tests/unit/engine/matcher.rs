@@ -7,10 +7,10 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::*;
-use crate::pending::BatchTrialCallback;
+use crate::pending::TrialCallback;
 use crate::pending::fixture::slot_then;
 use exchange::catalogue::MarketDraft;
-use exchange::ids::{MarketNo, UserNo};
+use exchange::ids::MarketNo;
 use exchange::invariant::Broken;
 use exchange::results::{Results, ResultsHash};
 use exchange::rules::Rules;
@@ -137,8 +137,8 @@ fn trials_that_wait_when_the_matcher_ends_are_let_go() {
     let (shows, mut answer): (Vec<_>, Vec<_>) =
         (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
     for shows in shows {
-        let callback: BatchTrialCallback = Box::new(move |_, _| drop(shows));
-        asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
+        let callback: TrialCallback = Box::new(move |_, _| drop(shows));
+        asks.send(Trial { steps: Vec::new(), callback }).unwrap();
     }
     Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();
     assert!(answer.iter_mut().all(|answer| answer.try_recv() == Err(TryRecvError::Closed)));
@@ -171,8 +171,8 @@ fn a_trial_waits_for_due_work_a_few_blocks_only_and_those_behind_it_no_longer() 
     let (shows, answers) = crossbeam_channel::unbounded();
     for _ in 0..3 {
         let shows = shows.clone();
-        let callback: BatchTrialCallback = Box::new(move |_, _| shows.send(()).unwrap());
-        asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
+        let callback: TrialCallback = Box::new(move |_, _| shows.send(()).unwrap());
+        asks.send(Trial { steps: Vec::new(), callback }).unwrap();
     }
     matcher.trials = trials;
     // As `run` does after each block.
