@@ -1,6 +1,7 @@
 //! Dry runs: the result that a placement, an amend or a batch would have now. Nothing is journaled
 //! and no name is used up; `Sequence` is the last record that the answer reflects.
 
+use super::asking::try_out;
 use super::batch::{Resolved, Shown, Subject, key_reused};
 use super::call::Call;
 use super::order_form::TimeLimit;
@@ -37,7 +38,7 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, placed.ok_or_else(incomplete_effects)?, balance, replayed))
     };
-    let tried = call.engine.try_out(vec![(Step::Place(terms), once)], show).await?;
+    let tried = try_out(&call.engine, vec![(Step::Place(terms), once)], show).await?;
     let (sequence, placed, balance, replayed) = tried?;
     let content = TriedJson { result: placed.json()?, dry_run: true, balance };
     Ok(Reply::ok(sequence, &content)?.replayed(replayed))
@@ -63,7 +64,7 @@ pub async fn amend(
         Ok((sequence, TriedJson { result: OrderJson::of(view, &row), dry_run: true, balance }))
     };
     let steps = vec![(Step::Amend { user, order, price, quantity }, None)];
-    let (sequence, content) = call.engine.try_out(steps, show).await??;
+    let (sequence, content) = try_out(&call.engine, steps, show).await??;
     Reply::ok(sequence, &content)
 }
 
@@ -95,7 +96,7 @@ pub async fn batch(
         let balance = balance_after(view, user, effects)?;
         Ok::<_, Problem>((sequence, shown, balance))
     };
-    let (sequence, shown, balance) = call.engine.try_out(steps, show).await??;
+    let (sequence, shown, balance) = try_out(&call.engine, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
         let came = slot.and_then(|subject| {
@@ -192,7 +193,7 @@ pub async fn executed_before(call: &Call, command: &Command) -> Result<bool, Pro
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
         effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
     };
-    call.engine.try_out(vec![(Step::Ask, Some(once))], show).await?
+    try_out(&call.engine, vec![(Step::Ask, Some(once))], show).await?
 }
 
 /// The result of a dry run, unless the state contradicts itself.

@@ -7,7 +7,7 @@ use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::{Sizes, hold};
-use exchange::ids::UserNo;
+use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
@@ -40,14 +40,19 @@ impl Row for ClosedRow {
 }
 
 impl Closed {
-    /// Writes the rows in open markets, by user and market, and every user's newest other rows.
+    /// Writes the rows in memory, by user and market, and every user's newest other rows.
     pub(crate) fn write(&self, sink: &mut impl ImageSink) {
         // By market follows from the rows.
-        let Closed { live, by_market: _, ended } = self;
+        let Closed { live, by_market: _, ending, ended } = self;
         write_count(live.len(), sink);
         for ((user, _), row) in live {
             user.write(sink);
             row.write(sink);
+        }
+        write_count(ending.len(), sink);
+        for (market, time) in ending {
+            market.write(sink);
+            time.write(sink);
         }
         ended.write(sink);
     }
@@ -67,6 +72,12 @@ impl Closed {
             hold(before.is_none_or(|before| before < key), "closed positions out of order")?;
             closed.live.insert(key, row);
             closed.by_market.insert((row.market, user));
+        }
+        for _ in 0..read_count(source)? {
+            let (market, time) = (MarketNo::read(source)?, TimeMs::read(source)?);
+            hold(closed.ending.iter().all(|(other, _)| *other != market), "two ends of a market")?;
+            sizes.has_market(market)?;
+            closed.ending.push_back((market, time));
         }
         let check = |rows: &[ClosedRow]| {
             rows.iter().try_for_each(|row| sizes.has_market(row.market))?;

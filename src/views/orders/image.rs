@@ -78,13 +78,17 @@ impl Orders {
         for (user, own) in (0..).map(UserNo).zip(users) {
             own.write(sink);
             write_count(open.count_of(user), sink);
-            open.before(user, ALL).rev().for_each(|order| order.write(sink));
+            for order in open.before(user, ALL).rev() {
+                order.write(sink);
+            }
         }
         for traders in markets {
             traders.write(sink);
         }
         write_count(ended.len(), sink);
-        ended.iter().for_each(|market| market.write(sink));
+        for market in ended {
+            market.write(sink);
+        }
         fills.write(sink);
     }
 
@@ -146,6 +150,8 @@ impl Orders {
             }
             let added = self.open.add(&order);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
+            let kept = self.open.get(user, order.no);
+            hold(kept == Some(order), "an open order that is not one")?;
         }
         let whole = |page: &Unfinished| page.open > 0 && page.open + page.waiting <= rows;
         hold(own.unfinished.pages.values().all(whole), "more endings than orders")
