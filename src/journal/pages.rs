@@ -157,9 +157,17 @@ impl PageStore {
             watched(INDEX_FILE, &index_file).map_err(opening)?,
         ];
         let sync_lock = Mutex::new(());
-        let _db = db;
-        let open =
-            Open { index, known, _db, index_file, pages, unsynced, watched, sync_lock, damaged };
+        let open = Open {
+            index,
+            known,
+            _db: db,
+            index_file,
+            pages,
+            unsynced,
+            watched,
+            sync_lock,
+            damaged,
+        };
         Ok(PageStore { data: data.to_path_buf(), open: RwLock::new(Some(open)) })
     }
 

@@ -84,7 +84,9 @@ impl Orders {
             traders.write(sink);
         }
         write_count(ended.len(), sink);
-        ended.iter().for_each(|market| market.write(sink));
+        for market in ended {
+            market.write(sink);
+        }
         fills.write(sink);
     }
 
