@@ -95,9 +95,10 @@ impl Venue {
 
     fn come(&mut self, order: &Order, rests: bool) {
         let mut left = order.quantity;
-        let (direction, side) = (order.direction(), order.direction().opposite());
+        let side = order.direction().opposite();
         while !left.is_zero() {
-            let Some(best) = self.book.crossed_by(direction, order.price) else { break };
+            let best = self.book.best(side).filter(|tick| order.reaches(*tick));
+            let Some(best) = best else { break };
             let slot = self.book.front(side, best).expect("an order");
             let mut maker = self.pool.get(slot).expect("an order");
             let quantity = left.min(maker.backing.cash);

@@ -42,7 +42,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// The best price of a side: the highest bid, the lowest ask.
+    /// The best price of a side: the highest bid, the lowest ask (script `pitfall_price_priority`).
     pub fn best(&self, side: Direction) -> Option<Tick> {
         Book::best_of(self.occupied(side), side)
     }
@@ -53,17 +53,6 @@ impl Book {
             Direction::Down => occupied.trailing_zeros(),
         };
         u8::try_from(tick).ok().and_then(Tick::new)
-    }
-
-    /// The best opposite price, if an order with this limit crosses it (script
-    /// `pitfall_price_priority`).
-    pub fn crossed_by(&self, direction: Direction, limit: Tick) -> Option<Tick> {
-        let best = self.best(direction.opposite())?;
-        let crosses = match direction {
-            Direction::Up => best <= limit,
-            Direction::Down => best >= limit,
-        };
-        crosses.then_some(best)
     }
 
     /// The next occupied price behind `tick`, going away from the best.
@@ -91,6 +80,13 @@ impl Book {
         let first = self.best(side);
         std::iter::successors(first, move |tick| self.next_behind(side, *tick))
             .map(move |tick| (tick, self.level(side, tick)))
+    }
+
+    /// Reads a level for the cache: its last order, or that of another price.
+    pub(super) fn prefetch(&self, tick: Tick) -> Option<Slot> {
+        let tick = usize::from(tick.get());
+        let block = usize::from(*self.block_numbers.get(tick / BLOCK)?).saturating_sub(1);
+        self.blocks.get(block)?.get(tick % BLOCK)?.last
     }
 
     /// The first order in the queue of a price.

@@ -6,12 +6,12 @@ use super::catalogue::{
 };
 use super::ids::{EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::rules::Rules;
-use super::table::{choice, table};
+use super::table::{choice, part, table};
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 choice! {
-    /// Whether an order's owner buys or sells the outcome it names. `SELL` needs no holdings: it bets
-    /// that the outcome will not happen (interface 4.5).
+    /// Whether an order's owner buys or sells the outcome it names. `SELL` needs no holdings: it
+    /// bets that the outcome will not happen (interface 4.5).
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Side by name {
         /// Betting that the outcome happens.
@@ -66,14 +66,16 @@ impl Direction {
     }
 }
 
-/// The outcome and side that an order's owner wrote. The book uses a direction and a yes-price
-/// instead; the wording is kept to show the order as its owner wrote it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Wording {
-    /// The outcome named.
-    pub outcome: Outcome,
-    /// Bought or sold.
-    pub side: Side,
+part! {
+    /// The outcome and side that an order's owner wrote. The book uses a direction and a yes-price
+    /// instead; the wording is kept to show the order as its owner wrote it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct Wording {
+        /// The outcome named.
+        pub outcome: Outcome,
+        /// Bought or sold.
+        pub side: Side,
+    }
 }
 
 impl Wording {
@@ -166,32 +168,34 @@ impl Condition {
     }
 }
 
-/// A limit order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaceOrder {
-    /// Owner.
-    pub user: UserNo,
-    /// Market.
-    pub market: MarketNo,
-    /// Outcome and side as the owner wrote them.
-    pub wording: Wording,
-    /// Limit as the owner wrote it, a price of the named outcome.
-    pub price: Tick,
-    /// Contracts wanted; more than zero.
-    pub quantity: Lots,
-    /// How long it rests.
-    pub time_in_force: TimeInForce,
-    /// What happens when it meets the owner's own order.
-    pub self_trade: SelfTradePrevention,
-    /// Under which condition it is refused.
-    pub condition: Condition,
-    /// Refused with `ORDER_TOO_LATE` when stamped later than this.
-    pub valid_until: Option<TimeMs>,
-    /// The trader whose bet this copies; shown on the position it opens.
-    pub copy_from: Option<UserNo>,
-    /// The owner's own id for it: a second order with it is not placed. Boxed because most orders
-    /// have none, and 64 bytes would make every command larger.
-    pub client_order_id: Option<Box<Token>>,
+part! {
+    /// A limit order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PlaceOrder {
+        /// Owner.
+        pub user: UserNo,
+        /// Market.
+        pub market: MarketNo,
+        /// Outcome and side as the owner wrote them.
+        pub wording: Wording,
+        /// Limit as the owner wrote it, a price of the named outcome.
+        pub price: Tick,
+        /// Contracts wanted; more than zero.
+        pub quantity: Lots,
+        /// How long it rests.
+        pub time_in_force: TimeInForce,
+        /// What happens when it meets the owner's own order.
+        pub self_trade: SelfTradePrevention,
+        /// Under which condition it is refused.
+        pub condition: Condition,
+        /// Refused with `ORDER_TOO_LATE` when stamped later than this.
+        pub valid_until: Option<TimeMs>,
+        /// The trader whose bet this copies; shown on the position it opens.
+        pub copy_from: Option<UserNo>,
+        /// The owner's own id for it: a second order with it is not placed. Boxed because most
+        /// orders have none, and 64 bytes would make every command larger.
+        pub client_order_id: Option<Box<Token>>,
+    }
 }
 
 impl PlaceOrder {
@@ -219,23 +223,25 @@ impl PlaceOrder {
     }
 }
 
-/// No contracts of an event's markets, to be exchanged for cash and yes contracts that pay the
-/// same (`conversion.rs`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conversion {
-    /// Owner.
-    pub user: UserNo,
-    /// A mutually exclusive event.
-    pub event: EventNo,
-    /// The markets whose no contracts are given.
-    pub markets: MarketSet,
-    /// Contracts given of each; more than zero.
-    pub quantity: Lots,
+part! {
+    /// No contracts of an event's markets, to be exchanged for cash and yes contracts that pay the
+    /// same (`conversion.rs`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Conversion {
+        /// Owner.
+        pub user: UserNo,
+        /// A mutually exclusive event.
+        pub event: EventNo,
+        /// The markets whose no contracts are given.
+        pub markets: MarketSet,
+        /// Contracts given of each; more than zero.
+        pub quantity: Lots,
+    }
 }
 
 choice! {
-    /// What one user, or every user, may do with orders. Ordered: each mode allows less than the one
-    /// before.
+    /// What one user, or every user, may do with orders. Ordered: each mode allows less than the
+    /// one before.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
     pub enum TradingMode by name {
         /// Everything.
@@ -411,8 +417,8 @@ table! {
         /// Executes everything that is due by this record's time: deadlines, the ends of dispute
         /// windows, heartbeat timeouts, order expiries (semantics 3).
         23 advance_clock = AdvanceClock => "clock";
-        /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat arrives
-        /// in time.
+        /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat
+        /// arrives in time.
         24 heartbeat = Heartbeat {
             /// User.
             user: UserNo,
@@ -435,8 +441,8 @@ table! {
         27 set_exposure_limit = SetExposureLimit {
             /// User.
             user: UserNo,
-            /// The largest sum of reserved money and the cost of contracts held, checked when an order
-            /// is accepted; `None` is no limit.
+            /// The largest sum of reserved money and the cost of contracts held, checked when an
+            /// order is accepted; `None` is no limit.
             limit: Option<Money>,
         } => "limit {user} {limit?*:none}";
         /// Exchanges no contracts for cash and yes contracts.

@@ -11,7 +11,7 @@ use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Trade
 use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;
-use super::table::{choice, table};
+use super::table::{choice, part, table};
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
 choice! {
@@ -50,24 +50,26 @@ pub struct Party {
     pub fee: Money,
 }
 
-/// A trade between an incoming and a resting order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trade {
-    /// Index of the trade within its record.
-    pub index: TradeIndex,
-    /// Market.
-    pub market: MarketNo,
-    /// The yes-price, which is the resting order's. The party on the down side trades at its
-    /// complement.
-    pub price: Tick,
-    /// Contracts that changed hands; more than zero.
-    pub quantity: Lots,
-    /// Which way the incoming order bets; the resting one bets the other way.
-    pub taker_direction: Direction,
-    /// The incoming order.
-    pub taker: Party,
-    /// The resting order.
-    pub maker: Party,
+part! {
+    /// A trade between an incoming and a resting order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Trade {
+        /// Index of the trade within its record.
+        pub index: TradeIndex,
+        /// Market.
+        pub market: MarketNo,
+        /// The yes-price, which is the resting order's. The party on the down side trades at its
+        /// complement.
+        pub price: Tick,
+        /// Contracts that changed hands; more than zero.
+        pub quantity: Lots,
+        /// Which way the incoming order bets; the resting one bets the other way.
+        pub taker_direction: Direction,
+        /// The incoming order.
+        pub taker: Party,
+        /// The resting order.
+        pub maker: Party,
+    }
 }
 
 /// What a user holds of one outcome.
@@ -193,16 +195,16 @@ table! {
             /// What a yes contract paid; only set once SETTLED or VOIDED.
             settled_at: Option<SettlementPrice>,
         };
-        /// An order passed every check. The later effects of the same record say what became of it; an
-        /// order with nothing left after its trades is filled.
+        /// An order passed every check. The later effects of the same record say what became of it;
+        /// an order with nothing left after its trades is filled.
         15 order_accepted = OrderAccepted {
             /// Number of the order: the record's own sequence.
             order: OrderNo,
             /// The terms of the order.
             terms: PlaceOrder,
         } => "{order} accepted";
-        /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until a
-        /// later effect of the same record rests it again.
+        /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until
+        /// a later effect of the same record rests it again.
         16 order_amended = OrderAmended {
             /// Order.
             order: OrderNo,
@@ -293,14 +295,14 @@ table! {
             /// Profit and loss realised in this market, the pay-out included.
             realised: MoneySum,
         };
-        /// The command repeats, by its client order id or idempotency key, one that the record `first`
-        /// executed; the only effect of its record.
+        /// The command repeats, by its client order id or idempotency key, one that the record
+        /// `first` executed; the only effect of its record.
         22 repeated = Repeated {
             /// The record that executed it.
             first: Sequence,
         } => "done before, by record {first}";
-        /// The answer to this record also answers every repetition of it: at least until `until`, and
-        /// for as long as the order that it placed rests. The last effect of its record.
+        /// The answer to this record also answers every repetition of it: at least until `until`,
+        /// and for as long as the order that it placed rests. The last effect of its record.
         23 answer_kept = AnswerKept {
             /// First moment at which it may be forgotten.
             until: TimeMs,

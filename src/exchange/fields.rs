@@ -1,18 +1,14 @@
 //! The fields of commands and effects as names and values, for those who show them in another form:
 //! as words, or as JSON. What is shown follows from a field's type, here, once.
 
-use super::catalogue::{Localized, Outcome};
-use super::command::{
-    Condition, Direction, KeyHash, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
-    TradingMode,
-};
+use super::catalogue::Localized;
+use super::command::{Condition, KeyHash, SeenTerms, TimeInForce};
 use super::decimal::{Decimal, DecimalText};
-use super::effect::{CancelReason, Holding, Party};
+use super::effect::{Holding, Party};
 use super::fees::FeeRate;
 use super::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
-use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
@@ -31,12 +27,8 @@ pub enum Value<'a> {
     Time(TimeMs),
     /// A text.
     Text(&'a str),
-    /// A text in three languages.
-    Texts(&'a Localized),
     /// A name of the interface's.
     Word(&'static str),
-    /// One of a market's outcomes.
-    Outcome(Outcome),
     /// A hash.
     Hash(&'a [u8; 32]),
     /// A user.
@@ -53,7 +45,7 @@ pub enum Value<'a> {
     Order(OrderNo),
     /// Several of a kind.
     List(Vec<Value<'a>>),
-    /// A group of fields that is there or is not.
+    /// Fields that belong together, such as a text in three languages.
     Group(Vec<Shown<'a>>),
 }
 
@@ -146,7 +138,9 @@ pub trait Field: Sized {
 
 /// How types are shown, and how those are taken that patterns of commands have.
 macro_rules! fields {
-    ($($field:ty: $it:ident => $value:expr $(, $name:ident in $named:ident => $take:expr)?;)*) => {$(
+    ($(
+        $field:ty: $it:ident => $value:expr $(, $name:ident in $named:ident => $take:expr)?;
+    )*) => {$(
         impl Field for $field {
             fn show<'a>(&'a self, name: &'static str, to: &mut Vec<Shown<'a>>) {
                 let $it = self;
@@ -186,18 +180,12 @@ fields! {
     TimeMs: it => Value::Time(*it), name in n => n.time(name);
     String: it => Value::Text(it);
     Token: it => Value::Text(it.as_str());
-    Localized: it => Value::Texts(it);
-    Outcome: it => Value::Outcome(*it), name in n => {
-        n.word(name, |word| Outcome::ALL.into_iter().find(|outcome| outcome.id() == word))
-    };
+    Localized: it => Value::Group(vec![
+        ("pt", Value::Text(&it.pt)),
+        ("en", Value::Text(&it.en)),
+        ("es", Value::Text(&it.es)),
+    ]);
     KeyHash: it => Value::Hash(&it.0);
-    Side: it => Value::Word(it.name());
-    Direction: it => Value::Word(it.name());
-    Role: it => Value::Word(it.name());
-    SelfTradePrevention: it => Value::Word(it.name());
-    TradingMode: it => Value::Word(it.name()), name in n => n.word(name, TradingMode::named);
-    MarketStatus: it => Value::Word(it.name());
-    CancelReason: it => Value::Word(it.code());
     Reject: it => Value::Word(it.code());
     UserNo: it => Value::User(*it), name in n => Ok(short(n.number(name, Kind::User)?, UserNo));
     KeyNo: it => Value::Key(*it), name in n => Ok(short(n.number(name, Kind::Key)?, KeyNo));

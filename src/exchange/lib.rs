@@ -37,6 +37,7 @@ mod plan;
 mod admission;
 mod matching;
 mod emit;
+pub mod prefetch;
 pub mod venue;
 pub mod idempotency;
 pub mod restrictions;

@@ -118,7 +118,7 @@ impl Order {
     }
 
     /// Whether its limit reaches a price on the other side.
-    pub(super) fn reaches(&self, tick: Tick) -> bool {
+    pub fn reaches(&self, tick: Tick) -> bool {
         match self.direction() {
             Direction::Up => tick <= self.price,
             Direction::Down => tick >= self.price,
@@ -153,6 +153,25 @@ pub struct RestingOrder {
     pub remaining: Lots,
     /// Its neighbours in its price level.
     pub queue: Links,
+}
+
+/// What a command that concerns a resting order touches; a needless read does no harm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Glimpse {
+    pub user: UserNo,
+    pub market: MarketNo,
+    pub price: Tick,
+    pub queue: Links,
+}
+
+impl Glimpse {
+    /// A stand-in where nothing is known.
+    pub const NOTHING: Glimpse = Glimpse {
+        user: UserNo(0),
+        market: MarketNo(0),
+        price: Tick::MIN,
+        queue: Links { before: None, after: None },
+    };
 }
 
 /// All resting orders of all books.
@@ -202,6 +221,23 @@ impl OrderPool {
     pub fn get(&self, slot: Slot) -> Result<Order, Broken> {
         let entry = self.entry(slot)?;
         entry.order(self.rare_of(entry, slot)?)
+    }
+
+    /// Reads a slot for the cache; the first if there is none, since a prefetch must not branch.
+    #[inline]
+    pub(super) fn glimpse(&self, slot: Option<Slot>) -> Glimpse {
+        let entry = self.entries.get(slot.map_or(0, Slot::index));
+        entry.map_or(Glimpse::NOTHING, |entry| Glimpse {
+            user: entry.user,
+            market: entry.market,
+            price: entry.price,
+            queue: entry.queue,
+        })
+    }
+
+    /// The end of a user's list.
+    pub(super) fn last_of(&self, user: UserNo) -> Option<Slot> {
+        self.of_user(user).last().copied()
     }
 
     /// Whether the order in a slot is this user's in this market.

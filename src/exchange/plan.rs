@@ -94,16 +94,16 @@ impl Plan {
                 return Ok(ControlFlow::Continue(()));
             }
             self.crosses = true;
+            if order.condition.post_only() {
+                // It will be refused.
+                return Ok(ControlFlow::Break(()));
+            }
             if user != order.user {
                 let quantity = self.left.min(remaining);
                 self.left = self.left.minus(quantity)?;
                 self.acts.push((slot, Act::Trade(quantity)));
-                let goes_on = !self.left.is_zero();
-                return Ok(if goes_on {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                });
+                let whole = self.left.is_zero();
+                return Ok(if whole { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
             }
             if order.self_trade != SelfTradePrevention::CancelTaker {
                 self.acts.push((slot, Act::Cancel(CancelReason::SelfTrade)));

@@ -76,8 +76,8 @@ refusals! {
         DeadlineNotInFuture = "DEADLINE_NOT_IN_FUTURE" "the deadline is not in the future",
         /// The market's status does not allow this.
         InvalidTransition = "INVALID_TRANSITION" "the market's status does not allow this",
-        /// A mutually exclusive event that has as many markets as allowed, or in which contracts were
-        /// already converted.
+        /// A mutually exclusive event that has as many markets as allowed, or in which contracts
+        /// were already converted.
         EventComplete = "EVENT_COMPLETE" "the event takes no more markets",
         /// The announced yes-prices of a mutually exclusive event would sum to more than 1.00.
         EventAlreadyWon = "EVENT_ALREADY_WON"

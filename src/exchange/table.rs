@@ -1,6 +1,6 @@
 //! The tables: macros that declare an enum once, with the number that each of its variants has on
-//! disk, its name and its fields. The bytes of the variants, both ways, and the lists of numbers and
-//! names follow from the declaration.
+//! disk, its name and its fields. The bytes of the variants, both ways, and the lists of numbers
+//! and names follow from the declaration.
 
 /// Declares an enum without fields: each variant with its number on disk and its name in the
 /// interface. Numbers begin at 1, so that a zero byte is never a value.
@@ -30,12 +30,56 @@ macro_rules! choice {
         }
 
         const _: () = {
+            use $crate::fields::{Field, Named, Shown, Value};
             use $crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
             $crate::image::coding::imaged_choice!($name { $($variant = $number),* });
+
+            impl Field for $name {
+                fn show<'a>(&'a self, name: &'static str, to: &mut Vec<Shown<'a>>) {
+                    to.push((name, Value::Word(self.$word())));
+                }
+
+                fn taken<N: Named>(name: &'static str, named: &N) -> Result<Self, N::Error> {
+                    named.word(name, |word| $name::ALL.into_iter().find(|one| one.$word() == word))
+                }
+            }
         };
     };
 }
 pub(crate) use choice;
+
+/// Declares a struct that is a part of commands or effects: its fields in their order on disk, with
+/// the names that they have in the journal where those differ.
+macro_rules! part {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $called:literal)?, )*
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            $( $(#[$field_meta])* pub $field: $type, )*
+        }
+
+        const _: () = {
+            use $crate::fields::{Field, Named, Shown};
+            use $crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, called};
+            $crate::image::coding::imaged!($name { $($field $(= $called)?),* });
+
+            impl Field for $name {
+                fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
+                    $( self.$field.show(called!($field $($called)?), to); )*
+                }
+
+                fn taken<N: Named>(_: &'static str, named: &N) -> Result<Self, N::Error> {
+                    Ok($name { $($field: Field::taken(called!($field $($called)?), named)?),* })
+                }
+            }
+        };
+    };
+}
+pub(crate) use part;
 
 /// Declares an enum of records: commands or effects. A row has a number on disk, a name, and either
 /// nothing, one struct or named fields, in their order on disk; after a semicolon a field that only
@@ -70,7 +114,8 @@ macro_rules! table {
 
         impl $table {
             /// The kinds by number, each with its name. Numbers are dense and never reused.
-            pub const KINDS: [($number, &str); [$($no),*].len()] = [$( ($no, stringify!($name)) ),*];
+            pub const KINDS: [($number, &str); [$($no),*].len()] =
+                [$( ($no, stringify!($name)) ),*];
 
             /// The versions of bodies after the first, each with the number of its kind.
             pub const LATER: &[($number, u8)] = &[$( $( $( ($no, $version), )? )? )*];
@@ -133,7 +178,12 @@ macro_rules! table {
                             $( (<$inner_type as Field>::taken(stringify!($inner), named)?) )?
                             $( {
                                 $( $field: <$type as Field>::taken(stringify!($field), named)?, )*
-                                $( $later: <Option<$later_type> as Field>::taken(stringify!($later), named)?, )?
+                                $(
+                                    $later: <Option<$later_type> as Field>::taken(
+                                        stringify!($later),
+                                        named,
+                                    )?,
+                                )?
                             } )?,
                     )*
                     _ => return Ok(None),

@@ -12,6 +12,7 @@ use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::invariant::Broken;
+use exchange::prefetch::AHEAD;
 use exchange::results::{Results, ResultsHash, ResultsLog};
 use exchange::units::Sequence;
 
@@ -186,7 +187,10 @@ impl Replayer {
             return Ok(());
         }
         self.compare(block).map_err(Stop::Fault)?;
-        for record in block.records() {
+        for (place, record) in block.records().iter().enumerate() {
+            if place % AHEAD == 0 {
+                self.exchange.prefetch(block.records().get(place..).unwrap_or_default());
+            }
             if record.sequence <= self.exchange.sequence() {
                 continue;
             }

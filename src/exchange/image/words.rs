@@ -1,19 +1,13 @@
 //! The canonical bytes of the exchange's units, numbers and structs, each declared once.
 
 use super::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, called, imaged, imaged_choice, write_list, write_text,
+    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
 };
-use crate::catalogue::{
-    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
-};
-use crate::command::{
-    BodyHash, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, SeenTerms, TimeInForce,
-    Wording,
-};
-use crate::effect::{Holding, Party, Trade};
+use crate::catalogue::Localized;
+use crate::command::{BodyHash, Condition, IdempotencyKey, KeyHash, SeenTerms, TimeInForce};
+use crate::effect::{Holding, Party};
 use crate::ending::Ending;
-use crate::fees::{FeeRate, Fees};
-use crate::fields::{Field, Named, Shown};
+use crate::fees::FeeRate;
 use crate::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
     Token, TradeIndex, UserId, UserNo,
@@ -22,7 +16,6 @@ use crate::ledger::{Account, Position};
 use crate::orders::Backing;
 use crate::reject::Reject;
 use crate::restrictions::{Heartbeat, Restrictions, UserRestrictions};
-use crate::rules::Rules;
 use crate::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -89,24 +82,6 @@ integers! {
     BodyHash([u8; 32]): |hash: BodyHash| hash.0, |bytes| Some(BodyHash(bytes));
 }
 
-/// The same for a struct whose fields are shown one by one where it is a part of a command or an
-/// effect.
-macro_rules! fields {
-    ($name:ident { $($field:ident $(= $called:literal)?),* $(,)? }) => {
-        imaged!($name { $($field $(= $called)?),* });
-
-        impl Field for $name {
-            fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
-                $( self.$field.show(called!($field $($called)?), to); )*
-            }
-
-            fn taken<N: Named>(_: &'static str, named: &N) -> Result<Self, N::Error> {
-                Ok($name { $( $field: Field::taken(called!($field $($called)?), named)? ),* })
-            }
-        }
-    };
-}
-
 /// The markets by ascending number.
 impl Imaged for MarketSet {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -145,45 +120,12 @@ imaged_choice!(Condition {
 });
 
 imaged!(Localized { pt, en, es });
-fields!(EventDraft {
-    titles,
-    sub_titles,
-    descriptions,
-    images,
-    highlighted,
-    categories,
-    mutually_exclusive,
-});
-fields!(MarketDraft {
-    questions,
-    descriptions,
-    yes_text,
-    no_text,
-    logo,
-    deadline,
-    categories,
-    event,
-    highlighted,
-    dispute_window_seconds,
-    fees,
-});
 imaged!(Ending { since, by_void, void_at, paid_below });
-fields!(Wording { outcome, side });
 imaged!(Backing { contracts, cash, fees });
-fields!(Fees { maker = "maker_fee", taker = "taker_fee" });
 imaged!(Holding { held, locked, cost, copy_from });
 imaged!(Account { available, reserved });
 imaged!(Position { yes, no, realised });
 imaged!(Key { user, role, hash, revoked });
-fields!(Rules {
-    version = "rules_version",
-    currency,
-    user_open_orders_max,
-    venue_open_orders_max,
-    money_supply_max,
-    repeat_window_seconds,
-    user_names_max,
-});
 imaged!(Heartbeat { until, expired });
 imaged!(UserRestrictions { mode, exposure_limit, heartbeat });
 imaged!(Restrictions { venue, users });
@@ -248,35 +190,6 @@ impl Imaged for Reject {
     }
 }
 
-fields!(CategoryDraft { name, slug });
-fields!(EventRevision { titles, sub_titles, descriptions, images, highlighted, categories });
-fields!(MarketRevision {
-    questions,
-    descriptions,
-    yes_text,
-    no_text,
-    logo,
-    deadline,
-    categories,
-    highlighted,
-    maker_fee,
-    taker_fee,
-});
-fields!(PlaceOrder {
-    user,
-    market,
-    wording,
-    price,
-    quantity,
-    time_in_force,
-    self_trade,
-    condition,
-    valid_until,
-    copy_from,
-    client_order_id,
-});
 imaged!(SeenTerms { price = "seen_price", quantity = "seen_quantity", filled = "seen_filled" });
-fields!(Conversion { user, event, markets, quantity });
 imaged!(IdempotencyKey { caller, key = "once.key", part, body });
 imaged!(Party { order, user, remaining, fee });
-fields!(Trade { index, market, price, quantity, taker_direction, taker, maker });

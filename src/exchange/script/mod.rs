@@ -53,6 +53,7 @@ mod drafts;
 pub mod ladder;
 pub mod names;
 pub mod parse;
+mod parts;
 mod pattern;
 pub mod phrases;
 pub mod print;

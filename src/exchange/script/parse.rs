@@ -2,17 +2,17 @@
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 
-use super::super::catalogue::{CategoryDraft, EventRevision};
+use super::super::catalogue::{CategoryDraft, EventRevision, MarketRevision};
 use super::super::command::{
     BodyHash, Command, Condition, IdempotencyKey, KeyHash, PlaceOrder, Record, Role, SeenTerms,
     SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
-use super::super::units::{Lots, Money, Tick};
-use super::drafts::{MarketParts, event_draft, key_hash, market_draft, picture};
+use super::super::units::{Lots, Tick};
+use super::drafts::{event_draft, key_hash, market_draft, picture};
 use super::names::Names;
+use super::parts::Parts;
 use super::pattern;
 use super::reader::{Reader, lots};
 use super::words::split;
@@ -96,18 +96,7 @@ impl Reader<'_> {
         } else if self.peek().is_some_and(|word| !VENUE_PARTS.contains(&word)) {
             self.bare("a currency")?.clone_into(&mut rules.currency);
         }
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "version" => rules.version = self.number()?,
-                "orders" => rules.user_open_orders_max = self.number()?,
-                "venue-orders" => rules.venue_open_orders_max = self.number()?,
-                "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
-                "repeats" => rules.repeat_window_seconds = self.seconds()?,
-                "names" => rules.user_names_max = self.number()?,
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(Command::OpenVenue(rules))
+        Ok(Command::OpenVenue(rules.with_parts(self)?))
     }
 
     fn creation(&mut self, kind: &str) -> Result<Named, ScriptError> {
@@ -124,15 +113,8 @@ impl Reader<'_> {
             }
             "key" => self.key(&name)?,
             "category" => {
-                let mut draft = CategoryDraft { name: name.clone(), slug: name.clone() };
-                while let Some(part) = self.next_if_bare() {
-                    match part {
-                        "name" => draft.name = self.quoted()?,
-                        "slug" => draft.slug = self.quoted()?,
-                        other => return Err(ScriptError::Unexpected(other.to_owned())),
-                    }
-                }
-                Command::CreateCategory(draft)
+                let draft = CategoryDraft { name: name.clone(), slug: name.clone() };
+                Command::CreateCategory(draft.with_parts(self)?)
             }
             "event" => {
                 let mut draft = event_draft(&name);
@@ -140,15 +122,10 @@ impl Reader<'_> {
                     self.pass_over("exclusive")?;
                     draft.mutually_exclusive = true;
                 }
-                draft.revise(&self.event_parts()?);
-                Command::CreateEvent(Box::new(draft))
+                Command::CreateEvent(Box::new(draft.with_parts(self)?))
             }
             _ => {
-                let mut draft = market_draft(&name, self.time);
-                let parts = self.market_parts()?;
-                draft.revise(&parts.revision);
-                draft.event = parts.event;
-                draft.dispute_window_seconds = parts.window_seconds.unwrap_or_default();
+                let draft = market_draft(&name, self.time).with_parts(self)?;
                 Command::CreateMarket(Box::new(draft))
             }
         };
@@ -172,64 +149,17 @@ impl Reader<'_> {
         Ok(Command::AddKey { user, role, label, hash })
     }
 
-    fn event_parts(&mut self) -> Result<EventRevision, ScriptError> {
-        let mut parts = EventRevision::default();
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "titles" => parts.titles = Some(self.texts()?),
-                "subtitles" => parts.sub_titles = Some(self.texts()?),
-                "descriptions" => parts.descriptions = Some(self.texts()?),
-                "images" => {
-                    let mut images = Vec::new();
-                    while let Some(image) = self.next_if_quoted() {
-                        images.push(image);
-                    }
-                    parts.images = Some(images);
-                }
-                "highlighted" => parts.highlighted = Some(self.flag()?),
-                "in" => parts.categories = Some(self.categories()?),
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(parts)
-    }
-
-    fn market_parts(&mut self) -> Result<MarketParts, ScriptError> {
-        let mut parts = MarketParts::default();
-        let revision = &mut parts.revision;
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "questions" => revision.questions = Some(self.texts()?),
-                "descriptions" => revision.descriptions = Some(self.texts()?),
-                "yes" => revision.yes_text = Some(self.texts()?),
-                "no" => revision.no_text = Some(self.texts()?),
-                "logo" => revision.logo = Some(self.quoted()?),
-                "until" => revision.deadline = Some(self.moment()?),
-                "in" => revision.categories = Some(self.categories()?),
-                "highlighted" => revision.highlighted = Some(self.flag()?),
-                "maker" => revision.maker_fee = Some(self.unit("a rate", FeeRate::parse)?),
-                "taker" => revision.taker_fee = Some(self.unit("a rate", FeeRate::parse)?),
-                "of" => parts.event = Some(self.event()?),
-                "window" => parts.window_seconds = Some(self.seconds()?),
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(parts)
-    }
-
     fn revision(&mut self) -> Result<Command, ScriptError> {
         match self.bare("event or market")? {
-            "event" => Ok(Command::ReviseEvent {
-                event: self.event()?,
-                revision: Box::new(self.event_parts()?),
-            }),
+            "event" => {
+                let event = self.event()?;
+                let revision = Box::new(EventRevision::default().with_parts(self)?);
+                Ok(Command::ReviseEvent { event, revision })
+            }
             "market" => {
                 let market = self.market()?;
-                let parts = self.market_parts()?;
-                if parts.event.is_some() || parts.window_seconds.is_some() {
-                    return Err(ScriptError::Unexpected("of or window in a revision".to_owned()));
-                }
-                Ok(Command::ReviseMarket { market, revision: Box::new(parts.revision) })
+                let revision = Box::new(MarketRevision::default().with_parts(self)?);
+                Ok(Command::ReviseMarket { market, revision })
             }
             other => Err(ScriptError::Unexpected(other.to_owned())),
         }

@@ -1,8 +1,8 @@
 //! The words of the rows of a table: a pattern such as `deposit {user} {amount}`, read and written.
 //!
 //! `{name}` stands for the words of a field. `{name?yes:no}` says `yes`, with the field's words for
-//! `*`, if there is such a field and it is not false, and `no` if not; `{name=off?yes:no}` says `no`
-//! where the field's words are `off`, too. What says nothing leaves no gap.
+//! `*`, if there is such a field and it is not false, and `no` if not; `{name=off?yes:no}` says
+//! `no` where the field's words are `off`, too. What says nothing leaves no gap.
 
 use super::super::command::Command;
 use super::super::fields::{Kind, Named, Shown, Value};
@@ -78,7 +78,7 @@ pub fn say(pattern: &'static str, fields: &[Shown<'_>], now: TimeMs, names: &Nam
 /// The words of a value; `None` for nothing and for false.
 fn words_of(field: &str, value: &Value<'_>, now: TimeMs, names: &Names) -> Option<String> {
     Some(match value {
-        Value::None | Value::Flag(false) | Value::Texts(_) | Value::Group(_) => return None,
+        Value::None | Value::Flag(false) | Value::Group(_) => return None,
         Value::Flag(true) => "yes".to_owned(),
         Value::Count(seconds) if field.ends_with("_seconds") => span(seconds.saturating_mul(1000)),
         Value::Count(count) => count.to_string(),
@@ -86,7 +86,6 @@ fn words_of(field: &str, value: &Value<'_>, now: TimeMs, names: &Names) -> Optio
         Value::Time(time) => moment(*time, now),
         Value::Text(text) => (*text).to_owned(),
         Value::Word(word) => (*word).to_owned(),
-        Value::Outcome(outcome) => outcome.id().to_owned(),
         Value::Hash(hash) => data_encoding::HEXLOWER.encode(*hash),
         Value::User(no) => names.of_user(*no),
         Value::Key(no) => names.of_key(*no),

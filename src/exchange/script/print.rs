@@ -2,21 +2,20 @@
 
 use data_encoding::HEXLOWER;
 
-use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
+use super::super::catalogue::{CategoryDraft, EventRevision, MarketRevision, Outcome};
 use super::super::command::{
     BodyHash, Command, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms, SelfTradePrevention,
     Side, TimeInForce,
 };
-use super::super::ids::{CategoryNo, UserNo};
+use super::super::ids::UserNo;
 use super::super::rules::Rules;
 use super::super::units::TimeMs;
 use super::Line;
-use super::drafts::{
-    MarketParts, event_difference, event_draft, key_hash, market_difference, market_draft, picture,
-};
+use super::drafts::{event_draft, key_hash, market_draft, picture};
 use super::names::Names;
+use super::parts::Parts;
 use super::pattern;
-use super::words::{moment, quote, span};
+use super::words::{moment, quote};
 
 /// Writes a line; `names` as they were before it.
 pub fn line(line: &Line, names: &Names) -> String {
@@ -34,14 +33,17 @@ pub fn line(line: &Line, names: &Names) -> String {
 }
 
 /// A line being written.
-struct Writer<'a> {
+pub struct Writer<'a> {
     words: Vec<String>,
-    names: &'a Names,
-    now: TimeMs,
+    /// Names of things.
+    pub names: &'a Names,
+    /// The line's own time.
+    pub now: TimeMs,
 }
 
 impl Writer<'_> {
-    fn word(&mut self, word: impl Into<String>) {
+    /// Adds a word.
+    pub fn word(&mut self, word: impl Into<String>) {
         self.words.push(word.into());
     }
 
@@ -83,28 +85,31 @@ impl Writer<'_> {
                 self.part("for", self.names.of_user(*user));
                 self.key(name, *role, label, hash);
             }
-            Command::CreateCategory(draft) => self.category(name, draft),
+            Command::CreateCategory(draft) => {
+                self.part("category", name);
+                let base = CategoryDraft { name: name.to_owned(), slug: name.to_owned() };
+                draft.write_parts(&base, self);
+            }
             Command::CreateEvent(draft) => {
                 self.part("event", name);
                 if draft.mutually_exclusive {
                     self.word("exclusive");
                 }
-                self.event_parts(&event_difference(&event_draft(name), draft));
+                draft.write_parts(&event_draft(name), self);
             }
             Command::CreateMarket(draft) => {
                 self.part("market", name);
-                self.market_parts(&market_difference(&market_draft(name, self.now), draft));
+                draft.write_parts(&market_draft(name, self.now), self);
             }
             Command::ReviseEvent { event, revision } => {
                 self.word("revise");
                 self.part("event", self.names.of_event(*event));
-                self.event_parts(revision);
+                revision.write_parts(&EventRevision::default(), self);
             }
             Command::ReviseMarket { market, revision } => {
                 self.word("revise");
                 self.part("market", self.names.of_market(*market));
-                let revision = (**revision).clone();
-                self.market_parts(&MarketParts { revision, ..MarketParts::default() });
+                revision.write_parts(&MarketRevision::default(), self);
             }
             Command::PlaceOrder(order) => self.place(order, name),
             Command::AmendOrder { .. } => self.amend(command),
@@ -139,26 +144,7 @@ impl Writer<'_> {
             && rules.currency.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
         let currency = &rules.currency;
         self.part("venue", if bare { currency.clone() } else { quote(currency) });
-        let current = Rules::current();
-        if rules.version != current.version {
-            self.part("version", rules.version.to_string());
-        }
-        if rules.user_open_orders_max != current.user_open_orders_max {
-            self.part("orders", rules.user_open_orders_max.to_string());
-        }
-        if rules.venue_open_orders_max != current.venue_open_orders_max {
-            self.part("venue-orders", rules.venue_open_orders_max.to_string());
-        }
-        if rules.money_supply_max != current.money_supply_max {
-            self.part("supply", rules.money_supply_max.to_string());
-        }
-        if rules.repeat_window_seconds != current.repeat_window_seconds {
-            let ms = u64::from(rules.repeat_window_seconds).saturating_mul(1000);
-            self.part("repeats", span(ms));
-        }
-        if rules.user_names_max != current.user_names_max {
-            self.part("names", rules.user_names_max.to_string());
-        }
+        rules.write_parts(&Rules::current(), self);
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
@@ -173,77 +159,6 @@ impl Writer<'_> {
         }
         if *hash != key_hash(name) {
             self.part("hash", HEXLOWER.encode(&hash.0));
-        }
-    }
-
-    fn category(&mut self, word: &str, draft: &CategoryDraft) {
-        self.part("category", word);
-        if draft.name != word {
-            self.part("name", quote(&draft.name));
-        }
-        if draft.slug != word {
-            self.part("slug", quote(&draft.slug));
-        }
-    }
-
-    fn event_parts(&mut self, parts: &EventRevision) {
-        self.texts("titles", parts.titles.as_ref());
-        self.texts("subtitles", parts.sub_titles.as_ref());
-        self.texts("descriptions", parts.descriptions.as_ref());
-        if let Some(images) = &parts.images {
-            self.word("images");
-            self.words.extend(images.iter().map(|image| quote(image)));
-        }
-        self.flag("highlighted", parts.highlighted);
-        self.categories(parts.categories.as_deref());
-    }
-
-    fn market_parts(&mut self, parts: &MarketParts) {
-        let revision = &parts.revision;
-        self.texts("questions", revision.questions.as_ref());
-        self.texts("descriptions", revision.descriptions.as_ref());
-        self.texts("yes", revision.yes_text.as_ref());
-        self.texts("no", revision.no_text.as_ref());
-        if let Some(logo) = &revision.logo {
-            self.part("logo", quote(logo));
-        }
-        self.moment_part("until", revision.deadline);
-        self.categories(revision.categories.as_deref());
-        self.flag("highlighted", revision.highlighted);
-        for (keyword, rate) in [("maker", revision.maker_fee), ("taker", revision.taker_fee)] {
-            if let Some(rate) = rate {
-                self.part(keyword, rate.to_string());
-            }
-        }
-        if let Some(event) = parts.event {
-            self.part("of", self.names.of_event(event));
-        }
-        if let Some(seconds) = parts.window_seconds {
-            self.part("window", span(u64::from(seconds).saturating_mul(1000)));
-        }
-    }
-
-    fn texts(&mut self, keyword: &str, texts: Option<&Localized>) {
-        if let Some(Localized { pt, en, es }) = texts {
-            self.word(keyword);
-            self.words.extend([pt, en, es].map(|text| quote(text)));
-        }
-    }
-
-    fn flag(&mut self, keyword: &str, flag: Option<bool>) {
-        if let Some(flag) = flag {
-            self.part(keyword, if flag { "yes" } else { "no" });
-        }
-    }
-
-    fn categories(&mut self, categories: Option<&[CategoryNo]>) {
-        match categories {
-            Some([]) => self.part("in", "none"),
-            Some(list) => {
-                let list: Vec<_> = list.iter().map(|no| self.names.of_category(*no)).collect();
-                self.part("in", list.join(","));
-            }
-            None => {}
         }
     }
 

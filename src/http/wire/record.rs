@@ -11,7 +11,6 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 pub use self::orders::OrdersNamed;
-use super::catalogue::LocalizedJson;
 use super::{Text, Timestamp};
 use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;
@@ -87,7 +86,6 @@ enum Json<'a> {
     Number(u64),
     Text(Cow<'a, str>),
     Time(Timestamp),
-    Texts(LocalizedJson<'a>),
     List(Vec<Json<'a>>),
     Members(Vec<Member<'a>>),
 }
@@ -131,7 +129,6 @@ impl Serialize for Json<'_> {
             Json::Number(number) => number.serialize(serializer),
             Json::Text(text) => text.serialize(serializer),
             Json::Time(time) => time.serialize(serializer),
-            Json::Texts(texts) => texts.serialize(serializer),
             Json::List(list) => list.serialize(serializer),
             Json::Members(all) => members(all, serializer),
         }
@@ -165,9 +162,9 @@ impl<'a> Reading<'_, 'a> {
             match (name, value) {
                 ("seen", Value::None) => {}
                 (_, Value::None) if revises => {}
-                ("yes_text" | "no_text", Value::Texts(texts)) => {
+                ("yes_text" | "no_text", texts) => {
                     let id = if name == "yes_text" { "yes" } else { "no" };
-                    let (id, text) = (Json::Text(id.into()), Json::Texts(texts.into()));
+                    let (id, text) = (Json::Text(id.into()), self.json(texts));
                     let outcome = vec![("id".into(), id), ("text".into(), text)];
                     if outcomes.is_empty() {
                         members.push(("outcomes".into(), Json::Null));
@@ -239,9 +236,7 @@ impl<'a> Reading<'_, 'a> {
             Value::Decimal(text) => Json::Text(text.as_str().to_owned().into()),
             Value::Time(time) => Json::Time(Timestamp(time)),
             Value::Text(text) => Json::Text(text.into()),
-            Value::Texts(texts) => Json::Texts(texts.into()),
             Value::Word(word) => Json::Text(word.into()),
-            Value::Outcome(outcome) => Json::Text(outcome.id().into()),
             Value::Hash(hash) => Json::Text(HEXLOWER.encode(hash).into()),
             Value::User(no) => shown(accounts.user(no).map(|row| row.id)),
             Value::Key(no) => shown(accounts.key(no).map(|row| row.id)),

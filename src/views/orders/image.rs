@@ -78,7 +78,9 @@ impl Orders {
         for (user, own) in (0..).map(UserNo).zip(users) {
             own.write(sink);
             write_count(open.count_of(user), sink);
-            open.before(user, ALL).rev().for_each(|order| order.write(sink));
+            for order in open.before(user, ALL).rev() {
+                order.write(sink);
+            }
         }
         for traders in markets {
             traders.write(sink);

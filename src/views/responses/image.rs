@@ -70,7 +70,9 @@ fn tagged(tag: u8, content: &impl Imaged, sink: &mut impl ImageSink) {
 impl Imaged for StoredResponses {
     fn write(&self, sink: &mut impl ImageSink) {
         write_count(self.rows.len(), sink);
-        self.rows.iter().for_each(|row| row.write(sink));
+        for row in &self.rows {
+            row.write(sink);
+        }
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
