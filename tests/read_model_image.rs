@@ -433,7 +433,7 @@ fn an_image_truncated_or_extended_is_refused() {
     assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
     let mut later = image;
     later[0] += 1;
-    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(4));
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(5));
 }
 
 /// Every bit of an image matters: flipped, it is refused or restores to another model.

@@ -1,8 +1,6 @@
 //! Stored responses: the first response to each request that may be repeated, kept for as long as
 //! the exchange keeps its idempotency key (semantics 8).
 
-mod image;
-
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -11,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
+use super::image::{saved, saved_enum};
 use super::orders::{OrderRow, Orders};
 use exchange::command::{PlaceOrder, TimeInForce, TradingMode};
 use exchange::effect::{Applied, Effect};
@@ -55,6 +54,22 @@ pub enum StoredResponse {
     Done,
 }
 
+saved_enum!(StoredResponse {
+    1 = Order(row),
+    2 = Balance(balance),
+    3 = User(row),
+    4 = VenueMode(mode),
+    5 = Heartbeat(heartbeat),
+    6 = Key(key),
+    7 = Category(category),
+    8 = Event(row),
+    9 = Market(row, probability),
+    10 = Done,
+    11 = Converted(converted),
+    12 = Ended(user, order),
+    13 = Placed(user, order),
+});
+
 /// What a conversion took and gave. Positions and balance after it are in other responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
@@ -69,6 +84,8 @@ pub struct Converted {
     /// Money received.
     pub cash: Money,
 }
+
+saved!(Converted { sequence, event, markets, quantity, cash });
 
 impl Converted {
     /// The conversion that a record made.
@@ -149,6 +166,8 @@ struct Row {
     until: TimeMs,
 }
 
+saved!(Row { kept, given, until });
+
 /// All stored responses, by the record they answer.
 #[derive(Debug, Default)]
 pub struct StoredResponses {
@@ -156,6 +175,8 @@ pub struct StoredResponses {
     /// When each response is checked for expiry, in order of time.
     ends: VecDeque<(TimeMs, Sequence)>,
 }
+
+saved!(StoredResponses { rows, ends });
 
 impl StoredResponses {
     /// The stored response to this record, if it is still kept. O(1).

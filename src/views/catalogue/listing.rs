@@ -1,6 +1,9 @@
 //! The public markets in list order, with indexes for the list filters, so that a page is found
 //! without scanning all markets.
 
+use rustc_hash::FxHashMap;
+
+use crate::image::saved;
 use crate::numbers::{self, Numbers};
 use exchange::catalogue::MarketDraft;
 use exchange::ids::{CategoryNo, MarketNo};
@@ -24,15 +27,22 @@ pub struct Wanted<'a> {
 pub(super) struct Listing {
     /// In order of publication.
     published: Vec<MarketNo>,
-    /// By market, its position in `published`, if it is public.
-    positions: Vec<Option<Position>>,
+    /// Their positions in `published`.
+    positions: FxHashMap<MarketNo, Position>,
     /// The highlighted ones, ascending.
     highlighted: Vec<Position>,
-    /// By category, the markets in it, ascending.
-    categories: Vec<Vec<Position>>,
+    /// The markets in each category, ascending.
+    categories: FxHashMap<CategoryNo, Vec<Position>>,
 }
 
+saved!(Listing { published } made { positions, highlighted, categories });
+
 impl Listing {
+    /// Only which they are, to be listed again.
+    pub(super) fn into_published(self) -> Vec<MarketNo> {
+        self.published
+    }
+
     /// All of them, in order of publication.
     pub(super) fn published(&self) -> &[MarketNo] {
         &self.published
@@ -60,7 +70,7 @@ impl Listing {
         let mut kept = match categories {
             None => numbers::all(count),
             Some(wanted) => {
-                let lists = wanted.iter().filter_map(|no| self.categories.get(no.index()));
+                let lists = wanted.iter().filter_map(|category| self.categories.get(category));
                 of(&mut lists.flatten())
             }
         };
@@ -81,21 +91,16 @@ impl Listing {
     pub(super) fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
         let Ok(position) = Position::try_from(self.published.len()) else { return };
         self.published.push(market);
-        if self.positions.len() <= market.index() {
-            self.positions.resize(market.index().saturating_add(1), None);
-        }
-        if let Some(own) = self.positions.get_mut(market.index()) {
-            *own = Some(position);
-        }
+        self.positions.insert(market, position);
         self.note(position, draft);
     }
 
     /// Updates the indexes for a changed draft; does nothing for a market that is not public.
     pub(super) fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
-        let Some(position) = self.positions.get(market.index()).copied().flatten() else { return };
+        let Some(position) = self.positions.get(&market).copied() else { return };
         remove_sorted(&mut self.highlighted, position);
         for category in &before.categories {
-            if let Some(list) = self.categories.get_mut(category.index()) {
+            if let Some(list) = self.categories.get_mut(category) {
                 remove_sorted(list, position);
             }
         }
@@ -107,12 +112,7 @@ impl Listing {
             insert_sorted(&mut self.highlighted, position);
         }
         for category in &draft.categories {
-            if self.categories.len() <= category.index() {
-                self.categories.resize_with(category.index().saturating_add(1), Vec::new);
-            }
-            if let Some(list) = self.categories.get_mut(category.index()) {
-                insert_sorted(list, position);
-            }
+            insert_sorted(self.categories.entry(*category).or_default(), position);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::history::pack::{
 };
 use crate::history::stream::{Pages, Row};
 use crate::history::{HistoryError, Kind};
+use crate::image::Refers;
 use exchange::catalogue::Outcome;
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::{BadImage, Imaged};
@@ -84,6 +85,14 @@ impl Row for Ended {
             updated_at,
             change,
         }))
+    }
+}
+
+impl Refers for Ended {
+    type Owner = UserNo;
+
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (Some(self.0.user), Some(self.0.market))
     }
 }
 

@@ -1,16 +1,16 @@
-//! Packing of settlements, and settlements in the read model's image.
+//! Packing of settlements.
 
-use super::{SettlementRow, Settlements};
+use super::SettlementRow;
+use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::pack::{
     RowBuffer, pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money,
     unpack_sequence, unpack_signed, unpack_time, unpack_u32,
 };
-use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
-use crate::image::Sizes;
-use exchange::ids::MarketNo;
-use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::history::stream::Row;
+use crate::image::Refers;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::{BadImage, Imaged};
 use exchange::units::{Lots, MoneySum, Sequence, TimeMs};
 
 impl Row for SettlementRow {
@@ -46,20 +46,10 @@ impl Row for SettlementRow {
     }
 }
 
-impl Settlements {
-    /// Writes every user's newest rows.
-    pub(crate) fn write(&self, sink: &mut impl ImageSink) {
-        let Settlements { users } = self;
-        users.write(sink);
-    }
+impl Refers for SettlementRow {
+    type Owner = UserNo;
 
-    pub(crate) fn read(
-        history: History,
-        sizes: Sizes,
-        source: &mut impl ImageSource,
-    ) -> Result<Settlements, BadImage> {
-        let check =
-            |rows: &[SettlementRow]| rows.iter().try_for_each(|row| sizes.has_market(row.market));
-        Ok(Settlements { users: Streams::read(history, sizes.users, source, check)? })
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (None, Some(self.market))
     }
 }
