@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hash;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -56,23 +56,26 @@ macro_rules! saved {
         $crate::image::saved!($name { $($field),* } made {});
     };
     ($name:ident { $($field:ident),* $(,)? } made { $($made:ident),* } $(by $make:ident)?) => {
-        impl $crate::image::Saved for $name {
-            fn save(&self, sink: &mut $crate::image::Sink<'_>) {
-                let $name { $($field,)* $($made: _,)* } = self;
-                $($crate::image::Saved::save($field, sink);)*
-            }
+        const _: () = {
+            use $crate::image::{Saved, Sink, Source};
+            impl Saved for $name {
+                fn save(&self, sink: &mut Sink<'_>) {
+                    let $name { $($field,)* $($made: _,)* } = self;
+                    $(Saved::save($field, sink);)*
+                }
 
-            fn load(
-                source: &mut $crate::image::Source<'_>,
-            ) -> Result<Self, exchange::image::coding::BadImage> {
-                let loaded = $name {
-                    $($field: $crate::image::Saved::load(source)?,)*
-                    $($made: Default::default(),)*
-                };
-                $(let loaded = $name::$make(loaded, source.sizes)?;)?
-                Ok(loaded)
+                fn load(
+                    source: &mut Source<'_>,
+                ) -> Result<Self, exchange::image::coding::BadImage> {
+                    let loaded = $name {
+                        $($field: Saved::load(source)?,)*
+                        $($made: Default::default(),)*
+                    };
+                    $(let loaded = $name::$make(loaded, source.sizes)?;)?
+                    Ok(loaded)
+                }
             }
-        }
+        };
     };
 }
 pub(crate) use saved;
@@ -80,31 +83,30 @@ pub(crate) use saved;
 /// Implements [`Saved`] for an enum: a number for each variant, then its fields.
 macro_rules! saved_enum {
     ($name:ident { $($number:literal = $variant:ident $(($($field:ident),+))?),* $(,)? }) => {
-        impl $crate::image::Saved for $name {
-            fn save(&self, sink: &mut $crate::image::Sink<'_>) {
-                match self {
-                    $($name::$variant $(($($field),+))? => {
-                        $crate::image::Saved::save(&{ $number as u8 }, sink);
-                        $($($crate::image::Saved::save($field, sink);)+)?
-                    })*
+        const _: () = {
+            use $crate::image::{Saved, Sink, Source};
+            use exchange::image::coding::BadImage;
+            impl Saved for $name {
+                fn save(&self, sink: &mut Sink<'_>) {
+                    match self {$(
+                        $name::$variant $(($($field),+))? => {
+                            <u8 as Saved>::save(&$number, sink);
+                            $($(Saved::save($field, sink);)+)?
+                        }
+                    )*}
+                }
+
+                fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+                    Ok(match <u8 as Saved>::load(source)? {
+                        $($number => {
+                            $($(let $field = Saved::load(source)?;)+)?
+                            $name::$variant $(($($field),+))?
+                        })*
+                        _ => return Err(BadImage::Value(stringify!($name))),
+                    })
                 }
             }
-
-            fn load(
-                source: &mut $crate::image::Source<'_>,
-            ) -> Result<Self, exchange::image::coding::BadImage> {
-                Ok(match <u8 as $crate::image::Saved>::load(source)? {
-                    $($number => {
-                        $($(let $field = $crate::image::Saved::load(source)?;)+)?
-                        $name::$variant $(($($field),+))?
-                    })*
-                    _ => {
-                        let unknown = stringify!($name);
-                        return Err(exchange::image::coding::BadImage::Value(unknown));
-                    }
-                })
-            }
-        }
+        };
     };
 }
 pub(crate) use saved_enum;
@@ -219,13 +221,13 @@ impl ReadModel {
     /// # Errors
     /// The error of `out`.
     pub fn write_image(&self, out: &mut impl Write) -> io::Result<()> {
-        let block = Vec::with_capacity(BLOCK_BYTES);
-        let mut sink = Sink { out, block, failed: Ok(()) };
+        let out = BufWriter::with_capacity(BLOCK_BYTES, out as &mut dyn Write);
+        let mut sink = Sink { out, failed: Ok(()) };
         IMAGE_VERSION.save(&mut sink);
         self.sizes().save(&mut sink);
         self.save(&mut sink);
-        sink.flush_block();
-        sink.failed
+        let Sink { mut out, failed } = sink;
+        failed.and_then(|()| out.flush())
     }
 
     /// Reads a model written by [`write_image`](ReadModel::write_image), up to the end of `from`.
@@ -235,9 +237,8 @@ impl ReadModel {
     /// # Errors
     /// [`BadImage`] if the bytes are not a valid image, or `from` cannot be read.
     pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
-        let block = vec![0; BLOCK_BYTES].into_boxed_slice();
-        let (sizes, history) = (Sizes::default(), history.clone());
-        let mut source = Source { from, block, next: 0, end: 0, sizes, history };
+        let from = BufReader::with_capacity(BLOCK_BYTES, from as &mut dyn Read);
+        let mut source = Source { from, sizes: Sizes::default(), history: history.clone() };
         let version = u32::load(&mut source)?;
         if version != IMAGE_VERSION {
             return Err(BadImage::Version(version));
@@ -474,84 +475,35 @@ pub(crate) fn load_rows<T: Saved>(
     Ok(rows)
 }
 
-/// Where an image goes. Collects small writes into blocks; after a failure nothing more is written.
+/// Where an image goes. After a failure nothing more is written.
 pub(crate) struct Sink<'a> {
-    out: &'a mut dyn Write,
-    block: Vec<u8>,
+    out: BufWriter<&'a mut dyn Write>,
     failed: io::Result<()>,
-}
-
-impl Sink<'_> {
-    #[cold]
-    fn flush_block(&mut self) {
-        if self.failed.is_ok() {
-            self.failed = self.out.write_all(&self.block);
-        }
-        self.block.clear();
-    }
 }
 
 impl ImageSink for Sink<'_> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
-        if self.block.len() + bytes.len() > BLOCK_BYTES {
-            self.flush_block();
+        if self.failed.is_ok() {
+            self.failed = self.out.write_all(bytes);
         }
-        self.block.extend_from_slice(bytes);
     }
 }
 
-/// Where an image comes from, read in blocks, and what it is checked against.
+/// Where an image comes from, and what it is checked against.
 pub(crate) struct Source<'a> {
-    from: &'a mut dyn Read,
-    block: Box<[u8]>,
-    next: usize,
-    end: usize,
+    from: BufReader<&'a mut dyn Read>,
     /// What the tables of the model have.
     pub sizes: Sizes,
     history: History,
 }
 
-impl Source<'_> {
-    /// Fills `into` from as many blocks as needed.
-    #[cold]
-    fn fill_over(&mut self, mut into: &mut [u8]) -> Result<(), BadImage> {
-        while !into.is_empty() {
-            if self.next == self.end {
-                self.next_block()?;
-            }
-            let left = self.block.get(self.next..self.end).unwrap_or_default();
-            let count = left.len().min(into.len());
-            let (now, later) = into.split_at_mut(count);
-            now.copy_from_slice(left.get(..count).unwrap_or_default());
-            self.next += count;
-            into = later;
-        }
-        Ok(())
-    }
-
-    fn next_block(&mut self) -> Result<(), BadImage> {
-        self.next = 0;
-        self.end = loop {
-            match self.from.read(&mut self.block) {
-                Ok(count) => break count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(BadImage::Unreadable(error.to_string())),
-            }
-        };
-        if self.end == 0 { Err(BadImage::Truncated) } else { Ok(()) }
-    }
-}
-
 impl ImageSource for Source<'_> {
     #[inline]
     fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage> {
-        let end = self.next + into.len();
-        let Some(bytes) = self.block.get(self.next..end).filter(|_| end <= self.end) else {
-            return self.fill_over(into);
-        };
-        into.copy_from_slice(bytes);
-        self.next = end;
-        Ok(())
+        self.from.read_exact(into).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => BadImage::Truncated,
+            _ => BadImage::Unreadable(error.to_string()),
+        })
     }
 }

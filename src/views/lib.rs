@@ -271,24 +271,23 @@ impl ReadModel {
         self.time = applied.time;
     }
 
-    /// Shows each effect to each view that may want it: the one walk over a record's effects.
+    /// Shows each effect to each view: the one walk over a record's effects. What a listener is to
+    /// be told of an effect is known here, when all views have seen it.
     fn see_all(&mut self, applied: &Applied<'_>) {
-        let ReadModel { accounts, depth, positions, activity, performance, .. } = self;
-        let ReadModel { tape, changes, catalogue, settlements, search, faults, .. } = self;
+        let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
+        let ReadModel { performance, tape, search, changes, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
+            faults.check(catalogue.see(applied, effect));
             faults.check(depth.see(applied, effect));
             faults.check(positions.see(applied, effect));
             faults.check(activity.see(applied, effect));
+            faults.check(settlements.see(applied, effect));
             faults.check(performance.see(applied, effect));
             faults.check(tape.see(applied, effect));
+            faults.check(search.see(applied, effect));
             faults.check(changes.see(applied, effect));
-            if !of_trading(effect) {
-                faults.check(catalogue.see(applied, effect));
-                faults.check(settlements.see(applied, effect));
-                faults.check(search.see(applied, effect));
-            }
             if let Effect::TradeMade(trade) = effect {
                 traded = Some(trade.market);
             }
@@ -310,24 +309,6 @@ impl ReadModel {
             ..self.catalogue.sizes()
         }
     }
-}
-
-/// Whether an effect is one of trading, as in nearly all records: such effects never change the
-/// catalogue, settlements or search.
-const fn of_trading(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::OrderAccepted { .. }
-            | Effect::TradeMade(_)
-            | Effect::OrderRested { .. }
-            | Effect::OrderCancelled { .. }
-            | Effect::OrderAmended { .. }
-            | Effect::PositionChanged { .. }
-            | Effect::AccountChanged { .. }
-            | Effect::AnswerKept { .. }
-            | Effect::Refused(_)
-            | Effect::Repeated { .. }
-    )
 }
 
 #[cfg(test)]

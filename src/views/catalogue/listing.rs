@@ -8,9 +8,6 @@ use crate::numbers::{self, Numbers};
 use exchange::catalogue::MarketDraft;
 use exchange::ids::{CategoryNo, MarketNo};
 
-/// A public market's position in the order of publication, from 0.
-type Position = u32;
-
 /// A filter for public markets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted<'a> {
@@ -28,11 +25,11 @@ pub(super) struct Listing {
     /// In order of publication.
     published: Vec<MarketNo>,
     /// Their positions in `published`.
-    positions: FxHashMap<MarketNo, Position>,
-    /// The highlighted ones, ascending.
-    highlighted: Vec<Position>,
-    /// The markets in each category, ascending.
-    categories: FxHashMap<CategoryNo, Vec<Position>>,
+    positions: FxHashMap<MarketNo, usize>,
+    /// The positions of the highlighted ones.
+    highlighted: Numbers,
+    /// The positions of those in each category.
+    categories: FxHashMap<CategoryNo, Numbers>,
 }
 
 saved!(Listing { published } made { positions, highlighted, categories });
@@ -63,71 +60,55 @@ impl Listing {
     }
 
     fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
-        let count = self.published.len();
-        let of = |positions: &mut dyn Iterator<Item = &Position>| {
-            numbers::these(count, positions.map(|position| *position as usize))
-        };
-        let mut kept = match categories {
-            None => numbers::all(count),
+        let mut kept = Numbers::default();
+        match categories {
+            None => kept = numbers::all(self.published.len()),
             Some(wanted) => {
-                let lists = wanted.iter().filter_map(|category| self.categories.get(category));
-                of(&mut lists.flatten())
+                for category in wanted.iter().filter_map(|no| self.categories.get(no)) {
+                    kept.union_with(category);
+                }
             }
-        };
+        }
         match highlighted {
             None => {}
-            Some(true) => kept.intersect_with(&of(&mut self.highlighted.iter())),
-            Some(false) => kept.difference_with(&of(&mut self.highlighted.iter())),
+            Some(true) => kept.intersect_with(&self.highlighted),
+            Some(false) => kept.difference_with(&self.highlighted),
         }
         if let Some(found) = found {
             let is_found = |market: &MarketNo| found.contains(market.index());
             let is_found = |position: &usize| self.published.get(*position).is_some_and(is_found);
-            kept = numbers::these(count, kept.ones().filter(is_found));
+            kept = numbers::these(self.published.len(), kept.ones().filter(is_found));
         }
         kept
     }
 
     /// Adds a market that becomes public.
     pub(super) fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
-        let Ok(position) = Position::try_from(self.published.len()) else { return };
+        let position = self.published.len();
         self.published.push(market);
         self.positions.insert(market, position);
-        self.note(position, draft);
+        self.note(position, draft, true);
     }
 
     /// Updates the indexes for a changed draft; does nothing for a market that is not public.
     pub(super) fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
-        let Some(position) = self.positions.get(&market).copied() else { return };
-        remove_sorted(&mut self.highlighted, position);
-        for category in &before.categories {
-            if let Some(list) = self.categories.get_mut(category) {
-                remove_sorted(list, position);
-            }
+        if let Some(position) = self.positions.get(&market).copied() {
+            self.note(position, before, false);
+            self.note(position, after, true);
         }
-        self.note(position, after);
     }
 
-    fn note(&mut self, position: Position, draft: &MarketDraft) {
+    /// Notes whether a market is among those that a filter finds by its draft.
+    fn note(&mut self, position: usize, draft: &MarketDraft, listed: bool) {
         if draft.highlighted {
-            insert_sorted(&mut self.highlighted, position);
+            self.highlighted.grow_and_insert(position);
+            self.highlighted.set(position, listed);
         }
         for category in &draft.categories {
-            insert_sorted(self.categories.entry(*category).or_default(), position);
+            let category = self.categories.entry(*category).or_default();
+            category.grow_and_insert(position);
+            category.set(position, listed);
         }
-    }
-}
-
-/// Inserts a position into a sorted list, once.
-fn insert_sorted(list: &mut Vec<Position>, position: Position) {
-    if let Err(at) = list.binary_search(&position) {
-        list.insert(at, position);
-    }
-}
-
-/// Removes a position, if it is there.
-fn remove_sorted(list: &mut Vec<Position>, position: Position) {
-    if let Ok(at) = list.binary_search(&position) {
-        list.remove(at);
     }
 }
 
