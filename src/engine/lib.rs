@@ -26,7 +26,6 @@ mod watermark;
 pub mod archiver;
 pub mod throttle;
 pub mod history;
-mod backlog;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;

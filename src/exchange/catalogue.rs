@@ -11,6 +11,7 @@ use super::ids::{CategoryNo, EventNo, MarketNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count, write_text,
 };
+use super::table::choice;
 use super::units::{Lots, SettlementPrice, TimeMs};
 
 /// A text in the interface's three languages (interface 2.1).
@@ -24,13 +25,15 @@ pub struct Localized {
     pub es: String,
 }
 
-/// One of a market's two outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
-    /// The outcome happens.
-    Yes,
-    /// It does not.
-    No,
+choice! {
+    /// One of a market's two outcomes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Outcome by id {
+        /// The outcome happens.
+        Yes = 1 "yes",
+        /// It does not.
+        No = 2 "no",
+    }
 }
 
 impl Outcome {
@@ -48,14 +51,6 @@ impl Outcome {
         match self {
             Outcome::Yes => SettlementPrice::ONE,
             Outcome::No => SettlementPrice::ZERO,
-        }
-    }
-
-    /// The interface's id of the outcome: `yes` or `no`.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Outcome::Yes => "yes",
-            Outcome::No => "no",
         }
     }
 }

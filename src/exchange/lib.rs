@@ -13,6 +13,8 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
+mod table;
+pub mod fields;
 pub mod rules;
 pub mod script;
 pub mod units;

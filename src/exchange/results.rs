@@ -4,18 +4,16 @@
 //! It is updated per block, not per record: finishing a hash for each record would cost more than
 //! hashing its bytes.
 
-mod effects;
 mod sink;
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-pub use self::effects::write_effect;
-use self::effects::{Canonical, append_effect};
 pub use self::sink::Buffer;
 use super::command::Record;
 use super::effect::Effect;
+use super::image::coding::{ImageSink, Imaged, Tagged};
 use super::units::Sequence;
 
 /// Version of an effect's canonical bytes; any change of their form gets a new one.
@@ -197,6 +195,36 @@ impl ResultsLog {
         let mut chain = self.hasher.chain.clone();
         chain.update(self.bytes.as_slice());
         chain.end(self.through)
+    }
+}
+
+/// Appends the canonical bytes of one effect: its number, then its fields.
+pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
+    write(effect, &mut Tagged(out));
+}
+
+#[inline]
+fn write(effect: &Effect, out: &mut impl ImageSink) {
+    effect.number().write(out);
+    effect.write_fields(out);
+}
+
+/// The same, with a fast path for the most frequent effects.
+fn append_effect(effect: &Effect, out: &mut Buffer) {
+    use Effect as E;
+    let appended = match effect {
+        E::AccountChanged { .. }
+        | E::OrderAccepted { .. }
+        | E::OrderAmended { .. }
+        | E::TradeMade(_)
+        | E::OrderRested { .. }
+        | E::OrderCancelled { .. }
+        | E::PositionChanged { .. }
+        | E::PositionSettled { .. } => out.append_small(|small| write(effect, small)),
+        _ => false,
+    };
+    if !appended {
+        write(effect, out);
     }
 }
 

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::Limits;
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
+use super::limits::Limits;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
+use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
-use super::routes::RequestClass;
+use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
+use super::venue::Venue;
 use engine::past::Past;
 use engine::pending::Answer;
 use engine::{Asking, Engine};
@@ -93,6 +95,10 @@ pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
 /// State shared by all requests.
 #[derive(Debug)]
 pub struct SharedState {
+    /// The venue, which may still be opening.
+    pub venue: Venue,
+    /// Counts of requests and connections.
+    pub traffic: Traffic,
     /// Limits of users, and last use of keys.
     pub keyring: Keyring,
     /// Cached answers.
@@ -111,8 +117,10 @@ pub struct SharedState {
 
 impl SharedState {
     /// Empty caches and full rates.
-    pub fn new(limits: &Limits) -> SharedState {
+    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits) -> SharedState {
         SharedState {
+            venue,
+            traffic,
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
             directory: Directory::default(),
@@ -144,26 +152,16 @@ pub struct Call {
     /// Its conditions on what it reads or changes.
     pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
-    /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
+    /// token of that was left for [`Endpoint::Several`](super::route::Endpoint::Several).
     pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
 }
 
 impl Call {
-    /// The form of an endpoint without a body.
+    /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
-        Form::new(&self.path, self.query.as_deref())
-    }
-
-    /// The form of an endpoint that needs a body.
-    pub fn form_with_body(&self) -> Form<'_> {
-        Form::with_body(&self.path, self.query.as_deref(), &self.body)
-    }
-
-    /// The form of an endpoint whose body may be left out.
-    pub fn form_with_optional_body(&self) -> Form<'_> {
-        if self.body.is_empty() { self.form() } else { self.form_with_body() }
+        Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.

@@ -102,7 +102,7 @@ pub async fn batch(
             let came = shown.next().unwrap_or_else(|| Err(incomplete_effects()));
             came.map_err(|problem| subject.explain(call, problem))
         });
-        let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
+        let json = came.and_then(|(shown, replayed)| Ok((shown.json(call)?, replayed)));
         match json {
             Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),
             Err(problem) if key_reused(&problem) => Err(problem),
@@ -156,8 +156,8 @@ fn shown(
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
                 None => match &*view.answers.or_placed(*first, user) {
-                    StoredResponse::Order(row) if row.no.0 != *first => {
-                        Some(Shown::Cancelled(OrderJson::of(view, row)))
+                    StoredResponse::Cancelled(user, order) => {
+                        Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
                     }
                     kept => placed_before(view, kept).map(Shown::Placed),
                 },

@@ -23,12 +23,12 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
-use super::Limits;
 use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
 use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
+use super::limits::Limits;
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
 use engine::mailbox;

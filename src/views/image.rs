@@ -35,7 +35,7 @@ use exchange::units::{
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 4;
+pub const IMAGE_VERSION: u32 = 5;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -198,6 +198,11 @@ pub(crate) struct Sizes {
 pub(crate) const NO_USER: BadImage = BadImage::Contradiction("a user that does not exist");
 
 impl Sizes {
+    /// All users.
+    pub(crate) fn users(self) -> impl Iterator<Item = UserNo> {
+        (0..).map(UserNo).take(self.users)
+    }
+
     /// Checks that the user exists.
     pub(crate) fn has_user(self, user: UserNo) -> Result<(), BadImage> {
         if user.index() < self.users { Ok(()) } else { Err(NO_USER) }

@@ -18,7 +18,6 @@ use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
 use super::restrictions::Restrictions;
-use super::rules::Rules;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
@@ -49,10 +48,7 @@ impl Exchange {
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
         time.write(sink);
-        rules.is_some().write(sink);
-        if let Some(rules) = rules {
-            rules.write(sink);
-        }
+        rules.write(sink);
         catalogue.write(sink);
         keys.write(sink);
         ledger.write(sink);
@@ -97,7 +93,7 @@ impl Exchange {
         let mut exchange = Exchange {
             sequence: Imaged::read(source)?,
             time: Imaged::read(source)?,
-            rules: bool::read(source)?.then(|| Rules::read(source)).transpose()?,
+            rules: Imaged::read(source)?,
             catalogue: Imaged::read(source)?,
             keys: Imaged::read(source)?,
             ledger: Imaged::read(source)?,
@@ -137,7 +133,7 @@ impl Exchange {
         }
         let slices = self.ends_in_slices();
         Ok(Market {
-            ending: if slices { read_ending(source)? } else { None },
+            ending: if slices { Imaged::read(source)? } else { None },
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
@@ -180,10 +176,6 @@ impl Exchange {
     }
 }
 
-fn read_ending(source: &mut impl ImageSource) -> Result<Option<Ending>, BadImage> {
-    bool::read(source)?.then(|| Ending::read(source)).transpose()
-}
-
 impl Market {
     /// Writes the market; its end only where ends are sliced, so that older images stay as they
     /// are.
@@ -207,10 +199,7 @@ impl Market {
         } = self;
         event.write(sink);
         if slices {
-            ending.is_some().write(sink);
-            if let Some(ending) = ending {
-                ending.write(sink);
-            }
+            ending.write(sink);
         }
         status.write(sink);
         deadline.write(sink);

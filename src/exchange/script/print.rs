@@ -4,17 +4,18 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms, SelfTradePrevention,
+    Side, TimeInForce,
 };
-use super::super::ids::{CategoryNo, KeyNo, UserNo};
+use super::super::ids::{CategoryNo, UserNo};
 use super::super::rules::Rules;
-use super::super::units::{Money, SettlementPrice, TimeMs};
+use super::super::units::TimeMs;
 use super::Line;
 use super::drafts::{
     MarketParts, event_difference, event_draft, key_hash, market_difference, market_draft, picture,
 };
 use super::names::Names;
+use super::pattern;
 use super::words::{moment, quote, span};
 
 /// Writes a line; `names` as they were before it.
@@ -82,12 +83,6 @@ impl Writer<'_> {
                 self.part("for", self.names.of_user(*user));
                 self.key(name, *role, label, hash);
             }
-            Command::RevokeKey { user, key } => self.revoke(*user, *key),
-            Command::Deposit { user, amount } => {
-                self.transfer("deposit", *user, *amount);
-            }
-            Command::Withdraw { user, amount } => self.transfer("withdraw", *user, *amount),
-            Command::TakeFees { user, amount } => self.transfer("take-fees", *user, *amount),
             Command::CreateCategory(draft) => self.category(name, draft),
             Command::CreateEvent(draft) => {
                 self.part("event", name);
@@ -111,7 +106,13 @@ impl Writer<'_> {
                 let revision = (**revision).clone();
                 self.market_parts(&MarketParts { revision, ..MarketParts::default() });
             }
-            _ => self.trade_or_move(command, name),
+            Command::PlaceOrder(order) => self.place(order, name),
+            Command::AmendOrder { .. } => self.amend(command),
+            said => {
+                let row = Command::WORDS.iter().find(|(number, _)| *number == said.number());
+                let pattern = row.map_or("", |(_, pattern)| pattern);
+                self.word(pattern::say(pattern, &said.fields(), self.now, self.names));
+            }
         }
     }
 
@@ -131,80 +132,6 @@ impl Writer<'_> {
                 self.part("filled", format!("x{filled}"));
             }
         }
-    }
-
-    fn trade_or_move(&mut self, command: &Command, name: &str) {
-        match command {
-            Command::PublishMarket { market } => {
-                self.part("publish", self.names.of_market(*market));
-            }
-            Command::SuspendMarket { market } => {
-                self.part("suspend", self.names.of_market(*market));
-            }
-            Command::ReopenMarket { market, deadline } => {
-                self.part("reopen", self.names.of_market(*market));
-                self.moment_part("until", *deadline);
-            }
-            Command::CloseMarket { market } => self.part("close", self.names.of_market(*market)),
-            Command::ResolveMarket { market, winner } => {
-                self.part("resolve", self.names.of_market(*market));
-                self.word(winner.id());
-            }
-            Command::DisputeMarket { market } => {
-                self.part("dispute", self.names.of_market(*market));
-            }
-            Command::VoidMarket { market, price } => {
-                self.part("void", self.names.of_market(*market));
-                if *price != SettlementPrice::HALF {
-                    self.word(price.to_string());
-                }
-            }
-            Command::PlaceOrder(order) => self.place(order, name),
-            Command::AmendOrder { .. } => self.amend(command),
-            Command::CancelOrder { user, order } => {
-                self.user(*user);
-                self.part("cancel", self.names.of_order(*order));
-            }
-            Command::CancelOrders { user, market } => {
-                self.user(*user);
-                self.part("cancel", "all");
-                if let Some(market) = market {
-                    self.word(self.names.of_market(*market));
-                }
-            }
-            Command::Convert(asked) => self.convert(asked),
-            Command::Heartbeat { user, timeout_seconds } => {
-                self.user(*user);
-                let ms = u64::from(*timeout_seconds).saturating_mul(1000);
-                self.part("heartbeat", if ms == 0 { "off".to_owned() } else { span(ms) });
-            }
-            Command::SetVenueMode { mode } => {
-                self.part("mode", "venue");
-                self.word(mode.name());
-            }
-            Command::SetUserMode { user, mode } => {
-                self.part("mode", self.names.of_user(*user));
-                self.word(mode.name());
-            }
-            Command::SetExposureLimit { user, limit } => {
-                self.part("limit", self.names.of_user(*user));
-                self.word(limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string()));
-            }
-            // `AdvanceClock`; every other command is written above.
-            _ => self.word("clock"),
-        }
-    }
-
-    fn transfer(&mut self, verb: &str, user: UserNo, amount: Money) {
-        self.part(verb, self.names.of_user(user));
-        self.word(amount.to_string());
-    }
-
-    fn convert(&mut self, asked: &Conversion) {
-        self.user(asked.user);
-        self.part("convert", self.names.of_event(asked.event));
-        self.word(self.names.of_markets(&asked.markets));
-        self.word(format!("x{}", asked.quantity));
     }
 
     fn venue(&mut self, rules: &Rules) {
@@ -247,11 +174,6 @@ impl Writer<'_> {
         if *hash != key_hash(name) {
             self.part("hash", HEXLOWER.encode(&hash.0));
         }
-    }
-
-    fn revoke(&mut self, user: UserNo, key: KeyNo) {
-        self.part("revoke", self.names.of_key(key));
-        self.part("of", self.names.of_user(user));
     }
 
     fn category(&mut self, word: &str, draft: &CategoryDraft) {

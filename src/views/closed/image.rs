@@ -3,17 +3,15 @@
 
 use super::{Closed, ClosedRow};
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_signed, pack_time, unpack_signed, unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::{Sizes, hold};
-use exchange::ids::{MarketNo, UserNo};
+use exchange::ids::UserNo;
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
-use exchange::units::{MoneySum, TimeMs};
+use exchange::units::TimeMs;
 
 imaged!(ClosedRow { market, outcome, realised, updated_at });
 
@@ -26,20 +24,17 @@ impl Row for ClosedRow {
         self.updated_at
     }
 
-    fn pack(&self, _: RowIndex, before: &TimeMs, sink: &mut RowBuffer) {
-        let ClosedRow { market, outcome, realised, updated_at } = self;
-        pack_time(*before, *updated_at, sink);
-        pack(u64::from(market.0), sink);
-        outcome.write(sink);
-        pack_signed(realised.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &TimeMs,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
         Ok(ClosedRow {
-            updated_at: unpack_time(*before, source)?,
-            market: MarketNo(unpack_u32(source)?),
-            outcome: Imaged::read(source)?,
-            realised: MoneySum::new(unpack_signed(source)?),
+            updated_at: coder.time(*before, row.map(|row| row.updated_at))?,
+            market: coder.market(row.map(|row| row.market))?,
+            outcome: coder.imaged(row.map(|row| row.outcome))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
         })
     }
 }

@@ -384,7 +384,7 @@ fn errors_name_the_line_and_the_word() {
         error("venue\nuser ann\nuser ann"),
         "line 3: `ann` is already the name of something"
     );
-    assert_eq!(error("venue\nuser ann\ndeposit ann"), "line 3: the line ends before an amount");
+    assert_eq!(error("venue\nuser ann\ndeposit ann"), "line 3: the line ends before amount");
     assert_eq!(error("venue\nuser a\ndeposit a 1."), "line 3: `1.` is not of the expected form");
     assert_eq!(error("user ann \"x"), "line 1: a quoted text is not well formed");
     assert_eq!(error("clock twice"), "line 1: `twice` means nothing here");
