@@ -512,3 +512,7 @@ impl ImageSource for Source<'_> {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/views/image.rs"]
+mod tests;
