@@ -31,6 +31,7 @@ use journal::portable::PortableFile;
 use views::ReadModel;
 use views::catalogue::Wanted;
 use views::history::{History, HistoryError};
+use views::image::IMAGE_VERSION;
 use views::performance::Day;
 use views::search::Words;
 use views::statements::Cause;
@@ -434,7 +435,7 @@ fn an_image_truncated_or_extended_is_refused() {
     assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
     let mut later = image;
     later[0] += 1;
-    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(6));
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(IMAGE_VERSION + 1));
 }
 
 /// Every bit of an image matters: flipped, it is refused or restores to another model.

@@ -103,12 +103,13 @@ impl Venue {
             let quantity = left.min(maker.backing.cash);
             maker.backing.take(quantity).expect("less");
             maker.filled = maker.filled.plus(quantity).expect("not above the order's");
-            self.pool.refill(slot, &maker).expect("an order");
             left = left.minus(quantity).expect("less");
-            self.book.reduce(best, quantity).expect("a level");
             if maker.backing.cash.is_zero() {
                 self.book.unlink(&mut self.pool, slot).expect("linked");
                 self.pool.remove(slot).expect("there");
+            } else {
+                self.book.reduce(best, quantity).expect("a level");
+                self.pool.store(slot, &maker).expect("an order");
             }
             self.reports.push(Report { maker: maker.no, taker: order.no, quantity });
         }

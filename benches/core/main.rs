@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
-use exchange::prefetch::AHEAD;
 use exchange::results::{Results, ResultsLog};
 use exchange::units::Sequence;
 use flow::lines::Source;
@@ -144,12 +143,9 @@ fn on_exchange(
 }
 
 fn apply(exchange: &mut Exchange, records: &[Record], effects: &mut Vec<Effect>) {
-    for records in records.chunks(AHEAD) {
-        exchange.prefetch(records);
-        for record in records {
-            effects.clear();
-            exchange.apply(record, effects).expect("it applies");
-        }
+    for record in records {
+        effects.clear();
+        exchange.apply(record, effects).expect("it applies");
     }
 }
 

@@ -93,13 +93,6 @@ impl Book {
             .map(move |tick| (tick, self.level(side, tick)))
     }
 
-    /// Reads a level for the cache: its last order, or that of another price.
-    pub(super) fn prefetch(&self, tick: Tick) -> Option<Slot> {
-        let tick = usize::from(tick.get());
-        let block = usize::from(*self.block_numbers.get(tick / BLOCK)?).saturating_sub(1);
-        self.blocks.get(block)?.get(tick % BLOCK)?.last
-    }
-
     /// The first order in the queue of a price.
     pub fn front(&self, side: Direction, tick: Tick) -> Option<Slot> {
         self.level(side, tick).first
@@ -139,7 +132,7 @@ impl Book {
 
     /// Removes an order from anywhere in its level's queue.
     pub fn unlink(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let RestingOrder { side, price, remaining, queue } = pool.resting(slot)?;
+        let RestingOrder { side, price, remaining, queue, .. } = pool.resting(slot)?;
         let Links { before, after } = queue;
         // A stale link to the removed order would lose all orders behind it: scripts
         // pitfall_lost_orders, pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.

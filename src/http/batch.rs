@@ -3,6 +3,7 @@
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
+use super::asking::{AskingSeveral, Outcomes, ask_several};
 use super::call::{Call, Writing, Written};
 use super::idempotency::meaning_of_several;
 use super::json::Json;
@@ -22,7 +23,6 @@ use super::trials;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
 use super::wire::results::PrintedResults;
-use engine::batch_reply::BatchReplies;
 use engine::pending::Refusal;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
 use exchange::effect::{Applied, Effect};
@@ -128,7 +128,7 @@ struct Batch<'a> {
     /// Client order ids of orders placed here and not settled yet.
     names: Vec<Token>,
     /// Plain placements in the order of their slots: `placing` are submitted, `next` are not.
-    placing: BatchReplies,
+    placing: Vec<AskingSeveral>,
     next: Vec<KeyedCommand>,
     /// The serialised results of settled operations.
     results: PrintedResults,
@@ -143,7 +143,7 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     fn new(call: &'a Call, count: usize) -> Batch<'a> {
         let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (placing, last) = (call.engine.gather(), call.caller.as_of);
+        let (placing, last) = (Vec::new(), call.caller.as_of);
         let results = PrintedResults::expecting(count);
         let (names, replayed, reused) = (Vec::new(), true, None);
         Batch { call, slots, names, placing, next, results, replayed, reused, last }
@@ -195,7 +195,7 @@ impl<'a> Batch<'a> {
     fn submit_placements(&mut self) {
         if !self.next.is_empty() {
             let next = std::mem::take(&mut self.next);
-            self.call.engine.ask_several(&mut self.placing, next);
+            self.placing.push(ask_several(&self.call.engine, next));
         }
     }
 
@@ -234,9 +234,11 @@ impl<'a> Batch<'a> {
     /// Waits for all submitted operations and serialises their results.
     async fn settle(&mut self) -> Result<(), Problem> {
         self.submit_placements();
-        let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
-        let placed = placing.came().await;
-        let mut placings = placed.each();
+        let mut placed = Vec::with_capacity(self.placing.len());
+        for placing in self.placing.drain(..) {
+            placed.push(placing.await);
+        }
+        let mut placings = placed.iter().flat_map(Outcomes::each);
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),

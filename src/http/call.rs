@@ -6,12 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::asking::{Asking, ask};
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
 use super::limits::Limits;
+use super::past::Past;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
@@ -21,9 +23,8 @@ use super::response_cache::ResponseCaches;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
-use engine::past::Past;
+use engine::Engine;
 use engine::pending::Answer;
-use engine::{Asking, Engine};
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
@@ -75,7 +76,7 @@ pub struct Writing<T>(Asking<Option<T>>);
 impl<T> Writing<T> {
     /// Waits for the outcome. A refusal is a problem.
     pub async fn came(self) -> Result<Written<T>, Problem> {
-        let (answer, seen) = self.0.came().await?;
+        let (answer, seen) = self.0.await?;
         let (sequence, replayed) = match answer.effects() {
             [Effect::Refused(reject)] => {
                 return Err(Problem::refused(*reject, answer.sequence()));
@@ -166,8 +167,9 @@ impl Call {
 
     /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
-        let past = self.engine.past();
-        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+        let past =
+            Past::new(Arc::clone(self.engine.past()), Arc::clone(self.shared.venue.questions()));
+        if self.caller.is_operator() { past } else { past.for_trader(self.caller.user) }
     }
 
     /// This request's idempotency key, if it has one, with the meaning of the request.
@@ -192,7 +194,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(self.engine.submit(command).await?)
+        accepted(ask(&self.engine, command, |_, _| ()).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an
@@ -223,7 +225,7 @@ impl Call {
             _ => show(view, &StoredResponse::of(applied, view)),
         };
         self.record(&command)?;
-        Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
+        Writing(ask(&self.engine, self.asked(command), look)).came().await
     }
 
     /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
@@ -237,7 +239,7 @@ impl Call {
         let user = self.caller.user;
         let look =
             move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
-        Ok(Writing(self.engine.ask_and_look(asked, look)?))
+        Ok(Writing(ask(&self.engine, asked, look)))
     }
 
     /// Calls `look` on one state of the read model; returns its result and that state's last

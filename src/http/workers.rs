@@ -29,9 +29,9 @@ use super::door::Door;
 use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
 use super::limits::Limits;
+use super::mailbox;
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
-use engine::mailbox;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;

@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 
 use super::ReadModel;
 use super::changes::Changes;
-use super::closed::Closed;
 use super::fault::Faults;
 use super::history::History;
 use super::history::stream::{Row, Streams, Tail};
@@ -289,22 +288,15 @@ impl Saved for Faults {
     }
 }
 
-/// Views with encodings of their own.
-macro_rules! encoded {
-    ($($name:ty),* $(,)?) => {$(
-        impl Saved for $name {
-            fn save(&self, sink: &mut Sink<'_>) {
-                self.write(sink);
-            }
+impl Saved for Orders {
+    fn save(&self, sink: &mut Sink<'_>) {
+        self.write(sink);
+    }
 
-            fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
-                <$name>::read(source.history.clone(), source.sizes, source)
-            }
-        }
-    )*};
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        Orders::read(source.history.clone(), source.sizes, source)
+    }
 }
-
-encoded!(Orders, Closed);
 
 /// A row of a stream of which the model holds the newest.
 pub(crate) trait Refers: Row {

@@ -12,7 +12,7 @@ use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
 use super::ending::{Ending, Slice};
-use super::idempotency::IdempotencyTable;
+use super::idempotency::table::IdempotencyTable;
 use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
@@ -44,6 +44,7 @@ impl Exchange {
             restrictions,
             // Only tests have another than the program's.
             slice: _,
+            plan: _,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
@@ -103,6 +104,7 @@ impl Exchange {
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
             slice: Slice::default(),
+            plan: super::plan::Plan::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {

@@ -289,7 +289,7 @@ impl<R: Row> Pages<R> {
     /// The rows, newest first.
     pub(crate) const fn newest_first(self) -> Newest<R> {
         let left = self.tail.count;
-        Newest { pages: self, left }
+        Newest { newer: Vec::new(), pages: self, left }
     }
 }
 
@@ -297,12 +297,19 @@ impl<R: Row> Pages<R> {
 /// after the first error.
 #[derive(Debug, Clone)]
 pub struct Newest<R: Row> {
+    /// Rows that are newer than those of the stream, oldest first.
+    newer: Vec<R>,
     pages: Pages<R>,
     /// Number of rows left; these are the oldest.
     left: RowIndex,
 }
 
 impl<R: Row> Newest<R> {
+    /// With these rows, oldest first, as the newest.
+    pub(crate) fn after(self, newer: Vec<R>) -> Newest<R> {
+        Newest { newer, ..self }
+    }
+
     /// The newest row within these times that is looked for. Later rows are skipped by binary
     /// search, which reads a page at each step.
     ///
@@ -328,7 +335,7 @@ impl<R: Row> Newest<R> {
             if time(&row) < *times.start() {
                 break;
             }
-            if is_it(&row) {
+            if time(&row) <= *times.end() && is_it(&row) {
                 return Ok(Some(row));
             }
         }
@@ -340,6 +347,9 @@ impl<R: Row> Iterator for Newest<R> {
     type Item = Result<R, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(row) = self.newer.pop() {
+            return Some(Ok(row));
+        }
         self.left = self.left.checked_sub(1)?;
         let row = self.pages.row(self.left).transpose();
         if let Some(Err(_)) = row {
@@ -349,11 +359,14 @@ impl<R: Row> Iterator for Newest<R> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (length(self.left), Some(length(self.left)))
+        let left = length(self.left).saturating_add(self.newer.len());
+        (left, Some(left))
     }
 
     fn nth(&mut self, passed: usize) -> Option<Self::Item> {
-        self.left = self.left.saturating_sub(passed as RowIndex);
+        let newer = passed.min(self.newer.len());
+        self.newer.truncate(self.newer.len() - newer);
+        self.left = self.left.saturating_sub((passed - newer) as RowIndex);
         self.next()
     }
 }

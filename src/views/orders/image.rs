@@ -84,7 +84,9 @@ impl Orders {
             traders.write(sink);
         }
         write_count(ended.len(), sink);
-        ended.iter().for_each(|market| market.write(sink));
+        for market in ended {
+            market.write(sink);
+        }
         fills.write(sink);
     }
 
@@ -146,6 +148,8 @@ impl Orders {
             }
             let added = self.open.add(&order);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
+            let kept = self.open.get(user, order.no);
+            hold(kept == Some(order), "an open order that is not one")?;
         }
         let whole = |page: &Unfinished| page.open > 0 && page.open + page.waiting <= rows;
         hold(own.unfinished.pages.values().all(whole), "more endings than orders")

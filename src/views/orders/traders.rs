@@ -138,7 +138,9 @@ impl Traders {
         let Traders { live, stored, ended } = self;
         ended.write(sink);
         write_count(stored.len(), sink);
-        stored.iter().for_each(|first| first.write(sink));
+        for first in stored {
+            first.write(sink);
+        }
         write_count(live.len(), sink);
         for (user, there) in live {
             user.write(sink);

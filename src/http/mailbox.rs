@@ -1,15 +1,14 @@
-//! Mailboxes: answers for callers of one worker thread are delivered together with one wake-up,
-//! instead of one system call each. A worker opens its own mailbox; callers on a thread without one
-//! are answered directly.
+//! Mailboxes: callers on one worker thread are woken together, with one system call instead of one
+//! each. A worker opens its own mailbox; callers on a thread without one are woken directly.
 
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
-
-use super::pending::Delivery;
 
 /// A thread that goes idle again within this time is busy.
 const BUSY_WITHIN: Duration = Duration::from_millis(1);
@@ -24,11 +23,15 @@ thread_local! {
     static IDLE_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Answers that wait for the callers of one thread.
+/// Callers of one thread to be woken.
 #[derive(Debug, Default)]
-pub struct Mailbox {
-    deliveries: Mutex<Vec<Delivery>>,
-    arrived: Notify,
+pub struct Mailbox(Mutex<Mail>);
+
+#[derive(Debug, Default)]
+struct Mail {
+    callers: Vec<Waker>,
+    /// The thread's own waker, unless it is awake already or about to be.
+    thread: Option<Waker>,
 }
 
 impl Mailbox {
@@ -38,18 +41,11 @@ impl Mailbox {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Adds deliveries, leaving none in the given vector, and wakes the thread once.
-    pub fn put(&self, deliveries: &mut Vec<Delivery>) {
-        {
-            let mut waiting = self.deliveries.lock();
-            if waiting.is_empty() {
-                // Swapped, so that the vectors' capacity is reused.
-                std::mem::swap(&mut *waiting, deliveries);
-            } else {
-                waiting.append(deliveries);
-            }
-        }
-        self.arrived.notify_one();
+    /// Leaves word for a caller; returns the thread's waker if it must be woken for that.
+    pub fn put(&self, caller: Waker) -> Option<Waker> {
+        let mut mail = self.0.lock();
+        mail.callers.push(caller);
+        mail.thread.take()
     }
 }
 
@@ -74,19 +70,25 @@ fn serves_reads_only() -> bool {
     idles > READ_ONLY_IDLES
 }
 
-/// Opens a mailbox for the callers on this thread and delivers what arrives. Must run on this
-/// thread for as long as any of them waits; never ends by itself.
+/// Opens a mailbox for the callers on this thread and wakes those for whom word arrives. Must run
+/// on this thread for as long as any of them waits; never ends by itself.
 pub async fn open() {
     let mailbox = Arc::new(Mailbox::default());
     CURRENT.set(Some(Arc::clone(&mailbox)));
-    let mut deliveries = Vec::new();
-    loop {
-        mailbox.arrived.notified().await;
-        std::mem::swap(&mut *mailbox.deliveries.lock(), &mut deliveries);
-        deliveries.drain(..).for_each(Delivery::deliver);
-    }
+    let mut callers = Vec::new();
+    let never: Infallible = poll_fn(|cx| {
+        {
+            let mut mail = mailbox.0.lock();
+            std::mem::swap(&mut mail.callers, &mut callers);
+            mail.thread = Some(cx.waker().clone());
+        }
+        callers.drain(..).for_each(Waker::wake);
+        Poll::Pending
+    })
+    .await;
+    match never {}
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/engine/mailbox.rs"]
+#[path = "../../tests/unit/http/mailbox.rs"]
 mod tests;
