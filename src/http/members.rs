@@ -119,7 +119,10 @@ macro_rules! bodies {
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $Body {
-            $($(#[serde(rename = $name, deserialize_with = "crate::members::Given::plain")] $field: $Type,)*)?
+            $($(
+                #[serde(rename = $name, deserialize_with = "crate::members::Given::plain")]
+                $field: $Type,
+            )*)?
             $($(
                 #[serde(rename = $maybe, default, deserialize_with = "crate::members::plain_some")]
                 $option: Option<$Kind>,

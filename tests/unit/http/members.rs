@@ -92,7 +92,14 @@ proptest! {
         members in proptest::collection::vec(
             (
                 prop_oneof!["price", "lots", "flag", "fl\\\\u0061g", "force", "most", "x"],
-                prop_oneof!["true", "\"0\\.[0-9]{1,3}\"", "\"\\PC{0,3}\"", "[0-9]{1,2}", "null", "\"IOC\""],
+                prop_oneof![
+                    "true",
+                    "\"0\\.[0-9]{1,3}\"",
+                    "\"\\PC{0,3}\"",
+                    "[0-9]{1,2}",
+                    "null",
+                    "\"IOC\"",
+                ],
             ),
             0..6,
         ),
