@@ -44,6 +44,7 @@ pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
 pub mod conversion;
+pub mod broken;
 pub mod invariant;
 pub mod image;
 pub mod digest;
