@@ -22,7 +22,7 @@ const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::R
 
 /// `GET /trading/balance`
 pub fn balance(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, balance) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;
@@ -70,7 +70,7 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
 
 /// `GET /account/limits`
 pub fn limits(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, (exposure, mode, venue_mode)) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;

@@ -8,6 +8,7 @@ use super::admin_form::{NewEvent, NewMarket, RevisedEvent, RevisedMarket};
 use super::admin_markets::naming_fields;
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
+use super::form::Form;
 use super::markets::tagged;
 use super::members::bodies;
 use super::parse::{Name, Slug};
@@ -31,9 +32,7 @@ bodies! {
 
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let category = form.body::<NewCategory>();
-    let NewCategory { name: Name(name), slug: Slug(slug) } = form.finish(category)?;
+    let NewCategory { name: Name(name), slug: Slug(slug) } = call.read(Form::body)?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Category(category) = kept else { return None };
@@ -46,9 +45,7 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/events`
 pub async fn create_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let event = form.body::<NewEvent>();
-    let (mut draft, categories) = form.finish(event)?.draft();
+    let (mut draft, categories) = call.read(Form::body::<NewEvent>)?.draft();
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
     let again = |view: &ReadModel, kept: &StoredResponse| {
@@ -63,9 +60,7 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/events/{eventId}`
 pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, event) = (form.path("eventId"), form.body::<RevisedEvent>());
-    let (id, event) = form.finish(id.zip(event))?;
+    let (id, event) = call.read(|form| form.path("eventId").zip(form.body::<RevisedEvent>()))?;
     let (mut revision, categories) = event.revision();
     let (_, event) = call.look(|view| {
         let event = event_no(view, id)?;
@@ -80,9 +75,7 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets`
 pub async fn create_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let market = form.body::<NewMarket>();
-    let (mut draft, event, categories) = form.finish(market)?.draft();
+    let (mut draft, event, categories) = call.read(Form::body::<NewMarket>)?.draft();
     let (_, ()) = call.look(|view| {
         draft.categories = category_nos(view, &categories)?;
         draft.event = event.map(|id| event_no(view, id)).transpose()?;
@@ -96,9 +89,7 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/markets/{marketId}`
 pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, market) = (form.path("marketId"), form.body::<RevisedMarket>());
-    let (id, market) = form.finish(id.zip(market))?;
+    let (id, market) = call.read(|form| form.path("marketId").zip(form.body::<RevisedMarket>()))?;
     let (mut revision, categories) = market.revision();
     let _revising = call.shared.revision.lock().await;
     let (sequence, (market, draft)) = call.look(|view| {

@@ -165,6 +165,19 @@ impl Call {
         Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
     }
 
+    /// Its typed parts, all of them good.
+    ///
+    /// # Errors
+    /// Everything that is bad in it, and everything that `read` does not ask for.
+    pub fn read<'a, T>(
+        &'a self,
+        read: impl FnOnce(&mut Form<'a>) -> Option<T>,
+    ) -> Result<T, Problem> {
+        let mut form = self.form();
+        let read = read(&mut form);
+        form.finish(read)
+    }
+
     /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
         let past =

@@ -27,10 +27,8 @@ bodies! {
 
 /// `POST /trading/events/{eventId}/convert`
 pub async fn convert(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, conversion) = (form.path("eventId"), form.body::<ConversionForm>());
     let (id, ConversionForm { markets: Several(ids), quantity }) =
-        form.finish(id.zip(conversion))?;
+        call.read(|form| form.path("eventId").zip(form.body()))?;
     let user = call.caller.user;
     let (_, (event, markets)) = call.look(|view| {
         let event = event_no(view, id)?;

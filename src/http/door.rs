@@ -286,7 +286,7 @@ impl Door {
         let seen = route.tagged.then(|| conditions.clone());
         let call =
             Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
-        let mut reply = match route.endpoint {
+        let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {

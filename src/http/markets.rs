@@ -128,9 +128,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /markets/{marketId}`. Operators also find drafts.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("marketId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("marketId"))?;
     let (sequence, market) = call.look(|view| {
         let row = if call.caller.is_operator() {
             let row = view.catalogue.market(market_no(view, id)?);

@@ -316,9 +316,7 @@ fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), History
 
 /// `GET /trading/orders/{orderId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("orderId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("orderId"))?;
     let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
     show(call, sought, |row| row.id() == id)
 }
@@ -373,9 +371,7 @@ fn seen(call: &Call, row: &OrderRow) -> Result<Option<SeenTerms>, Problem> {
 
 /// `DELETE /trading/orders/{orderId}`
 pub async fn cancel(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("orderId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("orderId"))?;
     let user = call.caller.user;
     let order = own_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
@@ -383,18 +379,14 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
 
 /// `GET /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub fn named(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("clientOrderId");
-    let Escaped(id) = form.finish(id)?;
+    let Escaped(id) = call.read(|form| form.path("clientOrderId"))?;
     let sought = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
     show(call, sought, |_| true)
 }
 
 /// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("clientOrderId");
-    let Escaped(id) = form.finish(id)?;
+    let Escaped(id) = call.read(|form| form.path("clientOrderId"))?;
     let user = call.caller.user;
     let order = named_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await

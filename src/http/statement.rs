@@ -22,9 +22,7 @@ const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
 pub fn ledger(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let page = CursorPage::read(&mut form, LINES_PAGE);
-    let page = form.finish(page)?;
+    let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
     let user = call.caller.user;
     let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
     let (changes, next) = page.cut_stored(changes)?;
@@ -36,9 +34,7 @@ pub fn ledger(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /account/settlements`
 pub fn settlements(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let page = CursorPage::read(&mut form, LINES_PAGE);
-    let page = form.finish(page)?;
+    let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
     let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.caller.user)))?;
     let (rows, next) = page.cut_stored(rows)?;
     let (_, settlements) =

@@ -2,6 +2,7 @@
 //! that the operator sets.
 
 use super::call::{Call, user_no};
+use super::form::Form;
 use super::json::Json;
 use super::members::{Faults, Given, bodies, integer};
 use super::parse::{Fault, MoneyLimit};
@@ -41,7 +42,7 @@ bodies! {
 
 /// `GET /trading/heartbeat`
 pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, heartbeat) = call.look(|view| {
         let row = view.accounts.user(call.caller.user);
         let heartbeat = row.ok_or_else(Problem::lacking_row)?.standing.heartbeat;
@@ -55,9 +56,7 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
 
 /// `POST /trading/heartbeat`
 pub async fn beat(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let beat = form.body::<Beat>();
-    let Beat { timeout: Timeout(timeout_seconds) } = form.finish(beat)?;
+    let Beat { timeout: Timeout(timeout_seconds) } = call.read(Form::body)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
         StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(**heartbeat)),
@@ -104,16 +103,14 @@ impl Given for Timeout {
 
 /// `GET /admin/venue/mode`
 pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, mode) = call.look(|view| Ok(VenueModeJson::from(view.accounts.venue_mode())))?;
     Reply::ok(sequence, &mode)
 }
 
 /// `POST /admin/venue/mode`
 pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let wanted = form.body::<Mode>();
-    let Mode { mode } = form.finish(wanted)?;
+    let Mode { mode } = call.read(Form::body)?;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
         StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
         _ => None,
@@ -124,27 +121,22 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users/{userId}/mode`
 pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, wanted) = (form.path("userId"), form.body::<Mode>());
-    let (id, Mode { mode }) = form.finish(id.zip(wanted))?;
+    let (id, Mode { mode }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetUserMode { user, mode }).await
 }
 
 /// `POST /admin/users/{userId}/exposure-limit`
 pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, exposure) = (form.path("userId"), form.body::<Exposure>());
-    let (id, Exposure { limit: MoneyLimit(limit) }) = form.finish(id.zip(exposure))?;
+    let (id, Exposure { limit: MoneyLimit(limit) }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: Some(limit) }).await
 }
 
 /// `DELETE /admin/users/{userId}/exposure-limit`
 pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("userId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("userId"))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: None }).await
 }

@@ -38,9 +38,7 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /markets/{marketId}/stats`
 pub fn stats(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("marketId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("marketId"))?;
     let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let price = |direction, bound| {

@@ -23,15 +23,14 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
+use super::client_stream::ClientStream;
 use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
-use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
 use super::limits::Limits;
 use super::mailbox;
 use super::stream::Content;
-use super::write_timeout::WriteTimeout;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;
@@ -276,7 +275,7 @@ async fn serve_connection<A, F>(
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
-    let stream = WriteTimeout::new(CheckedStream::new(stream, body_max), limits.write_wait);
+    let stream = ClientStream::new(stream, body_max, limits.write_wait);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)
