@@ -35,7 +35,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let to_json = |row: &KeyRow| OwnKeyJson::new(row, call.shared.keyring.last_used(row.no));
+        let to_json = |row: &KeyRow| OwnKeyJson::of(row, call.shared.keyring.last_used(row.no));
         Ok(KeysJson { keys: keys.into_iter().map(to_json).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
@@ -46,7 +46,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("keyId"))?;
     let (sequence, key) = call.look(|view| {
         let row = any_key(call, view, id)?;
-        Ok(OwnKeyJson::new(row, call.shared.keyring.last_used(row.no)))
+        Ok(OwnKeyJson::of(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }

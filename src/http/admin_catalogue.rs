@@ -36,7 +36,7 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let command = Command::CreateCategory(CategoryDraft { name, slug });
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Category(category) = kept else { return None };
-        view.catalogue.category(*category).map(|row| (row.id, CategoryJson::from(row)))
+        view.catalogue.category(*category).map(|row| (row.id, CategoryJson::of(row)))
     };
     let written = call.submit_and_show(command, again).await?;
     let (id, category) = &written.shown;
@@ -108,7 +108,7 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
     let look = move |view: &ReadModel, _: &Applied<'_>| {
         let row = view.catalogue.market(market)?;
-        Some((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
+        Some((Arc::clone(&row.draft), MarketDetailJson::now(view, row)))
     };
     let written = call.submit_and_look(command, look, never).await;
     let written = written.map_err(|problem| naming_fields(&call, market, bound, problem))?;
@@ -123,7 +123,7 @@ pub fn market_before(
 ) -> Option<(MarketId, MarketDetailJson)> {
     let StoredResponse::Market(market) = kept else { return None };
     let (row, probability) = &**market;
-    Some((row.id, MarketDetailJson::at(view, row, *probability)))
+    Some((row.id, MarketDetailJson::of(view, row, *probability)))
 }
 
 fn shown_event(view: &ReadModel, event: EventNo) -> Option<(EventId, EventDetailJson)> {

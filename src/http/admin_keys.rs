@@ -24,7 +24,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let keys = shown_keys(view, user);
         let keys = keys
             .into_iter()
-            .map(|row| KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+            .map(|row| KeyJson::of(row, call.shared.keyring.last_used(row.no)))
             .collect();
         Ok(KeysJson { keys })
     })?;
@@ -45,7 +45,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let (user, key) = call.read(|form| form.path("userId").zip(form.path("keyId")))?;
     let (sequence, key) = call.look(|view| {
         let row = key_of(view, user, key)?;
-        Ok(KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+        Ok(KeyJson::of(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }

@@ -51,7 +51,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let kept = view.catalogue.markets_created().filter(filter.resolve(view));
         let kept = kept.filter(|market| status.is_none_or(|status| market.status == status));
         let (rows, paging) = page.cut(kept);
-        let markets = rows.into_iter().map(|row| MarketDetailJson::of(view, row)).collect();
+        let markets = rows.into_iter().map(|row| MarketDetailJson::now(view, row)).collect();
         Ok(MarketsJson { markets, paging })
     })?;
     Reply::list(sequence, markets, "markets", |all| &mut all.markets)

@@ -14,7 +14,6 @@ use exchange::command::Command;
 use exchange::ids::UserNo;
 use exchange::units::Money;
 use views::ReadModel;
-use views::accounts::Balance;
 use views::responses::StoredResponse;
 
 /// Pages of users.
@@ -38,7 +37,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, users) = call.look(|view| {
         let accounts = &view.accounts;
         let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
-        Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
+        Ok(UsersJson { users: rows.into_iter().map(UserJson::of).collect(), paging })
     })?;
     Reply::list(sequence, users, "users", |all| &mut all.users)
 }
@@ -47,7 +46,9 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 pub fn fees(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
     let (sequence, fees) = call.look(|view| {
-        FeesJson::of(&view.accounts).map_err(|_| Problem::internal("fees out of range"))
+        let (collected, taken) = (view.accounts.fees(), view.accounts.fees_taken());
+        let left = collected.less(taken).map_err(|_| Problem::internal("fees out of range"))?;
+        Ok(FeesJson::of(collected, taken, left, view.accounts.currency()))
     })?;
     Reply::ok(sequence, &fees)
 }
@@ -57,7 +58,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("userId"))?;
     let (sequence, user) = call.look(|view| {
         let row = view.accounts.user(user_no(view, id)?);
-        row.map(UserJson::from).ok_or_else(Problem::lacking_row)
+        row.map(UserJson::of).ok_or_else(Problem::lacking_row)
     })?;
     Reply::ok(sequence, &user)
 }
@@ -69,7 +70,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let command = Command::CreateUser { profile_name, profile_pic };
     let again = |_: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::User(row) = kept else { return None };
-        Some((row.id, UserJson::from(&**row)))
+        Some((row.id, UserJson::of(row)))
     };
     let written = call.submit_and_show(command, again).await?;
     let (id, user) = &written.shown;
@@ -102,11 +103,10 @@ pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
 
 /// Executes a command that moves money and answers the account's new balance.
 async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
-    let shown = |view: &ReadModel, balance: Balance| {
-        BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
-    };
-    let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Balance(balance) => Some(shown(view, **balance)),
+    let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Balance(balance) => {
+            Some(BalanceJson::of(**balance, view.accounts.currency()))
+        }
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

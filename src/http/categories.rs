@@ -11,7 +11,7 @@ use exchange::reject::Reject;
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
     let (sequence, categories) = call.look(|view| {
-        let categories = view.catalogue.categories().iter().map(CategoryJson::from).collect();
+        let categories = view.catalogue.categories().iter().map(CategoryJson::of).collect();
         Ok(CategoriesJson { categories })
     })?;
     Reply::list(sequence, categories, "categories", |all| &mut all.categories)
@@ -23,7 +23,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let (sequence, category) = call.look(|view| {
         let category = view.catalogue.category_no(id);
         let row = category.and_then(|category| view.catalogue.category(category));
-        row.map(CategoryJson::from).ok_or_else(|| Problem::of(Reject::CategoryNotFound))
+        row.map(CategoryJson::of).ok_or_else(|| Problem::of(Reject::CategoryNotFound))
     })?;
     Reply::ok(sequence, &category)
 }

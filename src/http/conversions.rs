@@ -43,7 +43,7 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
     })?;
     let command = Command::Convert(Conversion { user, event, markets, quantity });
     let again = |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Converted(came) => Some(ConversionJson::of(view, came)),
+        StoredResponse::Converted(came) => ConversionJson::seen(view, came),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

@@ -28,5 +28,5 @@ pub fn readiness(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
 /// compared.
 pub fn time(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
-    Reply::ok(call.engine.watermark(), &TimeJson::from(call.engine.now()))
+    Reply::ok(call.engine.watermark(), &TimeJson::of(call.engine.now()))
 }

@@ -8,7 +8,6 @@ use hyper::StatusCode;
 
 use super::rates::Allowance;
 use super::wire::order::ListedOrder;
-use super::wire::print::Unprintable;
 use engine::TRIAL_MEETS_MAX;
 use engine::halt::HaltReason;
 use engine::meter::ReplayProgress;
@@ -354,8 +353,8 @@ impl Problem {
     }
 }
 
-impl From<Unprintable> for Problem {
-    fn from(_: Unprintable) -> Problem {
+impl From<serde_json::Error> for Problem {
+    fn from(_: serde_json::Error) -> Problem {
         Problem::internal("an answer could not be printed")
     }
 }

@@ -49,7 +49,7 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
         let promised = call.engine.heartbeat_promised(call.caller.user);
         // What is off or has run out is so, whatever was promised before.
         let until = heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
-        Ok(HeartbeatJson::from(Heartbeat { until, ..heartbeat }))
+        Ok(HeartbeatJson::of(Heartbeat { until, ..heartbeat }))
     })?;
     Reply::ok(sequence, &heartbeat)
 }
@@ -59,7 +59,7 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
     let Beat { timeout: Timeout(timeout_seconds) } = call.read(Form::body)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(**heartbeat)),
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::of(**heartbeat)),
         _ => None,
     };
     if call.once.is_none()
@@ -81,7 +81,7 @@ fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> 
     let until = Some(call.engine.renew_heartbeat(user, timeout_seconds, shown)?);
     let sequence = view.watermark();
     drop(view);
-    Some(Reply::ok(sequence, &HeartbeatJson::from(Heartbeat { until, expired: false })))
+    Some(Reply::ok(sequence, &HeartbeatJson::of(Heartbeat { until, expired: false })))
 }
 
 impl Given for Timeout {
@@ -104,7 +104,7 @@ impl Given for Timeout {
 /// `GET /admin/venue/mode`
 pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
-    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::from(view.accounts.venue_mode())))?;
+    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::of(view.accounts.venue_mode())))?;
     Reply::ok(sequence, &mode)
 }
 
@@ -112,7 +112,7 @@ pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
 pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
     let Mode { mode } = call.read(Form::body)?;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
+        StoredResponse::VenueMode(mode) => Some(VenueModeJson::of(*mode)),
         _ => None,
     };
     let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
@@ -144,7 +144,7 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
 /// Executes a command that changes a user's settings, and answers the user.
 async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::User(row) => Some(UserJson::from(&**row)),
+        StoredResponse::User(row) => Some(UserJson::of(row)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

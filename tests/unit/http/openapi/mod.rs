@@ -76,3 +76,25 @@ fn every_reference_leads_somewhere() {
     visit(&document, &document, &mut count);
     assert!(count > 500);
 }
+
+/// Each word is one that the document knows, and each schema is of an answer or a request.
+#[test]
+fn every_schema_is_used() {
+    fn visit(json: &Value, used: &mut Vec<String>) {
+        match json {
+            Value::Object(members) => {
+                used.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                members.values().for_each(|member| visit(member, used));
+            }
+            Value::Array(parts) => parts.iter().for_each(|part| visit(part, used)),
+            _ => {}
+        }
+    }
+    let (document, mut used) = (document(routes::table()).unwrap(), Vec::new());
+    visit(&document, &mut used);
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        // A client that reads problems of any status has this one.
+        let known = ["MethodNotAllowedProblem", "Problem"].contains(&name.as_str());
+        assert!(known || used.contains(&format!("#/components/schemas/{name}")), "{name}");
+    }
+}
