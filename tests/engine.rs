@@ -23,7 +23,7 @@ use exchange::restrictions::Heartbeat;
 use exchange::rules::{Rules, SLICE};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use journal::Journal;
-use journal::marker::{Marker, Witness};
+use journal::marker::Marker;
 use journal::memory::MemoryStore;
 use journal::replay::{Replayer, replay};
 use journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
@@ -68,10 +68,6 @@ impl BlockStore for TestStore {
         self.0.blocks.lock().unwrap().put(first, bytes)
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> Result<(), StoreError> {
         let mut shut = self.0.gate_shut.lock().unwrap();
         while *shut {
@@ -94,14 +90,6 @@ impl BlockStore for TestStore {
             return Err(StoreError::new(Step::Mark, "injected"));
         }
         self.0.blocks.lock().unwrap().mark(marker)
-    }
-
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.0.blocks.lock().unwrap().witness()
-    }
-
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.0.blocks.lock().unwrap().attest(witness)
     }
 
     fn source(&self) -> Arc<dyn BlockSource> {

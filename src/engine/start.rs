@@ -421,6 +421,11 @@ impl Running {
         clock: Arc<Clock>,
     ) -> std::io::Result<()> {
         register_warnings(&self.engine.0, history);
+        if let Some(repairs) = files.as_ref().map(|files| Arc::clone(files.repairs())) {
+            let help = "Damaged files of the journal made whole again since the start";
+            let count = move || i64::try_from(repairs.count()).unwrap_or(i64::MAX);
+            self.engine.0.meter.gauges.add("journal_repairs", help, count);
+        }
         let (ends, ending) = bounded(0);
         let (history, halt) = (history.cloned(), Arc::clone(&self.engine.0.halt));
         let watcher = Watcher { files, history, stamp, clock, halt, ending };
