@@ -1,5 +1,6 @@
-//! journal-format.md, tested: its tables against the code, its example decoded and encoded, and the
-//! Python reader that was written from it. `UPDATE=1` rewrites the example.
+//! journal-format.md and data-directory.md, tested: their tables against the code, the example
+//! decoded and encoded, and the Python reader that was written from it. `UPDATE=1` rewrites the
+//! example.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
@@ -343,7 +344,8 @@ fn headers_match_the_page() {
     assert!(page.contains("60,000 bytes at most") && page.contains("59,896 bytes at most"));
     assert_eq!(journal::block::BLOCK_BYTES_MAX, 60_000);
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
-    let side_files = table(&page, "## Data directory");
+    let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
+    let side_files = table(&directory, "## Marker");
     assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
@@ -357,7 +359,7 @@ fn headers_match_the_page() {
     let length = u32::try_from(rest.len() - member::MEMBER_TRAILER_BYTES).unwrap();
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
-    let snapshot = table(&page, "## Snapshots");
+    let snapshot = table(&directory, "## Snapshots");
     assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
@@ -459,7 +461,7 @@ fn the_tests_that_the_page_names_exist() {
     ];
     let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
     let page = page() + &fs::read_to_string(root().join("data-directory.md")).unwrap();
-    let promises = [("| damage |", 5), ("| what was changed |", 6)];
+    let promises = [("| damage | what happens |", 5), ("| what was changed |", 6)];
     for (heading, named_min) in promises {
         let named = tests_named(&page, heading);
         assert!(named.len() >= named_min, "{named:?}");

@@ -1,5 +1,5 @@
 //! Recovery: decides from a journal's state at a start whether and how it is opened. Pure decision
-//! tables, tested exhaustively; journal-format.md prints them.
+//! tables, tested exhaustively; data-directory.md prints them.
 
 use super::block::{Block, BlockFault, Head};
 use super::marker::Marker;
