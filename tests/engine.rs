@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::halt::HaltReason;
 use engine::past::{Moment, PastError, Rebuilt};
 use engine::pending::{Answer, Refusal};
-use engine::start::{Running, start};
+use engine::start::{Options, Running, start};
 use engine::{Engine, INTAKE_MAX, clock};
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{
@@ -22,6 +22,7 @@ use exchange::reject::Reject;
 use exchange::restrictions::Heartbeat;
 use exchange::rules::{Rules, SLICE};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use http::asking::ask;
 use journal::Journal;
 use journal::marker::Marker;
 use journal::memory::MemoryStore;
@@ -59,7 +60,7 @@ impl TestStore {
 
     fn start(&self) -> Running {
         let (journal, _) = StoredJournal::over(self.clone()).unwrap();
-        start(journal).unwrap()
+        start(journal, Options::default()).unwrap()
     }
 }
 
@@ -105,36 +106,36 @@ fn deposit(units: i64) -> Command {
     Command::Deposit { user: UserNo(0), amount: Money::new(units) }
 }
 
-async fn opened(engine: &Engine) {
-    engine.submit(Command::OpenVenue(Rules::current())).await.unwrap();
-    engine.submit(create_user("ann")).await.unwrap();
+fn opened(engine: &Engine) {
+    engine.ask(Command::OpenVenue(Rules::current())).unwrap();
+    engine.ask(create_user("ann")).unwrap();
 }
 
 fn available(engine: &Engine) -> i64 {
     engine.read().accounts.user(UserNo(0)).unwrap().balance.available.get()
 }
 
-#[tokio::test]
-async fn an_answered_command_is_visible_in_every_later_read() {
+#[test]
+fn an_answered_command_is_visible_in_every_later_read() {
     let running = TestStore::new().start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     for round in 1..=200 {
-        let answer = engine.submit(deposit(1)).await.unwrap();
+        let answer = engine.ask(deposit(1)).unwrap();
         assert!(engine.read().watermark() >= answer.sequence());
         assert_eq!(available(&engine), round);
     }
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
+#[test]
+fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let too_much = Command::Withdraw { user: UserNo(0), amount: Money::new(1) };
-    let answer = engine.submit(too_much).await.unwrap();
+    let answer = engine.ask(too_much).unwrap();
     assert_eq!(answer.effects(), [Effect::Refused(Reject::InsufficientFunds)]);
     let stopped = running.stop().unwrap();
     let again = store.start().stop().unwrap();
@@ -143,27 +144,27 @@ async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
 }
 
 /// A read as of a past moment waits until the last block of that moment is on disk.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_about_a_moment_waits_for_the_block_being_written() {
+#[test]
+fn a_question_about_a_moment_waits_for_the_block_being_written() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let head = engine.read().watermark();
     store.shut_gate(true);
     let asking = {
         let engine = engine.clone();
-        tokio::spawn(async move { engine.submit(deposit(1)).await })
+        std::thread::spawn(move || engine.ask(deposit(1)))
     };
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    std::thread::sleep(Duration::from_millis(30));
     let moment = Moment::Until(clock::now());
-    let past = engine.past().clone();
-    let asked = tokio::spawn(async move { past.ask(moment, Rebuilt::sequence).await });
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    let past = Arc::clone(engine.past());
+    let asked = std::thread::spawn(move || past.ask(moment, Rebuilt::sequence));
+    std::thread::sleep(Duration::from_millis(30));
     assert!(!asked.is_finished(), "the block may be of this moment");
     store.shut_gate(false);
-    assert_eq!(asking.await.unwrap().unwrap().sequence(), head.next());
-    assert_eq!(asked.await.unwrap(), Ok(head.next()));
+    assert_eq!(asking.join().unwrap().unwrap().sequence(), head.next());
+    assert_eq!(asked.join().unwrap(), Ok(head.next()));
     running.stop().unwrap();
 }
 
@@ -174,11 +175,11 @@ fn counted(running: &Running) -> (u64, u64) {
     (commands, meter.sequencer.append.read().count())
 }
 
-#[tokio::test]
-async fn replayed_records_are_not_counted_as_live_commands() {
+#[test]
+fn replayed_records_are_not_counted_as_live_commands() {
     let store = TestStore::new();
     let first = store.start();
-    opened(&first.engine()).await;
+    opened(&first.engine());
     let head = first.engine().read().watermark();
     assert_eq!(
         counted(&first),
@@ -192,33 +193,33 @@ async fn replayed_records_are_not_counted_as_live_commands() {
     let progress = meter.replay_progress();
     assert_eq!((progress.applied, progress.head), (head, head));
     assert_eq!(meter.sequencer.journal_head(), head);
-    second.engine().submit(deposit(1)).await.unwrap();
+    second.engine().ask(deposit(1)).unwrap();
     assert_eq!((counted(&second), meter.sequencer.journal_head()), ((1, 1), head.next()));
     second.stop().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sequences_are_dense_and_each_caller_keeps_its_order() {
+#[test]
+fn sequences_are_dense_and_each_caller_keeps_its_order() {
     let running = TestStore::new().start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let callers = (0..8).map(|_| {
         let engine = engine.clone();
-        tokio::spawn(async move {
+        std::thread::spawn(move || {
             let mut waiting = Vec::new();
             for _ in 0..500 {
-                waiting.push(engine.submit_detached(deposit(1)).unwrap());
+                waiting.push(engine.begin(deposit(1)));
             }
             let mut sequences = Vec::new();
             for answer in waiting {
-                sequences.push(answer.await.unwrap().unwrap().sequence());
+                sequences.push(answer.wait().unwrap().sequence());
             }
             sequences
         })
     });
     let mut all = Vec::new();
     for caller in callers.collect::<Vec<_>>() {
-        let sequences = caller.await.unwrap();
+        let sequences = caller.join().unwrap();
         assert!(sequences.is_sorted());
         all.extend(sequences);
     }
@@ -229,93 +230,94 @@ async fn sequences_are_dense_and_each_caller_keeps_its_order() {
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_failed_sync_refuses_closes_the_intake_and_loses_nothing_answered() {
+#[test]
+fn a_failed_sync_refuses_closes_the_intake_and_loses_nothing_answered() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
-    engine.submit(deposit(5)).await.unwrap();
+    opened(&engine);
+    engine.ask(deposit(5)).unwrap();
 
     store.0.fail_sync.store(true, Ordering::SeqCst);
     let refused = Refusal::JournalUnavailable(HaltReason::JournalFailed);
-    assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), refused);
+    assert_eq!(engine.ask(deposit(7)).unwrap_err(), refused);
     store.0.fail_sync.store(false, Ordering::SeqCst);
-    assert_eq!(engine.submit(deposit(9)).await.unwrap_err(), refused, "closed until a restart");
+    assert_eq!(engine.ask(deposit(9)).unwrap_err(), refused, "closed until a restart");
     assert_eq!(available(&engine), 5, "reads go on");
     assert_eq!(running.stop().unwrap().halted, Some(HaltReason::JournalFailed));
 
     // The refused block had reached the store, but must not come back at the restart.
     let running = store.start();
     assert_eq!(available(&running.engine()), 5);
-    running.engine().submit(deposit(1)).await.unwrap();
+    running.engine().ask(deposit(1)).unwrap();
     assert_eq!(available(&running.engine()), 6);
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_failed_append_that_cannot_be_marked_is_answered_outcome_unknown() {
+#[test]
+fn a_failed_append_that_cannot_be_marked_is_answered_outcome_unknown() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     store.0.fail_sync.store(true, Ordering::SeqCst);
     store.0.fail_mark.store(true, Ordering::SeqCst);
     let unknown = Refusal::OutcomeUnknown(HaltReason::JournalUnknown);
-    assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), unknown);
+    assert_eq!(engine.ask(deposit(7)).unwrap_err(), unknown);
     running.stop().unwrap();
 }
 
 /// The next start decides whether the block counts, so until then nothing is said of its moment.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_moment_whose_block_may_or_may_not_be_durable_is_not_answered() {
+#[test]
+fn a_moment_whose_block_may_or_may_not_be_durable_is_not_answered() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let head = engine.read().watermark();
     let before = Moment::Until(engine.read().time());
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    std::thread::sleep(Duration::from_millis(5));
     store.0.fail_sync.store(true, Ordering::SeqCst);
     store.0.fail_mark.store(true, Ordering::SeqCst);
-    engine.submit(deposit(7)).await.unwrap_err();
+    engine.ask(deposit(7)).unwrap_err();
     let moment = Moment::Until(clock::now());
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    std::thread::sleep(Duration::from_millis(5));
     let past = engine.past();
-    assert_eq!(past.ask(moment, Rebuilt::sequence).await, Err(PastError::Busy));
-    assert_eq!(past.ask(before, Rebuilt::sequence).await, Ok(head));
+    assert_eq!(past.ask(moment, Rebuilt::sequence), Err(PastError::Busy));
+    assert_eq!(past.ask(before, Rebuilt::sequence), Ok(head));
     running.stop().unwrap();
 }
 
 /// A refused block is marked as that, so its moment is known.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_moment_whose_block_was_refused_is_answered_without_it() {
+#[test]
+fn a_moment_whose_block_was_refused_is_answered_without_it() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let head = engine.read().watermark();
     store.0.fail_sync.store(true, Ordering::SeqCst);
-    engine.submit(deposit(7)).await.unwrap_err();
+    engine.ask(deposit(7)).unwrap_err();
     let moment = Moment::Until(clock::now());
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    assert_eq!(engine.past().ask(moment, Rebuilt::sequence).await, Ok(head));
+    std::thread::sleep(Duration::from_millis(5));
+    assert_eq!(engine.past().ask(moment, Rebuilt::sequence), Ok(head));
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_full_intake_refuses_at_once_and_the_rest_is_answered() {
+#[test]
+fn a_full_intake_refuses_at_once_and_the_rest_is_answered() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     store.shut_gate(true);
     let mut waiting = Vec::new();
     let overloaded = loop {
-        match engine.submit_detached(deposit(1)) {
-            Ok(answer) => waiting.push(answer),
-            Err(refusal) => break refusal,
+        let answer = engine.begin(deposit(1));
+        if let Some(refused) = answer.now() {
+            break refused.unwrap_err();
         }
+        waiting.push(answer);
         assert!(waiting.len() <= 2 * INTAKE_MAX, "the intake has no bound");
     };
     assert_eq!(overloaded, Refusal::Overloaded);
@@ -323,63 +325,43 @@ async fn a_full_intake_refuses_at_once_and_the_rest_is_answered() {
     store.shut_gate(false);
     let count = i64::try_from(waiting.len()).unwrap();
     for answer in waiting {
-        answer.await.unwrap().unwrap();
+        answer.wait().unwrap();
     }
     assert_eq!(available(&engine), count);
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn stopping_answers_every_command_already_accepted() {
+#[test]
+fn stopping_answers_every_command_already_accepted() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
-    let waiting: Vec<_> = (0..100).map(|_| engine.submit_detached(deposit(1)).unwrap()).collect();
+    opened(&engine);
+    let waiting: Vec<_> = (0..100).map(|_| engine.begin(deposit(1))).collect();
     let stopped = running.stop().unwrap();
     assert_eq!(stopped.sequence, Sequence::new(102));
     for answer in waiting {
-        answer.await.unwrap().unwrap();
+        answer.wait().unwrap();
     }
-    assert_eq!(engine.submit(deposit(1)).await.unwrap_err(), Refusal::Stopping);
+    assert_eq!(engine.ask(deposit(1)).unwrap_err(), Refusal::Stopping);
 }
 
 #[tokio::test]
 async fn a_look_sees_the_state_right_after_its_own_record() {
     let running = TestStore::new().start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let look = |read_model: &ReadModel, applied: &Applied<'_>| {
         let balance = read_model.accounts.user(UserNo(0)).unwrap().balance;
         (applied.sequence, balance.available.get())
     };
-    let looks = (0..100).map(|_| engine.submit_and_look(deposit(1), look));
-    let mut looks: Vec<_> = looks.map(|look| Box::pin(look)).collect();
-    let mut handed_in = Vec::new();
-    for look in &mut looks {
-        // The first poll submits the command, so that many commands share a block.
-        handed_in.push(polled_once(look).await);
-    }
-    for (deposits, (look, early)) in (1..).zip(looks.into_iter().zip(handed_in)) {
-        let (answer, seen) = match early {
-            Some(answered) => answered,
-            None => look.await,
-        }
-        .unwrap();
+    // Many commands share a block.
+    let looks: Vec<_> = (0..100).map(|_| ask(&engine, deposit(1), look)).collect();
+    for (deposits, look) in (1..).zip(looks) {
+        let (answer, seen) = look.await.unwrap();
         assert_eq!(seen, (answer.sequence(), deposits));
     }
     running.stop().unwrap();
-}
-
-/// Polls a future once.
-async fn polled_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
-            std::task::Poll::Ready(output) => Some(output),
-            std::task::Poll::Pending => None,
-        })
-    })
-    .await
 }
 
 fn draft(deadline: TimeMs) -> Command {
@@ -390,16 +372,16 @@ fn status(engine: &Engine) -> MarketStatus {
     engine.read().catalogue.market(MarketNo(0)).unwrap().status
 }
 
-#[tokio::test]
-async fn a_deadline_closes_its_market_without_any_command() {
+#[test]
+fn a_deadline_closes_its_market_without_any_command() {
     let running = TestStore::new().start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let soon = TimeMs::new(clock::now().get() + 200).unwrap();
-    engine.submit(draft(soon)).await.unwrap();
-    engine.submit(Command::PublishMarket { market: MarketNo(0) }).await.unwrap();
+    engine.ask(draft(soon)).unwrap();
+    engine.ask(Command::PublishMarket { market: MarketNo(0) }).unwrap();
     while status(&engine) != MarketStatus::Closed {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        std::thread::sleep(Duration::from_millis(5));
     }
     let closed_at = engine.read().time();
     assert!(closed_at >= soon);
@@ -407,18 +389,18 @@ async fn a_deadline_closes_its_market_without_any_command() {
 }
 
 /// One command per block, then many at once: each block carries the matcher's results so far.
-#[tokio::test]
-async fn blocks_record_the_results_that_their_callers_were_given() {
+#[test]
+fn blocks_record_the_results_that_their_callers_were_given() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     for _ in 0..20 {
-        engine.submit(deposit(1)).await.unwrap();
+        engine.ask(deposit(1)).unwrap();
     }
-    let waiting: Vec<_> = (0..500).map(|_| engine.submit_detached(deposit(1)).unwrap()).collect();
+    let waiting: Vec<_> = (0..500).map(|_| engine.begin(deposit(1))).collect();
     for answer in waiting {
-        answer.await.unwrap().unwrap();
+        answer.wait().unwrap();
     }
     let stopped = running.stop().unwrap();
 
@@ -440,22 +422,22 @@ async fn blocks_record_the_results_that_their_callers_were_given() {
     assert_eq!((again.digest, again.results), (stopped.digest, stopped.results));
 }
 
-#[tokio::test]
-async fn after_a_start_due_clock_work_precedes_new_commands() {
+#[test]
+fn after_a_start_due_clock_work_precedes_new_commands() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let soon = TimeMs::new(clock::now().get() + 100).unwrap();
-    engine.submit(draft(soon)).await.unwrap();
-    let published = engine.submit(Command::PublishMarket { market: MarketNo(0) }).await.unwrap();
+    engine.ask(draft(soon)).unwrap();
+    let published = engine.ask(Command::PublishMarket { market: MarketNo(0) }).unwrap();
     running.stop().unwrap();
     while clock::now() < soon {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        std::thread::sleep(Duration::from_millis(5));
     }
     let running = store.start();
     let engine = running.engine();
-    let answer: Answer = engine.submit(deposit(1)).await.unwrap();
+    let answer: Answer = engine.ask(deposit(1)).unwrap();
     assert_eq!(status(&engine), MarketStatus::Closed);
     let clock_record_between = answer.sequence().get() - published.sequence().get();
     assert_eq!(clock_record_between, 2);
@@ -467,19 +449,19 @@ fn publish() -> Command {
 }
 
 /// A venue in which Ann has this many orders in one market.
-async fn crowded(engine: &Engine, orders: usize) {
-    opened(engine).await;
-    engine.submit(deposit(1_000_000)).await.unwrap();
-    engine.submit(draft(TimeMs::MAX)).await.unwrap();
-    engine.submit(publish()).await.unwrap();
+fn crowded(engine: &Engine, orders: usize) {
+    opened(engine);
+    engine.ask(deposit(1_000_000)).unwrap();
+    engine.ask(draft(TimeMs::MAX)).unwrap();
+    engine.ask(publish()).unwrap();
     let wording = Wording { outcome: Outcome::Yes, side: Side::Buy };
     let price = |number: usize| Tick::new(u8::try_from(number % 9 + 1).unwrap()).unwrap();
     let placed = (0..orders).map(|number| {
         let order = PlaceOrder::plain(UserNo(0), MarketNo(0), wording, price(number), Lots::new(1));
-        engine.submit_detached(Command::PlaceOrder(order)).unwrap()
+        engine.begin(Command::PlaceOrder(order))
     });
     for answer in placed.collect::<Vec<_>>() {
-        answer.await.unwrap().unwrap();
+        answer.wait().unwrap();
     }
     assert_eq!(open(engine), orders);
 }
@@ -500,17 +482,17 @@ fn cancelled(store: &TestStore) -> Vec<(Command, usize)> {
     records
 }
 
-#[tokio::test]
-async fn others_are_served_between_the_slices_of_an_end() {
+#[test]
+fn others_are_served_between_the_slices_of_an_end() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
     let slice = SLICE as usize;
-    crowded(&engine, 20 * slice).await;
-    engine.submit(Command::CloseMarket { market: MarketNo(0) }).await.unwrap();
+    crowded(&engine, 20 * slice);
+    engine.ask(Command::CloseMarket { market: MarketNo(0) }).unwrap();
     assert_eq!(status(&engine), MarketStatus::Closed);
     while open(&engine) > 0 {
-        engine.submit(deposit(1)).await.unwrap();
+        engine.ask(deposit(1)).unwrap();
     }
     running.stop().unwrap();
     let records = cancelled(&store);
@@ -524,20 +506,20 @@ async fn others_are_served_between_the_slices_of_an_end() {
 }
 
 /// Without any command, and across a stop in the middle.
-#[tokio::test]
-async fn an_end_goes_on_by_itself_and_after_a_restart() {
+#[test]
+fn an_end_goes_on_by_itself_and_after_a_restart() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
     let orders = 20 * SLICE as usize;
-    crowded(&engine, orders).await;
-    engine.submit(Command::CloseMarket { market: MarketNo(0) }).await.unwrap();
+    crowded(&engine, orders);
+    engine.ask(Command::CloseMarket { market: MarketNo(0) }).unwrap();
     running.stop().unwrap();
     let before: usize = cancelled(&store).iter().map(|(_, cancelled)| cancelled).sum();
     assert!(before < orders, "nothing was left to a restart");
     let running = store.start();
     while open(&running.engine()) > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        std::thread::sleep(Duration::from_millis(5));
     }
     let stopped = running.stop().unwrap();
     let again = store.start().stop().unwrap();
@@ -546,11 +528,11 @@ async fn an_end_goes_on_by_itself_and_after_a_restart() {
 
 /// Arms the first user's heartbeat and renews it without a record: when it runs out by the journal,
 /// and by the promise.
-async fn renewed(engine: &Engine, timeout_seconds: u32) -> (TimeMs, TimeMs) {
+fn renewed(engine: &Engine, timeout_seconds: u32) -> (TimeMs, TimeMs) {
     let user = UserNo(0);
     // On a slow machine half of the time may be over before it is renewed.
     for _ in 0..100 {
-        engine.submit(Command::Heartbeat { user, timeout_seconds }).await.unwrap();
+        engine.ask(Command::Heartbeat { user, timeout_seconds }).unwrap();
         let journaled = heartbeat(engine).until.unwrap();
         let armed = engine.now();
         while engine.now() == armed {
@@ -567,13 +549,13 @@ fn heartbeat(engine: &Engine) -> Heartbeat {
     engine.read().accounts.user(UserNo(0)).unwrap().standing.heartbeat
 }
 
-#[tokio::test]
-async fn a_renewed_heartbeat_is_not_journaled_before_it_must_and_a_stop_keeps_it() {
+#[test]
+fn a_renewed_heartbeat_is_not_journaled_before_it_must_and_a_stop_keeps_it() {
     let store = TestStore::new();
     let running = store.start();
     let engine = running.engine();
-    opened(&engine).await;
-    let (journaled, promised) = renewed(&engine, 300).await;
+    opened(&engine);
+    let (journaled, promised) = renewed(&engine, 300);
     assert!(promised > journaled && engine.heartbeat_promised(UserNo(0)) == Some(promised));
     let head = engine.watermark();
     for _ in 0..1_000 {
@@ -594,11 +576,11 @@ async fn a_renewed_heartbeat_is_not_journaled_before_it_must_and_a_stop_keeps_it
     running.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
+#[test]
+fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
     let running = TestStore::new().start();
     let engine = running.engine();
-    opened(&engine).await;
+    opened(&engine);
     let once = || {
         let (key, body) = (Token::new("beat").unwrap(), BodyHash([1; 32]));
         let caller = UserNo(0);
@@ -606,33 +588,33 @@ async fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
         let command = Command::Heartbeat { user: caller, timeout_seconds: 300 };
         KeyedCommand { once, command }
     };
-    engine.submit(once()).await.unwrap();
-    let (_, promised) = renewed(&engine, 300).await;
-    let answer = engine.submit(once()).await.unwrap();
+    engine.ask(once()).unwrap();
+    let (_, promised) = renewed(&engine, 300);
+    let answer = engine.ask(once()).unwrap();
     assert!(matches!(answer.effects(), [Effect::Repeated { .. }]), "{:?}", answer.effects());
     assert!(heartbeat(&engine).until.is_some_and(|until| until >= promised));
     running.stop().unwrap();
 }
 
 /// A promised time holds even if the disk stands still for longer than the journaled time.
-#[tokio::test]
-async fn a_promised_heartbeat_outlives_a_standstill_of_the_disk() {
+#[test]
+fn a_promised_heartbeat_outlives_a_standstill_of_the_disk() {
     for stalls in [false, true] {
         let store = TestStore::new();
         let running = store.start();
         let engine = running.engine();
-        opened(&engine).await;
-        let (journaled, promised) = renewed(&engine, 3).await;
+        opened(&engine);
+        let (journaled, promised) = renewed(&engine, 3);
         store.shut_gate(stalls);
-        let waits = engine.submit_detached(deposit(1)).unwrap();
+        let waits = engine.begin(deposit(1));
         while engine.now() <= journaled {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            std::thread::sleep(Duration::from_millis(10));
         }
         store.shut_gate(false);
-        waits.await.unwrap().unwrap();
+        waits.wait().unwrap();
         // Whatever is stamped after the journaled time finds the heartbeat renewed.
         while !heartbeat(&engine).expired {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            std::thread::sleep(Duration::from_millis(10));
         }
         running.stop().unwrap();
         let (journal, _) = StoredJournal::over(store).unwrap();

@@ -26,7 +26,7 @@ use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::fields::{FURTHER, KINDS, kind_of};
+use journal::fields::kind_name;
 use journal::marker::Marker;
 use journal::member;
 use journal::memory::MemoryJournal;
@@ -387,9 +387,11 @@ fn record_kinds_match_the_page() {
         .into_iter()
         .map(|(number, name, version, _)| (number, version, name))
         .collect();
-    let all = KINDS.iter().chain(&FURTHER);
-    let mut ours: Vec<(u16, u16, String)> =
-        all.map(|(number, version, name)| (*number, *version, (*name).into())).collect();
+    let first = Command::KINDS.iter().map(|(number, _)| (*number, 1));
+    let all = first.chain(Command::LATER.iter().copied());
+    let mut ours: Vec<(u16, u16, String)> = all
+        .map(|(number, version)| (number, version.into(), kind_name(number).to_owned()))
+        .collect();
     ours.sort_unstable();
     assert_eq!(shown, ours);
 }
@@ -412,7 +414,7 @@ fn every_record_decodes_by_the_pages_tables() {
         let (mut bytes, time) = (Vec::new(), TimeMs::default());
         let max = record::RECORD_BYTES_MAX;
         record::encode(&command, once.as_deref(), time, &mut bytes, max).unwrap();
-        let kind = (kind_of(&command), u16::from(bytes[6]));
+        let kind = (command.number(), u16::from(bytes[6]));
         let mut body = &bytes[16..];
         let read = if bytes[7] == 1 { by_table(&key, &mut body) } else { Value::Null };
         assert_eq!(read, once_fields(once.as_deref()));
@@ -420,7 +422,11 @@ fn every_record_decodes_by_the_pages_tables() {
         assert!(body.is_empty(), "the table ends before the body");
         *met.entry(kind).or_insert(0) += 1;
     }
-    assert_eq!(met.len(), KINDS.len() + FURTHER.len(), "kinds never drawn: {met:?}");
+    assert_eq!(
+        met.len(),
+        Command::KINDS.len() + Command::LATER.len(),
+        "kinds never drawn: {met:?}"
+    );
 }
 
 /// The recovery table on the page lists every reason for which recovery refuses a journal.
@@ -643,7 +649,7 @@ fn listing(blocks: &[Block]) -> String {
             if record.once.is_some() {
                 rest = write_fields(&mut out, &key, "    once.", rest);
             }
-            let kind = kind_of(&record.command);
+            let kind = record.command.number();
             let (_, name, _, rows) = tables.iter().find(|(number, ..)| *number == kind).unwrap();
             rest = write_fields(&mut out, rows, &format!("    {name}."), rest);
         }
@@ -691,8 +697,8 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
 
 /// The line that the Python reader prints for a record.
 fn line(record: &Record, block: &Block) -> Value {
-    let kind = kind_of(&record.command);
-    let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
+    let kind = record.command.number();
+    let (_, name) = Command::KINDS.iter().find(|(number, _)| *number == kind).unwrap();
     json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
         "once": once_fields(record.once.as_deref()), "fields": fields(&record.command),
         "block": block.first().get(),

@@ -27,7 +27,6 @@ use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
 use journal::block::{Block, BlockBuilder, Head};
-use journal::fields::{KINDS, kind_of};
 use journal::memory::MemoryJournal;
 use journal::portable::{self, PortableFile};
 use journal::replay::{Replayer, replay};
@@ -253,10 +252,10 @@ fn golden_journals_hold_every_kind_and_stay_small() {
     let mut kinds = BTreeSet::new();
     for name in names() {
         for block in PortableFile::open(&paths(name).0).unwrap() {
-            kinds.extend(block.unwrap().records().iter().map(|record| kind_of(&record.command)));
+            kinds.extend(block.unwrap().records().iter().map(|record| record.command.number()));
         }
     }
-    assert_eq!(kinds, KINDS.iter().map(|(number, ..)| *number).collect());
+    assert_eq!(kinds, Command::KINDS.iter().map(|(number, ..)| *number).collect());
     let mut files = BTreeSet::new();
     let mut bytes = 0;
     for entry in fs::read_dir(folder()).unwrap() {

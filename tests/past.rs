@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use engine::clock::Clock;
-use engine::past::{Bounds, Moment, Past, PastError, QuerySlot};
+use engine::past::{Moment, PastError, RECORDS_MAX};
 use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;
@@ -18,6 +18,7 @@ use exchange::results::{Results, ResultsHash, ResultsLog};
 use exchange::units::{Sequence, TimeMs};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
+use http::past::{ASKERS_MAX, Past, QuerySlot, Questions};
 use journal::block::{BlockBuilder, Head};
 use journal::directory::LogJournal;
 use journal::memory::MemoryJournal;
@@ -77,10 +78,22 @@ fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
     Story { journal, records, states, runtime }
 }
 
+/// Bounds on questions.
+#[derive(Clone, Copy)]
+struct Bounds {
+    records: u64,
+    askers: usize,
+}
+
+impl Bounds {
+    const STANDARD: Bounds = Bounds { records: RECORDS_MAX, askers: ASKERS_MAX };
+}
+
 /// The past of a journal that no longer grows.
 fn past_of(journal: &impl Journal, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
     let clock = Arc::new(Clock::after(journal.head().time));
-    Past::new(journal.reader(), states, bounds, clock)
+    let past = engine::past::Past::new(journal.reader(), states, clock).bounded(bounds.records);
+    Past::new(Arc::new(past), Arc::new(Questions::at_once(bounds.askers)))
 }
 
 /// Whether a future still waits.
@@ -408,7 +421,9 @@ fn an_unreadable_journal_is_reported() {
 fn a_question_waits_for_a_block_of_its_moment_being_written() {
     let Story { mut journal, records, runtime, .. } = story();
     let clock = Arc::new(Clock::after(journal.head().time));
-    let past = Past::new(journal.reader(), None, Bounds::STANDARD, Arc::clone(&clock));
+    let past = engine::past::Past::new(journal.reader(), None, Arc::clone(&clock));
+    let questions = Arc::new(Questions::at_once(ASKERS_MAX));
+    let past = Past::new(Arc::new(past), questions);
     let stamped = clock.stamp();
     let mut block = BlockBuilder::new(journal.head());
     let sequence = journal.head().sequence.next();

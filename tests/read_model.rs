@@ -4,6 +4,9 @@
 // clippy recognises tests by their attribute, but not the helpers that they share.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
 use exchange::Exchange;
 use exchange::catalogue::{Localized, MarketDraft, Outcome};
 use exchange::command::{
@@ -18,12 +21,14 @@ use proptest::prelude::*;
 use views::ReadModel;
 use views::activity::ActivityRow;
 use views::fills::{FillList, FillRow};
-use views::history::HistoryError;
+use views::history::{History, HistoryError};
 use views::orders::OrderRow;
 use views::positions::Resolution;
 
 const USERS: u32 = 3;
 const MARKETS: u32 = 2;
+/// Short pages, so that orders end before and after theirs is written.
+const PAGE_ROWS: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// Time of the first record.
 const START_MS: i64 = 1_700_000_000_000;
 /// Time between two records.
@@ -35,11 +40,15 @@ const DEPOSIT: Money = Money::new(2_000_000_000);
 struct Venue {
     exchange: Exchange,
     model: ReadModel,
+    /// Each order as its record left it, and the fills that the record made.
+    placed: BTreeMap<OrderNo, (OrderRow, Vec<FillRow>)>,
 }
 
 impl Venue {
     fn open() -> Venue {
-        let mut venue = Venue { exchange: Exchange::new(), model: ReadModel::new() };
+        let history = History::default().paged(PAGE_ROWS);
+        let (exchange, model) = (Exchange::new(), ReadModel::on(&history));
+        let mut venue = Venue { exchange, model, placed: BTreeMap::new() };
         venue.ask(Command::OpenVenue(Rules::current()));
         for user in 0..USERS {
             let (profile_name, profile_pic) = (format!("user {user}"), String::new());
@@ -60,6 +69,15 @@ impl Venue {
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
+        if let Some(Effect::OrderAccepted { order, terms }) =
+            effects.iter().find(|effect| matches!(effect, Effect::OrderAccepted { .. }))
+        {
+            let found = self.model.orders.fills_of_order(terms.user, *order).list();
+            let (row, fills) = found.unwrap().unwrap();
+            let mut fills = all(fills);
+            fills.reverse();
+            self.placed.insert(*order, (row, fills));
+        }
         effects
     }
 
@@ -128,6 +146,8 @@ impl Venue {
             assert_eq!(found, *row);
             same(list, &|fill| fill.order == row.no);
             assert_eq!(orders.ids(user).id(row.no), Ok(Some(row.id())));
+            let placed = orders.as_placed(user, row.no).read();
+            assert_eq!(placed.unwrap().as_ref(), self.placed.get(&row.no));
         }
     }
 
@@ -298,7 +318,7 @@ fn command() -> impl Strategy<Value = Command> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 64,
+        cases: 6,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

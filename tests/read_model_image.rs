@@ -31,6 +31,7 @@ use journal::portable::PortableFile;
 use views::ReadModel;
 use views::catalogue::Wanted;
 use views::history::{History, HistoryError};
+use views::image::IMAGE_VERSION;
 use views::performance::Day;
 use views::search::Words;
 use views::statements::Cause;
@@ -154,7 +155,8 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         let again = (orders.order(user, row.no).row(), orders.ids(user).id(row.no));
         let named = row.client_id.map(|name| orders.named(user, name).row());
         let fills = orders.fills_of_order(user, row.no).list().unwrap().map(|(_, list)| all(list));
-        answers.push(format!("{again:?} {named:?} {fills:?}"));
+        let placed = orders.as_placed(user, row.no).read();
+        answers.push(format!("{again:?} {named:?} {fills:?} {placed:?}"));
     }
     answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
     answers.push(format!("{:?}", all(orders.fills_of(user))));
@@ -433,7 +435,7 @@ fn an_image_truncated_or_extended_is_refused() {
     assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
     let mut later = image;
     later[0] += 1;
-    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(4));
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(IMAGE_VERSION + 1));
 }
 
 /// Every bit of an image matters: flipped, it is refused or restores to another model.

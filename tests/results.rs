@@ -16,7 +16,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use engine::halt::HaltReason;
-use engine::start::{StartError, start};
+use engine::start::{Options, StartError, start};
 use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;
@@ -26,7 +26,6 @@ use journal::Journal;
 use journal::block::{Block, BlockBuilder, Head};
 use journal::memory::MemoryStore;
 use journal::portable::PortableFile;
-use journal::replay::hasher_thread::HasherThread;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, ReplayError, ReplayFault, Replayer, replay};
 use journal::store::{BlockStore, StoredJournal};
 
@@ -88,17 +87,6 @@ fn read(blocks: &[Block]) -> (Result<Head, ReplayError>, Replayer) {
     (head, replayer)
 }
 
-/// The same with the results hashed on a thread of its own.
-fn read_with_hasher_thread(blocks: &[Block]) -> Result<(Results, Sequence), ReplayError> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let bytes: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
-    fs::write(file.path(), bytes).unwrap();
-    let mut hashing = Replayer::new().sealed_by(HasherThread::start(Results::NONE).unwrap());
-    replay(PortableFile::open(file.path()).unwrap(), &mut hashing, |_, _| {})?;
-    let settled = hashing.settled()?;
-    Ok((settled.results(), settled.confirmed()))
-}
-
 fn store(blocks: &[Block]) -> MemoryStore {
     let mut store = MemoryStore::new();
     for block in blocks {
@@ -137,8 +125,6 @@ proptest! {
         prop_assert_eq!(replayer.results(), again.results());
         prop_assert_eq!(replayer.results().through, records[records.len() - 1].sequence);
         prop_assert_eq!(replayer.confirmed(), sound[sound.len() - 1].recorded().through);
-        let known = (replayer.results(), replayer.confirmed());
-        prop_assert_eq!(read_with_hasher_thread(&sound), Ok(known));
 
         let recording: Vec<usize> = (0..sound.len())
             .filter(|index| sound[*index].recorded() != Results::NONE)
@@ -155,14 +141,9 @@ proptest! {
         let (read, replayer) = read(&forged);
         prop_assert_eq!(read, Err(fault.into()));
         prop_assert_eq!(replayer.exchange().sequence().next(), block, "nothing of it was applied");
-        prop_assert_eq!(read_with_hasher_thread(&forged), Err(fault.into()));
-        // The difference comes first, even if another fault follows.
-        let mut twice = forged.clone();
-        twice.extend(forged.last().cloned());
-        prop_assert_eq!(read_with_hasher_thread(&twice), Err(fault.into()));
 
         let (journal, _) = StoredJournal::over(store(&forged)).unwrap();
-        match start(journal) {
+        match start(journal, Options::default()) {
             Err(StartError::Halted(reason)) => {
                 prop_assert_eq!(reason, HaltReason::ResultsDiffer(fault));
                 prop_assert!(reason.to_string().contains("RESULTS_DIFFER"));
@@ -246,7 +227,6 @@ fn results_may_lag_as_far_as_the_pipeline_is_deep_and_no_further() {
     let (block, through) = (blocks[blocks.len() - 1].first(), Sequence::ZERO);
     let lag = ReplayFault::ResultsLag { block, through };
     assert_eq!(read(&blocks).0, Err(lag.into()));
-    assert_eq!(read_with_hasher_thread(&blocks), Err(lag.into()));
 }
 
 #[test]
@@ -259,7 +239,6 @@ fn results_not_up_to_a_blocks_end_are_refused() {
     let (block, through) = (inside[1].first(), Sequence::new(1));
     let place = ReplayFault::ResultsPlace { block, through };
     assert_eq!(read(&inside).0, Err(place.into()));
-    assert_eq!(read_with_hasher_thread(&inside), Err(place.into()));
 }
 
 /// A result recorded twice must be the same both times.
@@ -281,5 +260,4 @@ fn a_repeated_result_must_equal_the_earlier_one() {
     let (block, through) = (forged[at].first(), twice[at].recorded().through);
     let fault = ReplayFault::ResultsDiffer { block, from: through, through };
     assert_eq!(read(&forged).0, Err(fault.into()));
-    assert_eq!(read_with_hasher_thread(&forged), Err(fault.into()));
 }

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use engine::pending::Refusal;
-use engine::start::{Running, start};
+use engine::start::{Options, Running, start};
 use engine::{Engine, INTAKE_MAX};
 use exchange::command::{Command, KeyedCommand};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
 use exchange::units::{Money, Sequence};
+use http::asking::{Outcomes, ask_several};
 use journal::memory::MemoryJournal;
 use journal::record::RECORD_BYTES_MAX;
 
@@ -23,11 +24,11 @@ fn deposit(units: usize) -> KeyedCommand {
     Command::Deposit { user: UserNo(0), amount }.into()
 }
 
-async fn opened() -> (Running, Engine) {
-    let running = start(MemoryJournal::new()).unwrap();
+fn opened() -> (Running, Engine) {
+    let running = start(MemoryJournal::new(), Options::default()).unwrap();
     let engine = running.engine();
-    engine.submit(Command::OpenVenue(Rules::current())).await.unwrap();
-    engine.submit(create_user("ann")).await.unwrap();
+    engine.ask(Command::OpenVenue(Rules::current())).unwrap();
+    engine.ask(create_user("ann")).unwrap();
     (running, engine)
 }
 
@@ -40,17 +41,19 @@ fn available(engine: &Engine) -> usize {
 #[tokio::test]
 async fn each_command_of_a_batch_is_answered_in_order() {
     const EACH: usize = 2000;
-    let (running, engine) = opened().await;
-    let mut gathering = engine.gather();
+    let (running, engine) = opened();
     let too_large = create_user(&"x".repeat(RECORD_BYTES_MAX));
     let too_much = Command::Withdraw { user: UserNo(0), amount: Money::new(i64::MAX) };
-    for last in [too_large, too_much] {
+    let asked = [too_large, too_much].map(|last| {
         let all = (1..=EACH).map(deposit).chain([last.into()]);
-        engine.ask_several(&mut gathering, all.collect());
-        engine.ask_several(&mut gathering, Vec::new());
+        ask_several(&engine, all.collect())
+    });
+    assert_eq!(ask_several(&engine, Vec::new()).await.each().count(), 0);
+    let mut answers = Vec::new();
+    for asked in asked {
+        answers.push(asked.await);
     }
-    let answers = gathering.came().await;
-    let came: Vec<_> = answers.each().collect();
+    let came: Vec<_> = answers.iter().flat_map(Outcomes::each).collect();
     assert_eq!(came.len(), 2 * (EACH + 1));
     let mut sequence = Sequence::new(2);
     for (place, came) in came.into_iter().enumerate() {
@@ -71,25 +74,26 @@ async fn each_command_of_a_batch_is_answered_in_order() {
 #[tokio::test]
 async fn each_command_of_a_batch_counts_against_the_intake() {
     const TOGETHER: usize = 128;
-    let (running, engine) = opened().await;
-    let mut gathering = engine.gather();
-    let asked = 16 * INTAKE_MAX;
+    let (running, engine) = opened();
+    let (asked, mut asking) = (16 * INTAKE_MAX, Vec::new());
     {
         // A reader holds up the projector, and so the sequencer.
         let _reading = engine.read();
         for _ in 0..asked / TOGETHER {
-            engine.ask_several(&mut gathering, (0..TOGETHER).map(|_| deposit(1)).collect());
+            asking.push(ask_several(&engine, (0..TOGETHER).map(|_| deposit(1)).collect()));
             assert!(engine.intake_waiting() <= INTAKE_MAX, "the intake has no bound");
         }
         let alone = (0..=INTAKE_MAX).find_map(|_| {
-            let one = engine.submit_detached(deposit(1)).err();
+            let one = engine.begin(deposit(1)).now();
             assert!(engine.intake_waiting() <= INTAKE_MAX, "the intake has no bound");
-            one
+            one.map(Result::unwrap_err)
         });
         assert_eq!(alone, Some(Refusal::Overloaded));
     }
-    let answers = gathering.came().await;
-    let refused: Vec<_> = answers.each().filter_map(Result::err).collect();
+    let mut refused = Vec::new();
+    for asking in asking {
+        refused.extend(asking.await.each().filter_map(Result::err));
+    }
     assert!(!refused.is_empty() && refused.iter().all(|refusal| *refusal == Refusal::Overloaded));
     let taken = available(&engine);
     assert!((asked - refused.len()..=asked - refused.len() + INTAKE_MAX).contains(&taken));

@@ -95,20 +95,22 @@ impl Venue {
 
     fn come(&mut self, order: &Order, rests: bool) {
         let mut left = order.quantity;
-        let (direction, side) = (order.direction(), order.direction().opposite());
+        let side = order.direction().opposite();
         while !left.is_zero() {
-            let Some(best) = self.book.crossed_by(direction, order.price) else { break };
+            let best = self.book.best(side).filter(|tick| order.reaches(*tick));
+            let Some(best) = best else { break };
             let slot = self.book.front(side, best).expect("an order");
             let mut maker = self.pool.get(slot).expect("an order");
             let quantity = left.min(maker.backing.cash);
             maker.backing.take(quantity).expect("less");
             maker.filled = maker.filled.plus(quantity).expect("not above the order's");
-            self.pool.refill(slot, &maker).expect("an order");
             left = left.minus(quantity).expect("less");
-            self.book.reduce(best, quantity).expect("a level");
             if maker.backing.cash.is_zero() {
                 self.book.unlink(&mut self.pool, slot).expect("linked");
                 self.pool.remove(slot).expect("there");
+            } else {
+                self.book.reduce(best, quantity).expect("a level");
+                self.pool.store(slot, &maker).expect("an order");
             }
             self.reports.push(Report { maker: maker.no, taker: order.no, quantity });
         }

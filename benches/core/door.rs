@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::mailbox;
-use engine::start::start;
+use engine::start::{Options, start};
 use exchange::command::{Command, Role};
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
 use http::Limits;
 use http::door::Door;
 use http::keys::ApiKey;
+use http::mailbox;
 use http::rates::{Limit, Rates};
 use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request};
@@ -60,7 +60,7 @@ struct Venue {
 pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let running = start(MemoryJournal::new()).expect("an engine");
+        let running = start(MemoryJournal::new(), Options::default()).expect("an engine");
         let engine = running.engine();
         let operator = ApiKey::draw().expect("a key");
         let name = "the house".to_owned();
@@ -74,7 +74,7 @@ pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
                 hash: operator.hash(),
             },
         ] {
-            engine.submit(command).await.expect("an answer");
+            engine.ask(command).expect("an answer");
         }
         // The highest possible limits: checked, but never reached.
         let most: Limit = "1000000".parse().expect("a rate");

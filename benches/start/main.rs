@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use engine::Engine;
 use engine::history::HistoryStore;
-use engine::start::{self, Snapshots, Storage};
+use engine::start::{self, Options, Snapshots, Storage};
 use exchange::Exchange;
 use exchange::command::Command;
 use exchange::effect::Applied;
@@ -102,7 +102,8 @@ fn run(stage: &str, data: &Path) {
     let history = HistoryStore::open(data).expect("history");
     let with_history = memory_mib("VmRSS:");
     let beside = Storage { history, snapshots };
-    let running = start::start_with(journal, Some(beside)).expect("a start");
+    let options = Options { storage: Some(beside), ..Options::default() };
+    let running = start::start(journal, options).expect("a start");
     let started = began.elapsed();
     let engine = running.engine();
     assert_eq!(engine.read().watermark(), head);
@@ -145,17 +146,17 @@ fn more(engine: &Engine) {
     let mut asked = Vec::new();
     for user in 0..MORE / 2 {
         let place = Command::PlaceOrder(mix::order(user, market, true, 1, 1));
-        asked.push(engine.submit_detached(place).expect("it is taken in"));
+        asked.push(engine.begin(place));
     }
     let mut placed = Vec::new();
     for (user, answer) in (0..).map(UserNo).zip(asked) {
-        let answer = answer.blocking_recv().expect("an answer").expect("it is durable");
+        let answer = answer.wait().expect("it is durable");
         placed.push(Command::CancelOrder { user, order: OrderNo(answer.sequence()) });
     }
-    let submit = |command| engine.submit_detached(command).expect("it is taken in");
+    let submit = |command| engine.begin(command);
     let asked: Vec<_> = placed.into_iter().map(submit).collect();
     for answer in asked {
-        answer.blocking_recv().expect("an answer").expect("it is durable");
+        answer.wait().expect("it is durable");
     }
 }
 

@@ -26,26 +26,26 @@ const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
 ///
 /// # Errors
 /// The journal rejects the records, or the wanted key is in force without the operator's role.
-pub async fn bootstrap(
+pub fn bootstrap(
     engine: &Engine,
     wanted: Option<&str>,
     announce: impl FnOnce(&ApiKey) -> bool,
 ) -> Result<(), Failure> {
     if engine.read().watermark() == Sequence::ZERO {
-        submit_or_fail(engine, Command::OpenVenue(Rules::current())).await?;
+        submit_or_fail(engine, Command::OpenVenue(Rules::current()))?;
     }
     if engine.read().accounts.user(OPERATOR).is_none() {
         let (profile_name, profile_pic) = (OPERATOR_NAME.to_owned(), OPERATOR_PIC.to_owned());
-        submit_or_fail(engine, Command::CreateUser { profile_name, profile_pic }).await?;
+        submit_or_fail(engine, Command::CreateUser { profile_name, profile_pic })?;
     }
     match wanted {
-        Some(key) => set_key(engine, keys::hash(key.as_bytes())).await,
+        Some(key) => set_key(engine, keys::hash(key.as_bytes())),
         None if has_operator_key(engine) => Ok(()),
         None => {
             let key = ApiKey::draw()
                 .map_err(|error| Failure::Failed(format!("no operator key: {error}")))?;
             if announce(&key) {
-                return set_key(engine, key.hash()).await;
+                return set_key(engine, key.hash());
             }
             tracing::warn!(
                 "the operator's key that was drawn could not be printed, and is not in force: \
@@ -57,7 +57,7 @@ pub async fn bootstrap(
 }
 
 /// Puts the configured operator key in force and revokes the one configured before.
-async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
+fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     let (known, revoked, set_before) = {
         let read_model = engine.read();
         let accounts = &read_model.accounts;
@@ -82,7 +82,7 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         }
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());
-            submit_or_fail(engine, Command::AddKey { user, role, label, hash }).await?;
+            submit_or_fail(engine, Command::AddKey { user, role, label, hash })?;
             if revoked {
                 tracing::warn!(
                     "the operator's key had been revoked or replaced, and is in force again"
@@ -91,7 +91,7 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         }
     }
     for key in set_before {
-        submit_or_fail(engine, Command::RevokeKey { user: OPERATOR, key }).await?;
+        submit_or_fail(engine, Command::RevokeKey { user: OPERATOR, key })?;
         tracing::warn!("the operator's key was replaced; the one before opens nothing any more");
     }
     Ok(())
@@ -104,8 +104,8 @@ fn has_operator_key(engine: &Engine) -> bool {
 }
 
 /// Submits a command; a refusal is a failure.
-async fn submit_or_fail(engine: &Engine, command: Command) -> Result<Answer, Failure> {
-    let answer = engine.submit(command).await.map_err(|refusal: Refusal| {
+fn submit_or_fail(engine: &Engine, command: Command) -> Result<Answer, Failure> {
+    let answer = engine.ask(command).map_err(|refusal: Refusal| {
         Failure::Failed(format!("the venue cannot be opened: {refusal}"))
     })?;
     match answer.effects().first() {

@@ -19,7 +19,7 @@ use super::Failure;
 use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
 use super::data_folder::{self, Leave};
-use super::demo::seed::{self, Seeded, Seeding};
+use super::demo::seed::{self, Seeded};
 use super::demo::{self, SeedError, banner};
 use super::logging::{self, LogFormat};
 use super::operator_key;
@@ -30,7 +30,7 @@ use engine::Engine;
 use engine::archiver::ArchiveStatus;
 use engine::history::HistoryStore;
 use engine::meter::Meter;
-use engine::start::{self, Running, Snapshots, Storage};
+use engine::start::{self, Options, Running, Snapshots, Storage};
 use http::keys::ApiKey;
 use http::rates::{Daily, Limit, Rates};
 use http::venue::Venue;
@@ -293,20 +293,17 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
     for repair in recovered.repairs.take() {
         tracing::warn!(data = %data.display(), "{repair}; check this disk");
     }
-    let clock = venue_clock::open(data, head.time, args.accept_clock || args.demo)?;
+    let (clock, stamp) = venue_clock::open(data, head.time, args.accept_clock || args.demo)?;
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     for folder in [Some(data), args.archive.as_deref()].into_iter().flatten() {
         warn_of_exposed(folder);
     }
-    let reader = journal.reader();
     let history = HistoryStore::open(data).map_err(|error| failed(error.to_string()))?;
-    let storage = Storage { history, snapshots: snapshots(args) };
-    let mut running = start::start_metered(journal, Some(storage), meter, clock)
-        .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
-    if let Some(archive) = archive {
-        running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
-    }
+    let storage = Some(Storage { history, snapshots: snapshots(args) });
+    let running =
+        start::start(journal, Options { storage, archive, meter, clock: Some(clock), stamp })
+            .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
     let sequence = running.engine().read().watermark();
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
@@ -417,7 +414,7 @@ async fn serve(
             () = signals.first() => return Ok(()),
         };
         let engine = running.insert(opened).engine();
-        start_serving(args, &venue, &engine, operator_key, address).await?;
+        start_serving(args, &venue, &engine, operator_key, address)?;
         let served = tokio::select! {
             () = signals.first() => {
                 drop(stop);
@@ -435,7 +432,7 @@ async fn serve(
 }
 
 /// Bootstraps the venue, opens it to requests and announces the address.
-async fn start_serving(
+fn start_serving(
     args: &ServeArgs,
     venue: &Venue,
     engine: &Engine,
@@ -444,9 +441,9 @@ async fn start_serving(
 ) -> Result<(), Failure> {
     refuse_mixture(args, &engine.read())?;
     let announce = |key: &ApiKey| output::say_surely(&format!("operator key: {}", key.reveal()));
-    bootstrap(engine, operator_key, announce).await?;
+    bootstrap(engine, operator_key, announce)?;
     if args.demo {
-        seed_demo(engine).await?;
+        seed_demo(engine)?;
     }
     venue.open(engine.clone());
     say(&format!("listening on http://{address}"));
@@ -469,12 +466,10 @@ fn refuse_mixture(args: &ServeArgs, model: &ReadModel) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn seed_demo(engine: &Engine) -> Result<(), Failure> {
-    let seeded = seed::seed(engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
-    match seeded {
+fn seed_demo(engine: &Engine) -> Result<(), Failure> {
+    match seed::seed(engine).map_err(|error| Failure::Failed(error.to_string()))? {
         Seeded::Already => tracing::info!("the demo is as it was left"),
-        Seeded::Made(done) | Seeded::Finished(done) => {
-            let Seeding { commands_played, markets_past, .. } = done;
+        Seeded::Made { commands_played, markets_past } => {
             tracing::info!(commands_played, markets_past, "the demo is ready");
         }
     }

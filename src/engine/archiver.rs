@@ -1,5 +1,4 @@
-//! The archiver: a thread that copies durable blocks from the journal to an archive. Started by
-//! [`Running::archive`](super::start::Running::archive).
+//! The archiver: copies durable blocks from the journal to an archive.
 //!
 //! Trading never waits for it. It may lag or fail: it always reads on from the archive's last
 //! record, so the archive has no gap.
@@ -8,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
-
+use super::background::{Ending, Stepped};
 use super::clock;
 use exchange::units::Sequence;
 use journal::archive::{Archive, ArchiveError};
@@ -90,8 +88,10 @@ pub struct Archiver {
     archive: Archive,
     journal: JournalReader,
     board: Arc<ArchiveBoard>,
-    /// Disconnected once the journal has ended.
-    ended: Receiver<()>,
+    /// Comes once the journal has ended.
+    ended: Ending,
+    /// The pause after the next failure.
+    retry: Duration,
     /// Deadline for copying the rest of an ended journal.
     deadline: Option<Instant>,
     last_log: (Instant, Sequence),
@@ -99,36 +99,21 @@ pub struct Archiver {
     checked: Option<Instant>,
 }
 
-impl Archiver {
-    /// An archiver that continues where the archive ends.
-    pub fn new(
-        archive: Archive,
-        journal: JournalReader,
-        board: Arc<ArchiveBoard>,
-        ended: Receiver<()>,
-    ) -> Archiver {
-        let last_log = (Instant::now(), archive.head().sequence);
-        Archiver { archive, journal, board, ended, deadline: None, last_log, checked: None }
+impl Stepped for Archiver {
+    fn step(&mut self) -> Duration {
+        let pause = if self.catch_up() {
+            self.retry = RETRY_AFTER;
+            ARCHIVE_EVERY
+        } else {
+            let longer = self.retry.saturating_mul(2).min(RETRY_AFTER_LONGEST);
+            std::mem::replace(&mut self.retry, longer)
+        };
+        self.log_progress();
+        pause
     }
 
-    /// Copies until the journal has ended, then copies the rest of it.
-    pub fn run(mut self) {
-        let mut retry = RETRY_AFTER;
-        loop {
-            let pause = if self.catch_up() {
-                retry = RETRY_AFTER;
-                ARCHIVE_EVERY
-            } else {
-                let pause = retry;
-                retry = retry.saturating_mul(2).min(RETRY_AFTER_LONGEST);
-                pause
-            };
-            self.log_progress();
-            match self.ended.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
+    /// Copies the rest of a journal that has ended.
+    fn finish(&mut self) {
         for remaining in (0..LAST_TRIES).rev() {
             if self.catch_up() || remaining == 0 || self.is_over() {
                 break;
@@ -141,6 +126,20 @@ impl Archiver {
         } else {
             tracing::error!(%archived, behind, "the archive ends before the journal");
         }
+    }
+}
+
+impl Archiver {
+    /// An archiver that continues where the archive ends.
+    pub fn new(
+        archive: Archive,
+        journal: JournalReader,
+        board: Arc<ArchiveBoard>,
+        ended: Ending,
+    ) -> Archiver {
+        let last_log = (Instant::now(), archive.head().sequence);
+        let (deadline, checked, retry) = (None, None, RETRY_AFTER);
+        Archiver { archive, journal, board, ended, retry, deadline, last_log, checked }
     }
 
     /// Checks that the archive is still there; false if it is not.
@@ -196,7 +195,7 @@ impl Archiver {
     /// Whether the deadline after the journal's end has passed. The next start continues from
     /// there.
     fn is_over(&mut self) -> bool {
-        if self.deadline.is_none() && self.ended.try_recv() == Err(TryRecvError::Disconnected) {
+        if self.deadline.is_none() && self.ended.has_come() {
             self.deadline = Some(Instant::now() + ENDING_MAX);
         }
         self.deadline.is_some_and(|deadline| deadline <= Instant::now())

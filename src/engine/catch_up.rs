@@ -1,155 +1,155 @@
-//! Catch-up: replay at a start, pipelined over threads. The sequencer's thread reads, verifies and
-//! decodes blocks, the matcher's applies them, one hashes the results and one folds them. Each does
-//! what it does live, in the same order; no command is answered before the replay is complete.
+//! Catching up: the state with which an engine starts. It restores the newest valid snapshot and
+//! replays the rest of the journal, before anything can be asked: one thread reads, verifies and
+//! decodes blocks, this one applies them and compares the results, a third one folds.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, Builder};
 
-use crossbeam_channel::{Receiver, Sender, bounded, select};
+use crossbeam_channel::{Receiver, bounded};
 
-use super::halt::{Halt, HaltReason};
-use super::matcher::{Matcher, apply};
-use super::matcher_status::MatcherStatus;
+use super::halt::HaltReason;
+use super::history::HistoryStore;
+use super::matcher;
 use super::meter::Meter;
 use super::pending::AppliedBlock;
-use super::projector::{NotFolded, Projector};
-use super::sequencer::Sequenced;
-use exchange::results::Results;
-use exchange::units::{Sequence, TimeMs};
-use journal::replay::Replayer;
-use journal::replay::hasher_thread::HasherThread;
+use super::restore::{self, Pages, Restored};
+use super::start::StartError;
+use super::throttle::Throttle;
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::reader::JournalReader;
+use journal::replay::ahead::reading_ahead;
+use journal::snapshot::folder::SnapshotFolder;
+use views::ReadModel;
+use views::history::History;
 
 /// Applied blocks that may wait to be folded: enough that neither thread waits for the other at
 /// every block.
-const FOLDING_MAX: usize = 4;
+const FOLDING_MAX: usize = 64;
 
-/// An applied block on its way to the folder thread.
-struct Folding {
-    applied: Arc<AppliedBlock>,
-    last: Sequence,
-    next_due: Option<TimeMs>,
-    results: Results,
-}
-
-/// Why a catch-up ended.
-enum End {
-    /// The first live block: one whose records have reply slots.
-    Live(Sequenced),
-    /// A trial is waiting, or a channel has closed.
-    Nothing,
-    /// A fault; the engine has halted.
-    Fault,
-}
-
-/// The folder thread's state.
-struct Folder<'a> {
-    projector: &'a mut Projector,
-    status: &'a MatcherStatus,
-    halt: &'a Halt,
-    meter: &'a Meter,
-}
-
-impl Folder<'_> {
-    fn run(self, applied: &Receiver<Folding>) {
-        for Folding { applied, last, next_due, results } in applied {
-            self.status.post_came(next_due, results);
-            self.meter.matcher.post_applied(last);
-            // Replayed records have no callers.
-            if let Err(NotFolded { reason, .. }) = self.projector.project(&applied, Vec::new()) {
-                self.halt.halt(reason);
-                return;
+/// The state after the journal's last record, and the snapshot that it began with.
+///
+/// If a start from a snapshot goes wrong, the fault may be the snapshot's or the journal's. So the
+/// whole journal is replayed from the first record, and if that succeeds the snapshot is set aside.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn catch_up(
+    journal: &impl Journal,
+    history: Option<&HistoryStore>,
+    snapshots: Option<&SnapshotFolder>,
+    meter: &Meter,
+) -> Result<(Restored, Sequence), StartError> {
+    let restored = restore_newest(history, snapshots, &journal.reader());
+    let from = restored.sequence();
+    match replay(journal, restored, history, meter) {
+        Err(StartError::Halted(reason)) if from != Sequence::ZERO => {
+            tracing::error!(
+                snapshot = %from, %reason,
+                "the start from this snapshot went wrong; everything is replayed from the journal"
+            );
+            let nothing = empty_state(history.inspect(|history| history.doubt()));
+            let replayed = replay(journal, nothing, history, meter)?;
+            if let Some(folder) = snapshots {
+                set_aside(folder, from);
             }
-            // The start waits for this: it ends when everything is folded.
-            self.status.post_folded(results.through);
+            Ok((replayed, Sequence::ZERO))
         }
+        replayed => replayed.map(|replayed| (replayed, from)),
     }
 }
 
-impl Matcher {
-    /// Applies replayed blocks, with hashing and folding on threads of their own; false if the
-    /// engine must end. Where no hasher thread can be started it does nothing: [`Matcher::apply`]
-    /// then does all.
-    pub(super) fn catch_up(&mut self) -> bool {
-        let Ok(hasher) = HasherThread::start(self.replayer.results()) else { return true };
-        let mut threaded = std::mem::take(&mut self.replayer).sealed_by(hasher);
-        let end = self.apply_threaded(&mut threaded);
-        match threaded.settled() {
-            Ok(replayer) => self.replayer = replayer,
-            Err(fault) => {
-                // Nothing depends on these results yet: the start waits until the last block is
-                // settled.
-                self.halt.halt(fault.into());
-                return false;
-            }
-        }
-        let sound = match end {
-            End::Live(live) => self.apply(live),
-            End::Nothing => true,
-            End::Fault => false,
-        };
-        self.try_held();
-        sound
-    }
-
-    fn apply_threaded(&mut self, threaded: &mut Replayer<HasherThread>) -> End {
-        let Matcher { blocks, trials, held, projector, status, halt, meter, replayed, .. } = self;
-        let halt: &Halt = halt;
-        thread::scope(|scope| {
-            let (to_folder, applied) = bounded(FOLDING_MAX);
-            let folder = Folder { projector, status, halt, meter };
-            let thread = Builder::new().name("folder".to_owned());
-            // A panic must halt at once: nothing else would end the scope.
-            let run = move || halt.watch("folder", || folder.run(&applied));
-            if thread.spawn_scoped(scope, run).is_err() {
-                halt.halt(HaltReason::ThreadDied("folder"));
-                return End::Fault;
-            }
-            while held.is_none() {
-                select! {
-                    recv(blocks) -> sequenced => match sequenced {
-                        Ok(sequenced) if sequenced.replies.is_empty() => {
-                            meter.matcher.post_blocks_waiting(blocks.len());
-                            let through = *replayed;
-                            if !apply_and_send(threaded, &sequenced, through, halt, &to_folder) {
-                                return End::Fault;
-                            }
-                        }
-                        Ok(sequenced) => return End::Live(sequenced),
-                        Err(_) => return End::Nothing,
-                    },
-                    recv(trials) -> trial => match trial {
-                        Ok(trial) => *held = Some(trial),
-                        Err(_) => return End::Nothing,
-                    },
+/// Replays to the journal's end.
+fn replay(
+    journal: &impl Journal,
+    restored: Restored,
+    history: Option<&HistoryStore>,
+    meter: &Meter,
+) -> Result<Restored, StartError> {
+    let Restored { mut replayer, mut read_model } = restored;
+    meter.matcher.post_applied(replayer.exchange().sequence());
+    let blocks = journal.read(replayer.exchange().sequence().next());
+    let died = |name| StartError::Halted(HaltReason::ThreadDied(name));
+    let (folded, applied) = thread::scope(|scope| {
+        let (to_folder, applied) = bounded(FOLDING_MAX);
+        let view = &mut read_model;
+        let folder = Builder::new().name("folder".to_owned());
+        let folder = folder.spawn_scoped(scope, move || fold(&applied, view, history))?;
+        let applying = move || {
+            reading_ahead(blocks, |blocks| {
+                for block in blocks {
+                    let block = block?;
+                    let applied = matcher::apply(&mut replayer, &block);
+                    let applied = applied.map_err(StartError::Halted)?;
+                    meter.matcher.post_applied(block.last());
+                    if to_folder.send(applied).is_err() {
+                        // It says itself why it ended.
+                        break;
+                    }
                 }
-            }
-            End::Nothing
-        })
+                Ok(replayer)
+            })
+        };
+        let applied = catch_unwind(AssertUnwindSafe(applying));
+        Ok::<_, std::io::Error>((folder.join(), applied))
+    })?;
+    let replayer = applied.unwrap_or_else(|_| Err(died("matcher")))?;
+    folded.map_err(|_| died("folder"))?.map_err(StartError::Halted)?;
+    Ok(Restored { replayer, read_model })
+}
+
+/// Folds blocks until there are no more.
+fn fold(
+    applied: &Receiver<Arc<AppliedBlock>>,
+    read_model: &mut ReadModel,
+    history: Option<&HistoryStore>,
+) -> Result<(), HaltReason> {
+    for block in applied {
+        block.records().for_each(|applied| read_model.fold(&applied));
+        if read_model.inconsistencies() > 0 {
+            return Err(HaltReason::ReadModelBroken);
+        }
+        if let Some(history) = history {
+            history.folded(read_model.watermark());
+        }
+    }
+    Ok(())
+}
+
+/// Takes a snapshot out of use that the journal has proved wrong.
+fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
+    match folder.set_aside(snapshot) {
+        Ok(()) => tracing::warn!(%snapshot, "the snapshot was wrong and is set aside"),
+        Err(error) => tracing::error!(
+            %snapshot, %error,
+            "the snapshot was wrong and could not be set aside: delete it, the server stopped"
+        ),
     }
 }
 
-/// Applies a block and sends the result to the folder thread; false if the engine must end.
-fn apply_and_send(
-    threaded: &mut Replayer<HasherThread>,
-    sequenced: &Sequenced,
-    through: Sequence,
-    halt: &Halt,
-    to_folder: &Sender<Folding>,
-) -> bool {
-    let block = &sequenced.block;
-    // Results are only settled at the last block: until then nobody reads them.
-    let settles = block.last() >= through;
-    match apply(threaded, block, settles) {
-        Ok((applied, results)) => {
-            let (last, next_due) = (block.last(), threaded.exchange().next_due());
-            // The folder thread ends only at a fault, and has halted the engine then.
-            to_folder.send(Folding { applied, last, next_due, results }).is_ok()
-        }
-        Err(reason) => {
-            halt.halt(reason);
-            false
-        }
+/// The empty state, for a start from the first record.
+fn empty_state(history: Option<&HistoryStore>) -> Restored {
+    let Some(history) = history else { return Restored::nothing(&History::default()) };
+    history.folded(Sequence::ZERO);
+    Restored::nothing(&history.history())
+}
+
+/// The state of the newest valid snapshot.
+fn restore_newest(
+    history: Option<&HistoryStore>,
+    snapshots: Option<&SnapshotFolder>,
+    journal: &JournalReader,
+) -> Restored {
+    let (Some(history), Some(folder)) = (history, snapshots) else { return empty_state(history) };
+    let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
+    let restored = restore::newest(folder, journal, latest, pages, &mut Throttle::full());
+    let Ok(restored) = restored else { return empty_state(Some(history)) };
+    history.folded(restored.sequence());
+    if restored.sequence() > Sequence::ZERO {
+        tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
     }
+    restored
 }
 
 #[cfg(test)]

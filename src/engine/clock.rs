@@ -72,9 +72,35 @@ fn monotonic() -> Duration {
     START_INSTANT.elapsed()
 }
 
+/// What a venue's clock reads.
+pub trait Timepiece: std::fmt::Debug + Send + Sync {
+    /// The calendar's time, and whether a venue can have it.
+    fn calendar(&self) -> (TimeMs, bool);
+
+    /// A time that goes on evenly, from some moment on.
+    fn monotonic(&self) -> Duration;
+}
+
+/// The system's clocks.
+#[derive(Debug)]
+struct SystemClocks;
+
+impl Timepiece for SystemClocks {
+    fn calendar(&self) -> (TimeMs, bool) {
+        system_time()
+    }
+
+    fn monotonic(&self) -> Duration {
+        monotonic()
+    }
+}
+
 /// The venue's clock: stamps records and answers what time it is. It never goes back.
 #[derive(Debug)]
-pub struct Clock(Mutex<State>);
+pub struct Clock {
+    state: Mutex<State>,
+    reads: Box<dyn Timepiece>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -99,7 +125,13 @@ pub enum Settled {
 impl Clock {
     /// A clock that continues after the last record of a journal.
     pub fn after(last: TimeMs) -> Clock {
-        Clock::of(Times::starting_at(last, now(), monotonic()))
+        Clock::reading(Box::new(SystemClocks), last)
+    }
+
+    /// The same by another timepiece than the system's clocks.
+    pub fn reading(reads: Box<dyn Timepiece>, last: TimeMs) -> Clock {
+        let times = Times::starting_at(last, reads.calendar().0, reads.monotonic());
+        Clock::of(times, reads)
     }
 
     /// The same at a start that judges the system's clock: by what is known of this boot, or, at
@@ -108,29 +140,36 @@ impl Clock {
     /// # Errors
     /// [`ClockAhead`] if somebody must confirm that the system's clock is right.
     pub fn judged(last: TimeMs, known: Option<SinceBoot>) -> Result<Clock, ClockAhead> {
-        Times::judged(last, known, now(), monotonic()).map(Clock::of)
+        let reads = SystemClocks;
+        let times = Times::judged(last, known, reads.calendar().0, reads.monotonic())?;
+        Ok(Clock::of(times, Box::new(reads)))
     }
 
-    fn of(times: Times) -> Clock {
-        Clock(Mutex::new(State { times, writing: None, outside: false }))
+    fn of(times: Times, reads: Box<dyn Timepiece>) -> Clock {
+        Clock { state: Mutex::new(State { times, writing: None, outside: false }), reads }
+    }
+
+    /// A time that goes on evenly, whatever the calendar does: to measure how long something took.
+    pub fn monotonic(&self) -> Duration {
+        self.reads.monotonic()
     }
 
     /// The current time, and that of the machine's boot clock.
     pub fn since_boot(&self) -> SinceBoot {
-        let mut state = self.0.lock();
-        let time = state.now();
+        let mut state = self.state.lock();
+        let time = state.now(&*self.reads);
         SinceBoot { time, at: state.times.at }
     }
 
     /// The current time.
     pub fn now(&self) -> TimeMs {
-        self.0.lock().now()
+        self.state.lock().now(&*self.reads)
     }
 
     /// The time for the next block, which counts as being written until [`wrote`](Clock::wrote).
     pub fn stamp(&self) -> TimeMs {
-        let mut state = self.0.lock();
-        let time = state.now();
+        let mut state = self.state.lock();
+        let time = state.now(&*self.reads);
         state.writing = Some(time);
         time
     }
@@ -138,13 +177,13 @@ impl Clock {
     /// The stamped block is durable, or never will be. Not to be called while neither is certain:
     /// moments from its stamp on must not count as settled then.
     pub fn wrote(&self) {
-        self.0.lock().writing = None;
+        self.state.lock().writing = None;
     }
 
     /// Whether a record stamped at or before `moment` may still appear in the journal.
     pub fn settled(&self, moment: TimeMs) -> Settled {
-        let mut state = self.0.lock();
-        if moment >= state.now() {
+        let mut state = self.state.lock();
+        if moment >= state.now(&*self.reads) {
             return Settled::No;
         }
         let written = state.writing.is_none_or(|writing| moment < writing);
@@ -153,8 +192,8 @@ impl Clock {
 }
 
 impl State {
-    fn now(&mut self) -> TimeMs {
-        let (system, possible) = system_time();
+    fn now(&mut self, reads: &dyn Timepiece) -> TimeMs {
+        let (system, possible) = reads.calendar();
         if !possible && !self.outside {
             tracing::error!(
                 "the system's clock is set to a time before 1970 or after 9999: records are \
@@ -162,7 +201,7 @@ impl State {
             );
         }
         self.outside = !possible;
-        let (time, fault) = self.times.read(system, monotonic());
+        let (time, fault) = self.times.read(system, reads.monotonic());
         if let Some(fault) = fault {
             fault.log();
         }

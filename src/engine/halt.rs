@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::pending::Refusal;
 use exchange::invariant::Broken;
@@ -91,20 +91,14 @@ impl From<ReplayFault> for HaltReason {
 #[derive(Debug, Default)]
 pub struct Halt {
     reason: OnceLock<HaltReason>,
-    live: AtomicBool,
-    logged: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Halt {
-    /// Halts; the first reason stays. During a start it is not logged: the start reports it.
+    /// Halts; the first reason stays.
     pub fn halt(&self, reason: HaltReason) {
         if self.reason.set(reason).is_ok() {
-            // If `go_live` runs at the same time, at least one of the two sees the other.
-            fence(Ordering::SeqCst);
-            if self.live.load(Ordering::SeqCst) {
-                self.log(reason);
-            }
+            tracing::error!(%reason, "intake is closed until a restart; reads go on");
         }
     }
 
@@ -117,22 +111,6 @@ impl Halt {
     /// The reason, once halted.
     pub fn reason(&self) -> Option<HaltReason> {
         self.reason.get().copied()
-    }
-
-    /// From now on commands are taken and a halt is logged, also one that came just before.
-    pub fn go_live(&self) {
-        self.live.store(true, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        if let Some(reason) = self.reason() {
-            self.log(reason);
-        }
-    }
-
-    /// Logs the halt once.
-    fn log(&self, reason: HaltReason) {
-        if !self.logged.swap(true, Ordering::AcqRel) {
-            tracing::error!(%reason, "intake is closed until a restart; reads go on");
-        }
     }
 
     /// Marks that the engine is being stopped in an orderly way.

@@ -1,12 +1,17 @@
-//! History on disk: the page store of a running venue's read model, and which snapshots may be
-//! started from because all pages that they refer to are durable.
+//! History on disk: the page store of a running venue's read model, which is written behind, and
+//! up to which record all pages are there, so that a snapshot can be started from.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::Builder;
+use std::time::Duration;
 
-use super::backlog::{self, Backlog, Store};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
+
 use exchange::units::Sequence;
 use journal::block::{ChainHash, Head};
 use journal::pages::{NAME_BYTES, PageStore};
@@ -22,6 +27,13 @@ const SYNC_EVERY_BYTES: u64 = 8 << 20;
 /// Bytes put after which the page file alone is written out. A journal on the same disk waits
 /// behind pending writes, so there must never be many.
 const WRITE_OUT_EVERY_BYTES: u64 = 256 << 10;
+/// How long pages collect before they are stored.
+const COLLECT_FOR: Duration = Duration::from_millis(100);
+/// Bytes that may wait; a caller that exceeds them stores them itself (backpressure).
+const WAITING_BYTES_MAX: usize = 4 << 20;
+/// Bytes kept in memory after the store failed: a full disk halts the intake but not the readers.
+/// Pages beyond that are missing until a restart makes them anew.
+const UNSTORED_BYTES_MAX: usize = 64 << 20;
 
 // A key ends with the number of the page.
 const _: () = assert!(KEY_BYTES == NAME_BYTES);
@@ -40,24 +52,42 @@ pub enum NotVouched {
 /// A data directory's history. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HistoryStore {
-    backlog: Arc<Backlog<StoredState>>,
+    stored: Arc<Stored>,
     rows: NonZeroU32,
 }
 
+/// The store, and the pages on their way to it. The projector holds the read model's lock while it
+/// puts a page, so a put must not wait for the store.
 #[derive(Debug)]
-struct StoredState {
+struct Stored {
     pages: PageStore,
+    waiting: Mutex<Waiting>,
+    /// Held while storing.
+    store_lock: Mutex<()>,
+    /// Wakes the thread that stores.
+    wake: Sender<()>,
     /// The last record whose pages were put.
     folded: AtomicU64,
-    /// The record up to which all pages, or later versions of them, were here before the replay.
+    /// The record up to which all pages are durably here.
     complete: AtomicU64,
     /// Bytes put since the last sync.
     unsynced: AtomicU64,
     /// Bytes put that are not written out either.
     unwritten: AtomicU64,
     failed: AtomicBool,
-    /// True during a start's replay: pages put then may be stored already.
+    /// True during a start's replay.
     replaying: AtomicBool,
+}
+
+/// Pages by their keys.
+type Pages = BTreeMap<PageKey, Box<[u8]>>;
+
+/// Pages that wait, and those being stored; readers find both.
+#[derive(Debug, Default)]
+struct Waiting {
+    new: Pages,
+    new_bytes: usize,
+    storing: Arc<Pages>,
 }
 
 impl HistoryStore {
@@ -91,19 +121,33 @@ impl HistoryStore {
             PageStore::remove(data).map_err(|_| error)?;
             PageStore::open(data)
         })?;
+        let (wake, wakes) = bounded(1);
         let [folded, complete, unsynced, unwritten] = [const { AtomicU64::new(0) }; 4];
         let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
-        let state = StoredState { pages, folded, complete, unsynced, unwritten, failed, replaying };
-        Ok(HistoryStore { backlog: Backlog::start(state), rows })
-    }
-
-    fn state(&self) -> &StoredState {
-        self.backlog.store()
+        let (waiting, store_lock) = (Mutex::default(), Mutex::new(()));
+        let stored = Arc::new(Stored {
+            pages,
+            waiting,
+            store_lock,
+            wake,
+            folded,
+            complete,
+            unsynced,
+            unwritten,
+            failed,
+            replaying,
+        });
+        let weak = Arc::downgrade(&stored);
+        let thread = Builder::new().name("history".to_owned());
+        if let Err(error) = thread.spawn(move || run(&wakes, &weak)) {
+            tracing::warn!(%error, "history is stored without a thread of its own");
+        }
+        Ok(HistoryStore { stored, rows })
     }
 
     /// Where the venue's read model puts its pages.
     pub fn history(&self) -> History {
-        History::on(Arc::clone(&self.backlog) as Arc<dyn PageStorage>).paged(self.rows)
+        History::on(Arc::clone(&self.stored) as Arc<dyn PageStorage>).paged(self.rows)
     }
 
     /// For a read model whose pages are stored here already: it discards them.
@@ -113,45 +157,51 @@ impl HistoryStore {
 
     /// Notes that all pages up to a record were put.
     pub fn folded(&self, through: Sequence) {
-        self.state().folded.store(through.get(), Ordering::Release);
+        self.stored.folded.store(through.get(), Ordering::Release);
     }
 
     /// The last record whose pages were put.
     pub fn through(&self) -> Sequence {
-        Sequence::new(self.state().folded.load(Ordering::Acquire))
+        Sequence::new(self.stored.folded.load(Ordering::Acquire))
     }
 
     /// Before the replay of a journal: pages of records up to which its pages are here already are
-    /// not put again, so that a start writes only what is new.
+    /// not put again, so that a start writes only what is new. If it is not known that these are
+    /// pages of this journal as this software makes them, all are made anew.
     pub fn resume(&self, journal: &JournalReader) {
-        let known = self.state().pages.completed().ok().flatten();
+        let known = self.stored.pages.completed().ok().flatten();
         let known = known.and_then(|known| {
             let known = known.strip_prefix(&IMAGE_VERSION.to_be_bytes())?;
             let (sequence, chain) = known.split_first_chunk()?;
             let sequence = Sequence::new(u64::from_be_bytes(*sequence));
+            if sequence == Sequence::ZERO {
+                return Some(sequence);
+            }
             let block = journal.read(sequence).next()?.ok()?;
             (block.last() == sequence && block.hash().0 == chain).then_some(sequence)
         });
-        self.state().complete.store(known.unwrap_or_default().get(), Ordering::Release);
+        match known {
+            Some(known) => self.stored.complete.store(known.get(), Ordering::Release),
+            None => self.doubt(),
+        }
     }
 
-    /// Before a replay from record 1 after one that went wrong: all pages are put again.
+    /// Before a replay from record 1 whose pages may be others: all are made anew.
     pub fn doubt(&self) {
-        self.state().complete.store(0, Ordering::Release);
+        self.stored.complete.store(0, Ordering::Release);
+        self.stored.drain();
+        let renewed = self.stored.pages.renew();
+        let begun = renewed.and_then(|()| self.stored.attest(Sequence::ZERO, &Head::START.hash));
+        if let Err(error) = begun {
+            self.stored.fail(&error);
+        }
     }
 
-    /// Ends the replay, at this head: pages put from now on are new.
+    /// Ends the replay, at this head.
     pub fn caught_up(&self, head: &Head) {
-        self.state().replaying.store(false, Ordering::Release);
-        if self.state().complete.load(Ordering::Acquire) >= head.sequence.get() {
-            return;
-        }
-        self.backlog.drain();
+        self.stored.replaying.store(false, Ordering::Release);
         // A failure is logged and noted where it happens; the next start puts the pages again.
-        if !self.has_failed() && self.state().sync().is_ok() {
-            let complete = self.state().pages.complete(&point_of(head.sequence, &head.hash));
-            drop(complete.and_then(|()| self.state().sync()));
-        }
+        self.stored.completed(head.sequence, &head.hash).unwrap_or_default();
     }
 
     /// Makes all pages up to a snapshot's record durable and records that they are those of its
@@ -160,28 +210,19 @@ impl HistoryStore {
     /// # Errors
     /// A page failed since the start, or the pages cannot be made durable.
     pub fn vouch(&self, point: &Point) -> Result<(), NotVouched> {
-        self.backlog.drain();
-        if self.state().failed.load(Ordering::Acquire) {
-            return Err(NotVouched::Failed);
-        }
-        self.state().sync()?;
-        self.state().pages.vouch(&vouched_key(point.sequence), &point.chain.0)?;
-        self.state().pages.complete(&point_of(point.sequence, &point.chain))?;
-        self.state().sync()?;
-        Ok(())
+        self.stored.completed(point.sequence, &point.chain)
     }
 
-    /// Whether the pages up to a snapshot's record are here, durable and of its journal.
+    /// Whether the pages up to a snapshot's record are here and durable.
     pub fn vouches(&self, point: &Point) -> bool {
-        let found = self.state().pages.vouched(&vouched_key(point.sequence));
-        found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
+        !self.has_failed() && self.stored.complete.load(Ordering::Acquire) >= point.sequence.get()
     }
 
     /// Looks whether the pages are still in their file. If not, they are made anew by the next
     /// start, and no snapshot that needs them is vouched for until then.
     pub fn watch(&self) {
-        let state = self.state();
-        if state.failed.load(Ordering::Acquire) {
+        let state = &self.stored;
+        if state.has_failed() {
             return;
         }
         if let Some(fate) = state.pages.fate() {
@@ -195,27 +236,73 @@ impl HistoryStore {
 
     /// Whether pages were found lost or damaged since the start.
     pub fn has_failed(&self) -> bool {
-        self.state().failed.load(Ordering::Acquire)
+        self.stored.has_failed()
     }
 
     /// Closes the store; reads find nothing after that.
     pub fn close(&self) {
-        self.backlog.drain();
-        self.state().pages.close();
+        self.stored.drain();
+        self.stored.pages.close();
     }
 }
 
-/// The point up to which all pages are here, as this software makes them.
-fn point_of(sequence: Sequence, chain: &ChainHash) -> Vec<u8> {
-    let (version, sequence) = (IMAGE_VERSION.to_be_bytes(), sequence.get().to_be_bytes());
-    [version.as_slice(), &sequence, &chain.0].concat()
-}
+impl Stored {
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
 
-const fn vouched_key(sequence: Sequence) -> [u8; 8] {
-    sequence.get().to_be_bytes()
-}
+    /// Makes all pages up to a record durable, and notes it.
+    fn completed(&self, sequence: Sequence, chain: &ChainHash) -> Result<(), NotVouched> {
+        self.drain();
+        if self.has_failed() {
+            return Err(NotVouched::Failed);
+        }
+        if self.complete.load(Ordering::Acquire) >= sequence.get() {
+            return Ok(());
+        }
+        self.sync()?;
+        self.attest(sequence, chain)?;
+        self.sync()?;
+        self.complete.store(sequence.get(), Ordering::Release);
+        Ok(())
+    }
 
-impl StoredState {
+    fn attest(&self, sequence: Sequence, chain: &ChainHash) -> Result<(), StoreError> {
+        let (version, number) = (IMAGE_VERSION.to_be_bytes(), sequence.get().to_be_bytes());
+        self.pages.complete(&[version.as_slice(), &number, &chain.0].concat())
+    }
+
+    /// Stores all pages put before. After a failure they are kept for readers.
+    fn drain(&self) {
+        let store_lock = self.store_lock.lock();
+        if self.has_failed() {
+            return;
+        }
+        let storing = {
+            let mut waiting = self.waiting.lock();
+            waiting.new_bytes = 0;
+            waiting.storing = Arc::new(std::mem::take(&mut waiting.new));
+            Arc::clone(&waiting.storing)
+        };
+        let put = self.pages.put(storing.iter().map(|(key, page)| (key.bytes(), &**page)));
+        match put {
+            Ok(bytes) => {
+                self.unsynced.fetch_add(bytes, Ordering::AcqRel);
+                self.unwritten.fetch_add(bytes, Ordering::AcqRel);
+                self.waiting.lock().storing = Arc::default();
+            }
+            Err(error) => {
+                self.fail(&error);
+                let mut waiting = self.waiting.lock();
+                waiting.storing = Arc::default();
+                for (key, page) in storing.iter() {
+                    waiting.keep(*key, page.clone());
+                }
+            }
+        }
+        drop(store_lock);
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
         self.unwritten.store(0, Ordering::Release);
@@ -224,13 +311,28 @@ impl StoredState {
         self.pages.sync().inspect_err(|error| self.fail(error))
     }
 
-    fn write_out(&self) -> Result<(), StoreError> {
-        self.unwritten.store(0, Ordering::Release);
-        self.pages.write_out().inspect_err(|error| self.fail(error))
+    /// Syncs so much at a time that nobody waits long.
+    fn tidy(&self) {
+        if self.has_failed() {
+            return;
+        }
+        let done = if self.unsynced.load(Ordering::Acquire) >= SYNC_EVERY_BYTES {
+            self.sync()
+        } else if self.unwritten.load(Ordering::Acquire) >= WRITE_OUT_EVERY_BYTES {
+            self.unwritten.store(0, Ordering::Release);
+            self.pages.write_out().inspect_err(|error| self.fail(error))
+        } else {
+            Ok(())
+        };
+        if let Err(error) = done
+            && !self.pages.is_closed()
+        {
+            tracing::warn!(%error, "history could not be synced");
+        }
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {
-        // The background thread may run after the close; nothing is lost then.
+        // The thread that stores may run after the close; nothing is lost then.
         if !self.pages.is_closed() && !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
@@ -241,73 +343,71 @@ impl StoredState {
     }
 }
 
-impl Store for StoredState {
-    fn store(&self, pages: &backlog::Pages) -> bool {
-        let pages = pages.iter().map(|(key, page)| (key.bytes(), &**page));
-        let put = if self.replaying.load(Ordering::Acquire) {
-            self.pages.put_again(pages)
-        } else {
-            self.pages.put(pages)
-        };
-        match put {
-            Ok(bytes) => {
-                self.unsynced.fetch_add(bytes, Ordering::AcqRel);
-                self.unwritten.fetch_add(bytes, Ordering::AcqRel);
-                true
-            }
-            Err(error) => {
-                self.fail(&error);
-                false
-            }
-        }
-    }
-
-    fn tidy(&self) {
-        if self.failed.load(Ordering::Acquire) {
-            return;
-        }
-        let done = if self.unsynced.load(Ordering::Acquire) >= SYNC_EVERY_BYTES {
-            self.sync()
-        } else if self.unwritten.load(Ordering::Acquire) >= WRITE_OUT_EVERY_BYTES {
-            self.write_out()
-        } else {
-            Ok(())
-        };
-        if let Err(error) = done
-            && !self.pages.is_closed()
-        {
-            tracing::warn!(%error, "history could not be synced");
+impl Waiting {
+    /// Keeps a page that cannot be stored, within a bound.
+    fn keep(&mut self, key: PageKey, page: Box<[u8]>) {
+        let bytes = self.new_bytes.saturating_add(page.len());
+        if bytes <= UNSTORED_BYTES_MAX {
+            self.new_bytes = bytes;
+            self.new.insert(key, page);
         }
     }
 }
 
-impl PageStorage for Backlog<StoredState> {
+impl PageStorage for Stored {
     fn put(&self, key: PageKey, bytes: Vec<u8>) {
-        if self.keeps() {
-            Backlog::put(self, key, bytes);
+        if !self.keeps() {
+            return;
+        }
+        let full = {
+            let mut waiting = self.waiting.lock();
+            if self.has_failed() {
+                waiting.keep(key, bytes.into());
+                return;
+            }
+            waiting.new_bytes = waiting.new_bytes.saturating_add(bytes.len());
+            waiting.new.insert(key, bytes.into());
+            waiting.new_bytes > WAITING_BYTES_MAX
+        };
+        if full {
+            self.drain();
+        } else {
+            // A wake-up may be pending already, or there is no thread.
+            self.wake.try_send(()).unwrap_or_default();
         }
     }
 
     fn keeps(&self) -> bool {
-        let state = self.store();
-        let folded = state.folded.load(Ordering::Acquire);
-        folded >= state.complete.load(Ordering::Acquire) || !state.replaying.load(Ordering::Acquire)
+        let folded = self.folded.load(Ordering::Acquire);
+        folded >= self.complete.load(Ordering::Acquire) || !self.replaying.load(Ordering::Acquire)
     }
 
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
-        if let Some(page) = Backlog::get(self, key) {
-            return Ok(Some(page));
+        {
+            let waiting = self.waiting.lock();
+            let page = waiting.new.get(&key).or_else(|| waiting.storing.get(&key));
+            if let Some(page) = page {
+                return Ok(Some(page.to_vec()));
+            }
         }
-        self.store().pages.get(&key.bytes()).map_err(|error| error.to_string())
+        self.pages.get(&key.bytes()).map_err(|error| error.to_string())
     }
 
     fn failed(&self, error: &HistoryError) {
         // A failed put was reported already, and a closed store has lost nothing.
-        let state = self.store();
-        let known = state.failed.load(Ordering::Acquire);
-        if !known && state.pages.damaged().is_ok() {
-            state.fail(error);
+        if !self.has_failed() && self.pages.damaged().is_ok() {
+            self.fail(error);
         }
+    }
+}
+
+/// The thread that stores what has collected, until the store is dropped.
+fn run(wakes: &Receiver<()>, stored: &Weak<Stored>) {
+    while wakes.recv().is_ok() {
+        std::thread::sleep(COLLECT_FOR);
+        let Some(stored) = stored.upgrade() else { return };
+        stored.drain();
+        stored.tidy();
     }
 }
 

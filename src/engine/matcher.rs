@@ -1,29 +1,31 @@
 //! The matcher: applies every durable block in order and passes the effects to the projector.
 //!
-//! Blocks come from the journal at a start and from the sequencer afterwards. Between blocks it
-//! answers trials, since only this thread has the exchange's current state.
+//! Blocks come from the sequencer, after the engine has [caught up](super::catch_up) with the
+//! journal. Between blocks it answers trials, since only this thread has the exchange's current
+//! state.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, select};
+use parking_lot::RwLockReadGuard;
 
-use super::TRIAL_MEETS_MAX;
 use super::clock::Clock;
 use super::halt::{Halt, HaltReason};
-use super::matcher_status::MatcherStatus;
+use super::matcher_status::{MatcherStatus, Rest};
 use super::meter::Meter;
-use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
-use super::projector::{NotFolded, Projector};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal, Slot};
+use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
+use exchange::Exchange;
 use exchange::command::{Command, Record};
-use exchange::effect::{Applied, Effect};
+use exchange::effect::Effect;
 use exchange::reject::Reject;
-use exchange::results::{Results, ResultsHasher};
-use exchange::units::{Sequence, TimeMs};
+use exchange::units::TimeMs;
 use journal::Durable;
 use journal::block::Block;
 use journal::replay::{Replayer, Stop};
+use views::ReadModel;
 
 /// Blocks after which a trial no longer waits for what is due: where something comes due all the
 /// time, it would hold up every trial behind it.
@@ -31,6 +33,27 @@ const TRIAL_BLOCKS_MAX: u32 = 8;
 
 /// Usual number of effects per record, rounded up: the capacity allocated per block.
 const EFFECTS_USUAL: usize = 4;
+
+/// A trial: asks the exchange what would be, and changes nothing. It runs between two blocks and
+/// delays every command behind it.
+pub type Trial = Box<dyn FnOnce(&Trying<'_>) + Send>;
+
+/// What a trial sees.
+#[derive(Debug)]
+pub struct Trying<'a> {
+    /// The state after the last record.
+    pub exchange: &'a Exchange,
+    /// The time that the next record would have.
+    pub time: TimeMs,
+    projector: &'a Projector,
+}
+
+impl Trying<'_> {
+    /// The read model as of the same record.
+    pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
+        self.projector.read_model.read()
+    }
+}
 
 /// The matcher's state.
 #[derive(Debug)]
@@ -42,15 +65,11 @@ pub struct Matcher {
     /// Source of trials.
     pub trials: Receiver<Trial>,
     /// A trial that waits until due work is journaled, as the command itself would.
-    pub held: Option<Trial>,
-    /// Live blocks applied while trials waited for due work.
-    pub held_blocks: u32,
+    pub held: HeldTrial,
     /// Whether the last clock command left something due.
     pub slicing: bool,
     /// Folds and answers.
     pub projector: Projector,
-    /// The last record to be replayed at the start.
-    pub replayed: Sequence,
     /// Where to post results and what is due next.
     pub status: Arc<MatcherStatus>,
     /// Halts the engine.
@@ -61,27 +80,39 @@ pub struct Matcher {
     pub clock: Arc<Clock>,
 }
 
+/// A trial that waits, and how many live blocks were applied meanwhile.
+#[derive(Default)]
+pub struct HeldTrial {
+    trial: Option<Trial>,
+    blocks: u32,
+}
+
+impl std::fmt::Debug for HeldTrial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeldTrial").field("blocks", &self.blocks).finish_non_exhaustive()
+    }
+}
+
 impl Matcher {
     /// Applies blocks until the channel closes or a fault halts the engine. Returns the exchange.
     pub fn run(mut self) -> Replayer {
-        if !self.catch_up() {
-            return self.replayer;
-        }
         let none = crossbeam_channel::never();
         loop {
-            let trials = if self.held.is_none() { &self.trials } else { &none };
+            let trials = if self.held.trial.is_none() { &self.trials } else { &none };
             // `select!` picks at random among ready channels, so neither starves.
             select! {
                 recv(self.blocks) -> sequenced => {
-                    let Ok(sequenced) = sequenced else { return self.replayer };
-                    if !self.apply(sequenced) {
-                        return self.replayer;
+                    let Ok(sequenced) = sequenced else { break };
+                    if let Err(reason) = self.apply(sequenced) {
+                        self.halt.halt(reason);
+                        break;
                     }
                 }
-                recv(trials) -> trial => self.held = trial.ok(),
+                recv(trials) -> trial => self.held.trial = trial.ok(),
             }
             self.try_held();
         }
+        self.replayer
     }
 
     /// Answers the waiting trial, unless something is due: the sequencer journals that before any
@@ -93,90 +124,72 @@ impl Matcher {
         let time = self.clock.now().max(exchange.time());
         // What is done in slices may take long.
         let due = !self.slicing && exchange.next_due().is_some_and(|due| due <= time);
-        if due && self.held_blocks < TRIAL_BLOCKS_MAX {
+        if due && self.held.blocks < TRIAL_BLOCKS_MAX {
             return;
         }
         if !due || self.trials.is_empty() {
-            self.held_blocks = 0;
+            self.held.blocks = 0;
         }
-        let first = exchange.sequence().next();
-        let view = &self.projector.read_model;
-        match self.held.take() {
-            None => {}
-            Some(Trial::One { tried, once, callback }) => {
-                let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
-                let effects = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken);
-                let came = effects.map(|effects| {
-                    effects.map(|effects| Applied { sequence: first, time, effects })
-                });
-                callback(&view.read(), came.as_ref().map(Option::as_ref).map_err(|broken| *broken));
-            }
-            Some(Trial::Several { user, steps, callback }) => {
-                let all = exchange.trial_of_several(user, &steps, time, TRIAL_MEETS_MAX);
-                let all = all.as_ref().map_err(|broken| *broken);
-                let came = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
-                callback(
-                    &view.read(),
-                    came.as_ref().map(Option::as_deref).map_err(|broken| *broken),
-                );
-            }
+        if let Some(trial) = self.held.trial.take() {
+            trial(&Trying { exchange, time, projector: &self.projector });
         }
     }
 
-    /// Applies a block, has it folded and answered; false if the engine must end.
-    pub(super) fn apply(&mut self, Sequenced { block, replies }: Sequenced) -> bool {
+    /// Applies a block, has it folded and answered.
+    ///
+    /// # Errors
+    /// Why the engine halts; that has been done before any caller was told.
+    pub(super) fn apply(&mut self, sequenced: Sequenced) -> Result<(), HaltReason> {
         let began = Instant::now();
-        // Only replayed blocks have no reply slots, and those were counted when they were new.
-        let live = !replies.is_empty();
-        if live && self.held.is_some() {
-            self.held_blocks = self.held_blocks.saturating_add(1);
+        let Sequenced { block, slots } = sequenced;
+        if self.held.trial.is_some() {
+            self.held.blocks = self.held.blocks.saturating_add(1);
         }
-        let meter = &self.meter.matcher;
-        meter.post_blocks_waiting(self.blocks.len());
-        let (applied, results) = match apply(&mut self.replayer, &block, true) {
+        self.meter.matcher.post_blocks_waiting(self.blocks.len());
+        let applied = match apply(&mut self.replayer, &block) {
             Ok(applied) => applied,
-            Err(reason) => {
-                self.halt.halt(reason);
-                refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
-                return false;
-            }
+            Err(reason) => return Err(self.fail(reason, slots)),
         };
-        if live {
-            for (record, applied) in block.records().iter().zip(applied.records()) {
-                meter.count(&record.command, applied.effects);
-                if let [Effect::Refused(Reject::TooManyNames)] = applied.effects {
-                    self.post_name_free(record);
-                }
-            }
-        }
-        // Before folding: by the time a caller is answered, no reader may be ahead of this figure,
-        // and the sequencer must know what is due before the caller's next command.
+        self.count(&block, &applied);
         let exchange = self.replayer.exchange();
         let is_clock = |record: &Record| matches!(record.command, Command::AdvanceClock);
-        if block.records().iter().any(is_clock) {
+        let clocked = block.records().iter().any(is_clock);
+        if clocked {
             self.slicing = exchange.next_due().is_some_and(|due| due <= exchange.time());
-            self.status.post_left(self.slicing);
         }
-        self.status.post_came(exchange.next_due(), results);
-        self.status.post_names(exchange.names());
-        meter.post_applied(exchange.sequence());
-        if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
-            self.halt.halt(reason);
-            refuse(unanswered, Refusal::OutcomeUnknown(reason));
-            return false;
+        let rest = if self.slicing { Rest::NotBegun } else { Rest::Over };
+        let (results, next_due) = (self.replayer.known(), exchange.next_due());
+        // By the time a caller is answered, no reader may be ahead of these figures, and the
+        // sequencer must know what is due before the caller's next command.
+        self.status.post_applied(results, next_due, exchange.names(), clocked.then_some(rest));
+        self.meter.matcher.post_applied(results.through);
+        if let Err((reason, unanswered)) = self.projector.project(&applied, slots) {
+            return Err(self.fail(reason, unanswered));
         }
-        if self.slicing && block.records().iter().any(is_clock) {
-            self.status.post_slice(began.elapsed());
+        if self.slicing && clocked {
+            self.status.post_rest(self.clock.monotonic().saturating_add(began.elapsed()));
         }
-        self.status.post_folded(results.through);
-        if live {
-            meter.apply.count_since(began);
-        }
-        true
+        self.meter.matcher.apply.count_since(began);
+        Ok(())
     }
-}
 
-impl Matcher {
+    /// Halts, and only then tells the callers.
+    fn fail(&self, reason: HaltReason, unanswered: Vec<(usize, Slot)>) -> HaltReason {
+        self.halt.halt(reason);
+        refuse(unanswered, Refusal::OutcomeUnknown(reason));
+        reason
+    }
+
+    /// Counts the commands of a new block.
+    fn count(&self, block: &Block, applied: &AppliedBlock) {
+        for (record, applied) in block.records().iter().zip(applied.records()) {
+            self.meter.matcher.count(&record.command, applied.effects);
+            if let [Effect::Refused(Reject::TooManyNames)] = applied.effects {
+                self.post_name_free(record);
+            }
+        }
+    }
+
     /// Posts when whoever sent a record that was refused for its names has room again.
     fn post_name_free(&self, record: &Record) {
         let caller = record.once.as_ref().map(|once| once.caller);
@@ -192,36 +205,24 @@ impl Matcher {
     }
 }
 
-/// The effects of the steps, with the sequence numbers that their records would have.
-fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_>> {
-    let sequences = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
-    let all = sequences.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
-    all.collect()
-}
-
-/// Applies a block: its effects, and the latest results known, all of them if `settles`.
+/// Applies a block.
 ///
 /// # Errors
 /// Why the engine must halt.
-pub(super) fn apply<S: ResultsHasher>(
-    replayer: &mut Replayer<S>,
+pub(super) fn apply(
+    replayer: &mut Replayer,
     block: &Durable<Block>,
-    settles: bool,
-) -> Result<(Arc<AppliedBlock>, Results), HaltReason> {
+) -> Result<Arc<AppliedBlock>, HaltReason> {
     let count = block.records().len();
     let mut effects = Vec::with_capacity(count.saturating_mul(EFFECTS_USUAL));
     let mut records = AppliedRecords::expecting(count);
-    let results = match replayer.apply(block, &mut effects, &mut records) {
-        Ok(()) if !settles => Ok(replayer.known()),
-        Ok(()) => replayer.settle(),
+    let fault = match replayer.apply(block, &mut effects, &mut records) {
+        Ok(()) => return Ok(Arc::new(AppliedBlock::new(effects, records))),
         Err(Stop::Listener(never)) => match never {},
-        Err(Stop::Fault(fault)) => Err(fault),
+        Err(Stop::Fault(fault)) => fault,
     };
-    let results = results.map_err(|fault| {
-        tracing::error!(block = %block.first(), %fault, "block not applied");
-        HaltReason::from(fault)
-    })?;
-    Ok((Arc::new(AppliedBlock::new(effects, records)), results))
+    tracing::error!(block = %block.first(), %fault, "block not applied");
+    Err(fault.into())
 }
 
 #[cfg(test)]

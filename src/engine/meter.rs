@@ -11,7 +11,6 @@ use exchange::command::Command;
 use exchange::effect::Effect;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
-use journal::fields::{KINDS, kind_of};
 
 /// The figures, one part per stage: each stage writes only its own.
 #[derive(Debug, Default)]
@@ -69,7 +68,7 @@ impl Default for MatcherMeter {
             applied: AtomicU64::new(0),
             blocks_waiting: AtomicU64::new(0),
             apply: Histogram::of_times(),
-            results: KINDS.iter().map(|_| none()).collect(),
+            results: Command::KINDS.iter().map(|_| none()).collect(),
         }
     }
 }
@@ -139,7 +138,7 @@ impl MatcherMeter {
             _ => ACCEPTED,
         };
         // Kinds are numbered from 1.
-        let kind = usize::from(kind_of(command)).saturating_sub(1);
+        let kind = usize::from(command.number()).saturating_sub(1);
         let counts = self.results.get(kind).and_then(|results| results.get(result));
         if let Some(count) = counts {
             count.fetch_add(1, Ordering::Relaxed);
@@ -149,9 +148,10 @@ impl MatcherMeter {
     /// Live commands so far: kind, result, count. Zero counts are left out, except for `accepted`.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         // Clock commands are the sequencer's own.
-        let clock = kind_of(&Command::AdvanceClock);
-        let kinds = KINDS.iter().zip(&self.results).filter(move |(kind, _)| kind.0 != clock);
-        kinds.flat_map(|((_, _, kind), results)| {
+        let clock = Command::AdvanceClock.number();
+        let kinds = Command::KINDS.iter().zip(&self.results);
+        let kinds = kinds.filter(move |(kind, _)| kind.0 != clock);
+        kinds.flat_map(|((_, kind), results)| {
             let counts = results.iter().map(|count| count.load(Ordering::Relaxed));
             let named = result_names().zip(counts).enumerate();
             let shown = named.filter(|(index, (_, count))| *index == ACCEPTED || *count > 0);

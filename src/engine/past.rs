@@ -1,21 +1,16 @@
 //! Time travel: the state at an earlier moment, and the records themselves, read from the journal
-//! on threads other than the engine's. Both a query's cost and the number of concurrent queries are
-//! bounded.
+//! on threads other than the engine's. The cost of a query is bounded.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
 
 use super::clock::{Clock, Settled};
 use super::restore;
 use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
-use exchange::ids::UserNo;
 use exchange::results::Results;
 use exchange::units::{Sequence, TimeMs};
 use journal::block::{Block, Head};
@@ -30,9 +25,10 @@ use journal::{Durable, JournalError};
 const SETTLED_TRIES_MAX: usize = 2_000;
 /// See [`SETTLED_TRIES_MAX`].
 const SETTLED_TRY_EVERY: Duration = Duration::from_millis(1);
-/// Most traders with a query that runs or waits; the next one's is refused. A query takes a second
-/// at most, so nobody waits longer than clients do.
-const TRADERS_MAX: usize = 8;
+/// Most records replayed for one query: as many as replay while a reader waits (the rate is in
+/// `benches/RESULTS.md`); that is twice the distance between two snapshots, so a missing snapshot
+/// leaves no gap.
+pub const RECORDS_MAX: u64 = 1_000_000;
 
 /// A moment of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +44,7 @@ pub enum Moment {
 /// Why a query about the past was not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PastError {
-    /// All query slots are taken.
+    /// Too many ask at once, or the disk is too slow to say what the moment's records are.
     #[error("too many questions about the past at once")]
     Busy,
     /// The trader has a query that is not answered yet.
@@ -67,25 +63,9 @@ pub enum PastError {
     /// The replay contradicts the recorded results, or breaks the exchange.
     #[error(transparent)]
     Fault(#[from] ReplayFault),
-    /// The query's thread ended without an answer.
+    /// The query ended without an answer.
     #[error("the question ended without an answer")]
     Lost,
-}
-
-/// Bounds on the cost of queries about the past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Most records replayed for one query.
-    pub records: u64,
-    /// Most concurrent queries; traders get one fewer, and each has one at a time.
-    pub askers: usize,
-}
-
-impl Bounds {
-    /// A server's bounds. A million records replay while a reader waits (the rate is in
-    /// `benches/RESULTS.md`); that is twice the distance between two snapshots, so a missing
-    /// snapshot leaves no gap. Two at once: each takes a core and a copy of the state.
-    pub const STANDARD: Bounds = Bounds { records: 1_000_000, askers: 2 };
 }
 
 /// The state after some record.
@@ -165,48 +145,15 @@ impl Listener for UpTo {
     }
 }
 
-/// A query slot, held until it is dropped.
+/// Answers queries about the past, each on the thread that asks.
 #[derive(Debug)]
-#[allow(dead_code, reason = "holding it is what it is for")]
-pub struct QuerySlot {
-    slot: OwnedSemaphorePermit,
-    public: Option<(OwnedSemaphorePermit, TraderPlace)>,
-}
-
-/// A trader's place in the queue for a slot, and then in the slot: each has one.
-#[derive(Debug)]
-struct TraderPlace {
-    shared: Arc<Shared>,
-    user: UserNo,
-}
-
-impl Drop for TraderPlace {
-    fn drop(&mut self) {
-        self.shared.traders.lock().remove(&self.user);
-    }
-}
-
-/// Answers queries about the past. Clones share their bounds.
-#[derive(Debug, Clone)]
 pub struct Past {
-    shared: Arc<Shared>,
-    /// The trader who asks, if it is one: traders leave one slot to the operator.
-    trader: Option<UserNo>,
-}
-
-#[derive(Debug)]
-struct Shared {
     reader: JournalReader,
     /// Snapshots on disk, if any are kept.
     snapshots: Option<SnapshotFolder>,
-    bounds: Bounds,
     clock: Arc<Clock>,
-    slots: Arc<Semaphore>,
-    /// All slots but one: the traders' share. They wait for it in turn, so that one who asks again
-    /// and again does not hold the others out.
-    public: Arc<Semaphore>,
-    /// Traders with a query that runs or waits.
-    traders: Mutex<BTreeSet<UserNo>>,
+    /// Most records replayed for one query.
+    records_max: u64,
     /// The state of the last query; a query for the same or a later moment continues from it. One
     /// only, as each is as large as the exchange.
     last_state: Mutex<Option<Rebuilt>>,
@@ -217,135 +164,57 @@ impl Past {
     pub fn new(
         reader: JournalReader,
         snapshots: Option<SnapshotFolder>,
-        bounds: Bounds,
         clock: Arc<Clock>,
     ) -> Past {
-        let slots = Arc::new(Semaphore::new(bounds.askers));
-        let public = Arc::new(Semaphore::new(bounds.askers.saturating_sub(1)));
-        let (traders, last_state) = Default::default();
-        let shared =
-            Shared { reader, snapshots, bounds, clock, slots, public, traders, last_state };
-        Past { shared: Arc::new(shared), trader: None }
+        let (records_max, last_state) = (RECORDS_MAX, Mutex::default());
+        Past { reader, snapshots, clock, records_max, last_state }
     }
 
-    /// A handle for a trader. Traders together leave one slot to the operator, so that an audit
-    /// does not wait for them.
+    /// The same with another bound on records.
     #[must_use]
-    pub fn for_trader(&self, trader: UserNo) -> Past {
-        Past { shared: Arc::clone(&self.shared), trader: Some(trader) }
-    }
-
-    /// The time by the venue's clock, which bounds the moments that can be asked about.
-    pub fn now(&self) -> TimeMs {
-        self.shared.clock.now()
-    }
-
-    /// Takes a query slot, as every query does. A trader waits for one.
-    ///
-    /// # Errors
-    /// [`PastError::Busy`] if all slots are taken, or as many traders wait as may;
-    /// [`PastError::Another`] if the trader has a query already.
-    pub async fn enter(&self) -> Result<QuerySlot, PastError> {
-        let Shared { slots, public, .. } = &*self.shared;
-        let Some(user) = self.trader else {
-            let free = Arc::clone(slots).try_acquire_owned();
-            return free.map(|slot| QuerySlot { slot, public: None }).map_err(|_| PastError::Busy);
-        };
-        let place = self.place(user)?;
-        let next = async |slots: &Arc<Semaphore>| {
-            Arc::clone(slots).acquire_owned().await.map_err(|_| PastError::Lost)
-        };
-        let public = next(public).await?;
-        Ok(QuerySlot { slot: next(slots).await?, public: Some((public, place)) })
-    }
-
-    /// Takes the trader's place.
-    fn place(&self, user: UserNo) -> Result<TraderPlace, PastError> {
-        let mut traders = self.shared.traders.lock();
-        if traders.contains(&user) {
-            return Err(PastError::Another);
-        }
-        if traders.len() >= TRADERS_MAX || self.shared.bounds.askers < 2 {
-            return Err(PastError::Busy);
-        }
-        traders.insert(user);
-        Ok(TraderPlace { shared: Arc::clone(&self.shared), user })
+    pub fn bounded(self, records_max: u64) -> Past {
+        Past { records_max, ..self }
     }
 
     /// Rebuilds the state at a moment and calls `look` on it.
     ///
     /// # Errors
     /// [`PastError`].
-    pub async fn ask<T: Send + 'static>(
-        &self,
-        moment: Moment,
-        look: impl FnOnce(&Rebuilt) -> T + Send + 'static,
-    ) -> Result<T, PastError> {
-        self.run_blocking(move |shared| {
-            let state = shared.rebuild(moment)?;
-            let seen = look(&state);
-            *shared.last_state.lock() = Some(state);
-            Ok(seen)
-        })
-        .await
+    pub fn ask<T>(&self, moment: Moment, look: impl FnOnce(&Rebuilt) -> T) -> Result<T, PastError> {
+        let target = self.resolve(moment)?;
+        let mut state = self.start_state(target)?;
+        state.advance(&self.reader, target)?;
+        let seen = look(&state);
+        *self.last_state.lock() = Some(state);
+        Ok(seen)
     }
 
     /// Reads records from `from` on, at most `count_max`; fewer where the journal ends, or where
     /// their blocks exceed `bytes_max` bytes, but at least one if there is one.
     ///
     /// # Errors
-    /// [`PastError::Busy`], or the journal's.
-    pub async fn records(
+    /// The journal's.
+    pub fn records(
         &self,
         from: Sequence,
         count_max: usize,
         bytes_max: usize,
     ) -> Result<Vec<Record>, PastError> {
-        self.run_blocking(move |shared| {
-            let (mut records, mut bytes) = (Vec::new(), 0_usize);
-            for block in shared.reader.read(from) {
-                let block = block?;
-                bytes = bytes.saturating_add(block.bytes().len());
-                if bytes > bytes_max && !records.is_empty() {
-                    break;
-                }
-                let asked = block.records().iter().filter(|record| record.sequence >= from);
-                let room = count_max.saturating_sub(records.len());
-                records.extend(asked.take(room).cloned());
-                if records.len() >= count_max {
-                    break;
-                }
+        let (mut records, mut bytes) = (Vec::new(), 0_usize);
+        for block in self.reader.read(from) {
+            let block = block?;
+            bytes = bytes.saturating_add(block.bytes().len());
+            if bytes > bytes_max && !records.is_empty() {
+                break;
             }
-            Ok(records)
-        })
-        .await
-    }
-
-    /// Runs a query on a blocking thread, within a slot.
-    async fn run_blocking<T: Send + 'static>(
-        &self,
-        answer: impl FnOnce(&Shared) -> Result<T, PastError> + Send + 'static,
-    ) -> Result<T, PastError> {
-        let (slot, shared) = (self.enter().await?, Arc::clone(&self.shared));
-        // The caller may go away, but the slot stays taken until the work is done.
-        let asked = spawn_blocking(move || {
-            let answered = answer(&shared);
-            if let Err(error @ (PastError::Journal(_) | PastError::Fault(_))) = &answered {
-                tracing::error!(%error, "the past cannot be read");
+            let asked = block.records().iter().filter(|record| record.sequence >= from);
+            let room = count_max.saturating_sub(records.len());
+            records.extend(asked.take(room).cloned());
+            if records.len() >= count_max {
+                break;
             }
-            drop(slot);
-            answered
-        });
-        asked.await.unwrap_or(Err(PastError::Lost))
-    }
-}
-
-impl Shared {
-    fn rebuild(&self, moment: Moment) -> Result<Rebuilt, PastError> {
-        let target = self.resolve(moment)?;
-        let mut state = self.start_state(target)?;
-        state.advance(&self.reader, target)?;
-        Ok(state)
+        }
+        Ok(records)
     }
 
     /// The last record of a moment.
@@ -410,7 +279,7 @@ impl Shared {
         let after = last_state.as_ref().map_or(Sequence::ZERO, Rebuilt::sequence);
         let begun = self.nearest(after, target).or(last_state).unwrap_or_default();
         let records = target.get().saturating_sub(begun.sequence().get());
-        if records > self.bounds.records {
+        if records > self.records_max {
             // Later queries for nearer moments continue from it.
             self.last_state.lock().get_or_insert(begun);
             return Err(PastError::OutOfReach(records));

@@ -1,255 +1,169 @@
-//! A command on its way from its caller through the engine, and the answer on its way back.
+//! Commands on their way from their caller through the engine, and the outcome on its way back.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Instant;
 
-use tokio::sync::oneshot;
+use crossbeam_channel::Sender;
 
-use super::batch_reply::{BatchPart, BatchReplySink};
 use super::halt::HaltReason;
-use super::intake_quota::Reservation;
-use super::mailbox::Mailbox;
 use exchange::Exchange;
-use exchange::command::{IdempotencyKey, KeyedCommand, Record};
+use exchange::command::{KeyedCommand, Record};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::UserNo;
-use exchange::invariant::Broken;
-use exchange::trial::Tried;
-use exchange::trial::several::KeyedStep;
 use exchange::units::{Sequence, TimeMs};
 use journal::replay::Listener;
 use views::ReadModel;
 
-/// Reads the read model as a record left it, before the next one is folded. It delays the projector
-/// and all readers, so it must only copy what the answer needs.
-pub type Look = Box<dyn FnOnce(&ReadModel, &Applied<'_>) + Send>;
+/// Whoever submits commands, and hears of each of them once.
+pub trait Caller: Send + Sync {
+    /// The read model as the record of one of the commands left it, before the next is folded. It
+    /// delays the projector and all readers, so it must only copy what the answer needs.
+    fn look(&self, _: &ReadModel, _: &Applied<'_>) {}
 
-/// Where an answer goes, and an optional look at the read model on the way; or where the answers to
-/// a run of consecutive commands go.
-pub struct ReplySlot {
-    to: To,
-    look: Option<Look>,
+    /// The outcome of the commands at these positions of those submitted. Returns whom to wake for
+    /// it: that happens once other callers have heard, too, so that a thread that serves many of
+    /// them is woken once.
+    fn hear(&self, positions: Range<usize>, outcome: Outcome) -> Option<Waker>;
 }
 
-/// Who waits for the answer.
-enum To {
-    /// The caller of one command, and the mailbox of its thread, if it has one.
-    One(oneshot::Sender<Result<Answer, Refusal>>, Option<Arc<Mailbox>>),
-    /// The caller of a batch, for the commands at these positions of it.
-    Batch(Arc<BatchReplySink>, Range<usize>),
-}
-
-/// The outcome of a run of consecutive commands.
+/// What became of a run of consecutive commands.
 #[derive(Debug, Clone)]
-pub enum CommandOutcome {
-    /// Applied as the block's records from this index on.
+pub enum Outcome {
+    /// They were applied, as the block's records from this index on.
     Applied(Arc<AppliedBlock>, usize),
     /// They were refused.
     Refused(Refusal),
+    /// The engine ended without an answer: [`Engine::unanswered`](super::Engine::unanswered) says
+    /// what that means.
+    Lost,
 }
 
-/// An answer, addressed to its caller.
-#[derive(Debug)]
-pub enum Delivery {
-    /// One answer.
-    One {
-        /// The caller.
-        to: oneshot::Sender<Result<Answer, Refusal>>,
-        /// The answer.
-        answer: Result<Answer, Refusal>,
-    },
-    /// Several answers.
-    All {
-        /// The caller.
-        to: oneshot::Sender<Vec<BatchPart>>,
-        /// The outcomes.
-        parts: Vec<BatchPart>,
-    },
-}
-
-impl Delivery {
-    /// Hands it over. The caller may be gone.
-    pub fn deliver(self) {
-        match self {
-            Delivery::One { to, answer } => drop(to.send(answer)),
-            Delivery::All { to, parts } => drop(to.send(parts)),
-        }
+/// A caller who blocks a thread of its own, for its only command.
+impl Caller for Sender<Result<Answer, Refusal>> {
+    fn hear(&self, _: Range<usize>, outcome: Outcome) -> Option<Waker> {
+        let answer = match outcome {
+            Outcome::Applied(block, index) => Answer::of(block, index).map(Ok),
+            Outcome::Refused(refusal) => Some(Err(refusal)),
+            Outcome::Lost => None,
+        };
+        // It may have gone away meanwhile.
+        answer.map(|answer| self.try_send(answer).unwrap_or_default());
+        None
     }
 }
 
-impl ReplySlot {
-    /// A slot, and the receiver at which its answer arrives.
-    pub fn new(look: Option<Look>) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
-        let (answer, arrives) = oneshot::channel();
-        (ReplySlot { to: To::One(answer, Mailbox::current()), look }, arrives)
+/// Where the outcome of a run of consecutive commands goes. One that is dropped says that they are
+/// lost.
+pub struct Slot {
+    caller: Arc<dyn Caller>,
+    /// The positions of those not heard of yet.
+    positions: Range<usize>,
+}
+
+impl Slot {
+    /// How many commands it is for.
+    pub fn count(&self) -> usize {
+        self.positions.len()
     }
 
-    /// A slot for the answers at these positions of a batch.
-    pub const fn in_batch(sink: Arc<BatchReplySink>, positions: Range<usize>) -> ReplySlot {
-        ReplySlot { to: To::Batch(sink, positions), look: None }
+    /// Shows the read model to the caller, just after a record of the commands was folded.
+    pub fn look(&self, view: &ReadModel, applied: &Applied<'_>) {
+        self.caller.look(view, applied);
     }
 
-    /// Calls the look, if there is one; just after the record was folded.
-    pub fn look(&mut self, read_model: &ReadModel, applied: &Applied<'_>) {
-        if let Some(look) = self.look.take() {
-            look(read_model, applied);
-        }
+    /// Hands the outcome over; returns whom to wake for it.
+    #[must_use]
+    pub fn hand_over(mut self, outcome: Outcome) -> Option<Waker> {
+        let positions = std::mem::take(&mut self.positions);
+        if positions.is_empty() { None } else { self.caller.hear(positions, outcome) }
     }
 
-    /// The mailbox of the submitting thread, if it has one.
-    pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
-        match &self.to {
-            To::One(_, mailbox) => mailbox.as_ref(),
-            To::Batch(sink, _) => sink.mailbox(),
-        }
+    /// Refuses the commands.
+    pub fn refuse(self, refusal: Refusal) {
+        wake(self.hand_over(Outcome::Refused(refusal)));
     }
+}
 
-    /// Makes the delivery; `None` while a batch waits for other answers.
-    pub fn delivery(self, outcome: CommandOutcome) -> Option<Delivery> {
-        match self.to {
-            To::One(to, _) => {
-                let answer = match outcome {
-                    CommandOutcome::Applied(block, position) => Ok(Answer::of(block, position)?),
-                    CommandOutcome::Refused(refusal) => Err(refusal),
-                };
-                Some(Delivery::One { to, answer })
-            }
-            To::Batch(sink, positions) => sink.put(BatchPart { positions, outcome }),
-        }
-    }
-
-    /// Delivers at once.
-    pub fn send(self, outcome: CommandOutcome) {
-        if let Some(delivery) = self.delivery(outcome) {
-            delivery.deliver();
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let positions = std::mem::take(&mut self.positions);
+        if !positions.is_empty() {
+            wake(self.caller.hear(positions, Outcome::Lost));
         }
     }
 }
 
-impl fmt::Debug for ReplySlot {
+impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReplySlot").field("looks", &self.look.is_some()).finish_non_exhaustive()
+        f.debug_struct("Slot").field("positions", &self.positions).finish_non_exhaustive()
     }
 }
 
-/// A command and its reply slot. The sequencer separates them: the slot never enters a block.
+/// Wakes whoever is to be woken.
+pub fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// Commands that one caller submits together, in their order. The sequencer takes them out: the
+/// caller never enters a block.
 #[derive(Debug)]
 pub struct Pending {
-    /// The command.
-    pub asked: KeyedCommand,
-    /// Where the answer goes.
-    pub reply: ReplySlot,
-    /// When it was submitted; for metrics only.
-    pub since: Instant,
-}
-
-/// Commands that one caller submits together, in their order.
-#[derive(Debug)]
-pub struct CommandBatch {
     /// The command taken last and put back.
     put_back: Option<KeyedCommand>,
-    asked: std::vec::IntoIter<KeyedCommand>,
-    sink: Arc<BatchReplySink>,
-    /// The next command's position in the batch.
-    position: usize,
+    commands: std::vec::IntoIter<KeyedCommand>,
+    /// For those that are left.
+    slot: Slot,
     /// When they were submitted; for metrics only.
     pub since: Instant,
-    /// Held until the last command is taken out.
-    _reservation: Reservation,
 }
 
-impl CommandBatch {
-    /// Commands submitted now, whose answers take the positions from `position` on.
-    pub fn new(
-        asked: Vec<KeyedCommand>,
-        sink: Arc<BatchReplySink>,
-        position: usize,
-        reservation: Reservation,
-    ) -> CommandBatch {
-        let (since, asked) = (Instant::now(), asked.into_iter());
-        CommandBatch { put_back: None, asked, sink, position, since, _reservation: reservation }
-    }
-
-    /// The position of the next command.
-    pub const fn position(&self) -> usize {
-        self.position
+impl Pending {
+    /// Commands submitted now.
+    pub fn new(commands: Vec<KeyedCommand>, caller: Arc<dyn Caller>) -> Pending {
+        let slot = Slot { caller, positions: 0..commands.len() };
+        let (put_back, commands, since) = (None, commands.into_iter(), Instant::now());
+        Pending { put_back, commands, slot, since }
     }
 
     /// Takes the next command.
     #[inline]
     pub fn take(&mut self) -> Option<KeyedCommand> {
-        let asked = self.put_back.take().or_else(|| self.asked.next())?;
-        self.position = self.position.saturating_add(1);
-        Some(asked)
+        self.put_back.take().or_else(|| self.commands.next())
     }
 
     /// Puts back the command taken last.
     pub fn put_back(&mut self, asked: KeyedCommand) {
-        self.position = self.position.saturating_sub(1);
         self.put_back = Some(asked);
     }
 
-    /// The slot for a run of commands, by their positions.
-    pub fn slot(&self, positions: Range<usize>) -> ReplySlot {
-        ReplySlot::in_batch(Arc::clone(&self.sink), positions)
+    /// The slot of the next `count` commands taken, which has none yet.
+    pub fn slot(&mut self, count: usize) -> Slot {
+        let first = self.slot.positions.start;
+        let end = first.saturating_add(count).min(self.slot.positions.end);
+        self.slot.positions.start = end;
+        Slot { caller: Arc::clone(&self.slot.caller), positions: first..end }
     }
 
-    /// The slot for all commands that are left, if there are any.
-    pub fn rest(&self) -> Option<ReplySlot> {
-        let left = self.asked.len().saturating_add(usize::from(self.put_back.is_some()));
-        (left > 0).then(|| self.slot(self.position..self.position.saturating_add(left)))
+    /// How many commands have no slot yet.
+    pub fn left(&self) -> usize {
+        self.slot.count()
     }
-}
 
-/// Makes the result of a trial from its effects, on the matcher's thread and with the read model as
-/// it is before them; it delays every command behind it. `None`: too many orders could match.
-pub type TrialCallback = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
-
-/// The same for several commands, each with its effects.
-pub type BatchTrialCallback =
-    Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
-
-/// A trial: not journaled, and changes nothing.
-pub enum Trial {
-    /// One command.
-    One {
-        /// The command.
-        tried: Tried,
-        /// The idempotency key that it would be submitted under.
-        once: Option<Box<IdempotencyKey>>,
-        /// Makes the result.
-        callback: TrialCallback,
-    },
-    /// Several commands of one user, each applied after those before it.
-    Several {
-        /// The user.
-        user: UserNo,
-        /// The commands.
-        steps: Vec<KeyedStep>,
-        /// Makes the result.
-        callback: BatchTrialCallback,
-    },
-}
-
-impl fmt::Debug for Trial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trial::One { tried, .. } => f.debug_tuple("One").field(tried).finish(),
-            Trial::Several { steps, .. } => f.debug_tuple("Several").field(steps).finish(),
-        }
+    /// The slot of all that have none yet.
+    pub fn rest(self) -> Slot {
+        self.slot
     }
 }
 
 /// An element of the intake queue.
 #[derive(Debug)]
 pub enum Intake {
-    /// A command.
-    Command(Pending),
-    /// A batch of one caller.
-    Several(CommandBatch),
+    /// Commands of one caller.
+    Commands(Pending),
     /// Finish what was queued before this, then end.
     Stop,
 }
@@ -282,14 +196,14 @@ impl AppliedRecords {
 }
 
 impl Listener for AppliedRecords {
-    type Stop = Infallible;
+    type Stop = std::convert::Infallible;
 
     fn after(
         &mut self,
         _: &Exchange,
         record: &Record,
         effects: &[Effect],
-    ) -> Result<(), Infallible> {
+    ) -> Result<(), Self::Stop> {
         let from = self.0.last().map_or(0, |record| record.to);
         let to = from.saturating_add(effects.len());
         self.0.push(AppliedRecord { sequence: record.sequence, time: record.time, from, to });
@@ -309,8 +223,8 @@ impl AppliedBlock {
     }
 
     /// The record at an index, with its effects.
-    pub fn record(&self, position: usize) -> Option<Applied<'_>> {
-        self.records.0.get(position).map(|record| self.applied(record))
+    pub fn record(&self, index: usize) -> Option<Applied<'_>> {
+        self.records.0.get(index).map(|record| self.applied(record))
     }
 
     fn applied(&self, record: &AppliedRecord) -> Applied<'_> {
@@ -331,8 +245,8 @@ pub struct Answer {
 
 impl Answer {
     /// The answer for a block's record at an index.
-    fn of(block: Arc<AppliedBlock>, position: usize) -> Option<Answer> {
-        let record = *block.records.0.get(position)?;
+    pub fn of(block: Arc<AppliedBlock>, index: usize) -> Option<Answer> {
+        let record = *block.records.0.get(index)?;
         Some(Answer { block, record })
     }
 
@@ -374,32 +288,4 @@ pub enum Refusal {
     /// until then.
     #[error("{0}; whether the command was accepted shows after that")]
     OutcomeUnknown(HaltReason),
-}
-
-/// Callers for tests.
-#[cfg(test)]
-pub(super) mod fixture {
-    use std::pin::Pin;
-    use std::task::{Context, Wake, Waker};
-
-    use super::*;
-
-    /// Runs a closure when a caller is woken by its answer.
-    struct OnAnswer<F>(F);
-
-    impl<F: Fn() + Send + Sync> Wake for OnAnswer<F> {
-        fn wake(self: Arc<Self>) {
-            (self.0)();
-        }
-    }
-
-    /// A slot whose caller runs `on_answer` when it is answered, and the receiver of the answer.
-    pub fn slot_then(
-        on_answer: impl Fn() + Send + Sync + 'static,
-    ) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
-        let (slot, mut answer) = ReplySlot::new(None);
-        let waker = Waker::from(Arc::new(OnAnswer(on_answer)));
-        assert!(Pin::new(&mut answer).poll(&mut Context::from_waker(&waker)).is_pending());
-        (slot, answer)
-    }
 }

@@ -2,15 +2,14 @@
 //! that has an answer finds its effects in every read.
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use parking_lot::RwLock;
 
 use super::halt::HaltReason;
 use super::history::HistoryStore;
-use super::mailbox::Mailbox;
-use super::pending::{AppliedBlock, CommandOutcome, Delivery, ReplySlot};
+use super::pending::{AppliedBlock, Outcome, Slot};
 use super::watermark::PublishedWatermark;
-use exchange::effect::Applied;
 use views::ReadModel;
 
 /// Records folded before their callers are answered: small blocks are folded whole; in a large one
@@ -18,14 +17,9 @@ use views::ReadModel;
 /// idle until then. The exact size hardly matters (`benches/PROFILE.md`).
 const PORTION_RECORDS: usize = 64;
 
-/// Why a block was not folded to its end.
-#[derive(Debug)]
-pub struct NotFolded {
-    /// What is wrong.
-    pub reason: HaltReason,
-    /// Slots not answered yet: the engine must halt before they are.
-    pub unanswered: Vec<ReplySlot>,
-}
+/// Why a block was not folded to its end, and who was not answered: the engine must halt before
+/// they are.
+pub type NotFolded = (HaltReason, Vec<(usize, Slot)>);
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread costs
 /// more than folding it.
@@ -37,106 +31,83 @@ pub struct Projector {
     pub published: Arc<PublishedWatermark>,
     /// Where its pages go, if not to memory.
     history: Option<HistoryStore>,
-    /// Answers grouped by the mailbox they go to.
-    outgoing: Vec<(Arc<Mailbox>, Vec<Delivery>)>,
-    /// Slots of the records just folded, with their index in the block.
-    waiting: Vec<(usize, ReplySlot)>,
+    /// Who waits for the records just folded.
+    folded: Vec<(usize, Slot)>,
+    /// Whom to wake for their answers.
+    wakers: Vec<Waker>,
 }
 
 impl Projector {
     /// A projector that folds into this read model, whose pages go to `history`.
-    pub fn new(read_model: Arc<RwLock<ReadModel>>, history: Option<HistoryStore>) -> Projector {
+    pub fn new(read_model: ReadModel, history: Option<HistoryStore>) -> Projector {
         let published = Arc::new(PublishedWatermark::default());
-        published.publish(&read_model.read());
-        Projector { read_model, published, history, outgoing: Vec::new(), waiting: Vec::new() }
+        published.publish(&read_model);
+        let read_model = Arc::new(RwLock::new(read_model));
+        Projector { read_model, published, history, folded: Vec::new(), wakers: Vec::new() }
     }
-}
 
-impl Projector {
-    /// Folds a block and answers its callers; `replies` has one slot per record, or is empty when
-    /// nobody waits. A large block is folded in portions.
+    /// Folds a block and answers its callers, a large one in portions; `slots` are in the order of
+    /// its records.
     ///
     /// # Errors
     /// The read model was contradicted; from there on nobody was answered.
     pub fn project(
         &mut self,
         block: &Arc<AppliedBlock>,
-        replies: Vec<Option<ReplySlot>>,
+        slots: Vec<(usize, Slot)>,
     ) -> Result<(), NotFolded> {
-        let (mut records, mut replies) = (block.records().enumerate(), replies.into_iter());
+        let (mut records, mut slots) = (block.records().enumerate(), slots.into_iter());
         // Held across portions: released in between, readers would come in and delay the fold, and
         // others would be woken only to find it locked again.
         let read_model = Arc::clone(&self.read_model);
-        let mut read_model = read_model.write();
+        let mut view = read_model.write();
         while records.len() > 0 {
-            let portion = records.by_ref().take(portion(replies.as_slice()));
-            if let Err(reason) = self.fold(&mut read_model, portion, &mut replies) {
-                let waiting = self.waiting.drain(..).map(|(_, slot)| slot);
-                let unanswered = waiting.chain(replies.flatten()).collect();
-                return Err(NotFolded { reason, unanswered });
+            let after = records.len().saturating_sub(PORTION_RECORDS);
+            while records.len() > after {
+                let Some((first, slot)) = slots.next() else {
+                    records.by_ref().for_each(|(_, applied)| view.fold(&applied));
+                    break;
+                };
+                // Before it there may be a record for which nobody waits.
+                let end = first.saturating_add(slot.count());
+                for (index, applied) in records.by_ref() {
+                    view.fold(&applied);
+                    if index >= first {
+                        slot.look(&view, &applied);
+                    }
+                    if index.saturating_add(1) >= end {
+                        break;
+                    }
+                }
+                self.folded.push((first, slot));
             }
+            if view.inconsistencies() > 0 {
+                let unanswered = self.folded.drain(..).chain(slots).collect();
+                return Err((HaltReason::ReadModelBroken, unanswered));
+            }
+            if let Some(history) = &self.history {
+                history.folded(view.watermark());
+            }
+            self.published.publish(&view);
             self.answer(block);
         }
         Ok(())
     }
 
-    /// Folds records, given with their index in the block, and calls the looks of their slots.
-    fn fold<'a>(
-        &mut self,
-        read_model: &mut ReadModel,
-        portion: impl Iterator<Item = (usize, Applied<'a>)>,
-        replies: &mut impl Iterator<Item = Option<ReplySlot>>,
-    ) -> Result<(), HaltReason> {
-        for (index, applied) in portion {
-            read_model.fold(&applied);
-            if let Some(Some(mut slot)) = replies.next() {
-                slot.look(read_model, &applied);
-                self.waiting.push((index, slot));
-            }
-        }
-        if read_model.inconsistencies() > 0 {
-            return Err(HaltReason::ReadModelBroken);
-        }
-        if let Some(history) = &self.history {
-            history.folded(read_model.watermark());
-        }
-        self.published.publish(read_model);
-        Ok(())
-    }
-
-    /// Delivers answers, grouped by mailbox.
+    /// Answers whoever waits for what was folded, and wakes them after that.
     fn answer(&mut self, block: &Arc<AppliedBlock>) {
-        for (record, slot) in self.waiting.drain(..) {
-            let outcome = CommandOutcome::Applied(Arc::clone(block), record);
-            let Some(mailbox) = slot.mailbox() else {
-                slot.send(outcome);
-                continue;
-            };
-            let known = self.outgoing.iter().position(|(known, _)| Arc::ptr_eq(known, mailbox));
-            let index = known.unwrap_or_else(|| {
-                self.outgoing.push((Arc::clone(mailbox), Vec::new()));
-                self.outgoing.len().saturating_sub(1)
-            });
-            if let Some((_, deliveries)) = self.outgoing.get_mut(index) {
-                deliveries.extend(slot.delivery(outcome));
-            }
+        for (first, slot) in self.folded.drain(..) {
+            self.wakers.extend(slot.hand_over(Outcome::Applied(Arc::clone(block), first)));
         }
-        // A mailbox that only the projector still holds belongs to a thread that has ended.
-        self.outgoing.retain_mut(|(mailbox, deliveries)| {
-            if !deliveries.is_empty() {
-                mailbox.put(deliveries);
-            }
-            Arc::strong_count(mailbox) > 1
-        });
+        self.wakers.drain(..).for_each(Waker::wake);
     }
 }
 
-/// How many records to fold before answering. Commands that share a slot stay in one portion, and
-/// records without slots are folded up to the block's end.
-fn portion(slots: &[Option<ReplySlot>]) -> usize {
-    let later = slots.get(PORTION_RECORDS..).unwrap_or_default();
-    let next = later.iter().position(Option::is_some);
-    next.map_or(usize::MAX, |next| PORTION_RECORDS.saturating_add(next))
+/// Whoever heard is woken, even if the thread ends before it gets there.
+impl Drop for Projector {
+    fn drop(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
+    }
 }
 
 #[cfg(test)]

@@ -4,49 +4,92 @@
 //! Group commit: what arrives while the last block is made durable becomes the next block, so an
 //! idle venue answers at once and a busy one fills larger blocks.
 
-mod renewals;
-mod waiting;
-
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded};
 
+use super::INTAKE_MAX;
 use super::clock::Clock;
 use super::halt::{Halt, HaltReason};
 use super::heartbeats::Heartbeats;
 use super::matcher_status::MatcherStatus;
-use super::meter::{Meter, SequencerMeter};
-use super::pending::{CommandBatch, CommandOutcome, Intake, Pending, Refusal, ReplySlot};
-use super::start::StartError;
+use super::meter::Meter;
+use super::pending::{Intake, Pending, Refusal, Slot};
 use super::watcher;
 use exchange::command::{Command, KeyedCommand, Record};
 use exchange::units::{Sequence, TimeMs};
 use journal::block::{Block, BlockBuilder, Head, Refill};
 use journal::{Durable, Journal, JournalError, record};
-use waiting::Waiting;
 
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
 /// happens. No order can exploit the delay: the exchange decides by the stamp.
 const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often a start checks whether the matcher has caught up.
-const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
-
-/// A durable block on its way to the matcher, with the reply slots of its records in order. A
-/// record has no slot if nobody waits for it, or if the slot of an earlier record covers it.
+/// A durable block on its way to the matcher.
 #[derive(Debug)]
 pub struct Sequenced {
     /// The block.
     pub block: Durable<Block>,
-    /// Reply slots, one per record; empty only for a replayed block.
-    pub replies: Vec<Option<ReplySlot>>,
+    /// Who waits for its records, and the index of the first record that each waits for.
+    pub slots: Vec<(usize, Slot)>,
 }
 
-/// The intake queue. Unbounded, and senders check its length: a bounded queue would keep commands
-/// that arrive just before the sequencer ends, and their callers would wait forever.
-pub fn intake() -> (Sender<Intake>, Receiver<Intake>) {
-    unbounded()
+/// The callers' end of the intake. The queue has no bound, and they count what is in it: a bounded
+/// queue would keep commands that arrive just before the sequencer ends, and their callers would
+/// wait forever.
+#[derive(Debug)]
+pub struct IntakeQueue {
+    queue: Sender<Intake>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The sequencer's end of the intake.
+#[derive(Debug)]
+pub struct Arrivals {
+    queue: Receiver<Intake>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The intake.
+pub fn intake() -> (IntakeQueue, Arrivals) {
+    let (sender, receiver) = unbounded();
+    let waiting = Arc::<AtomicUsize>::default();
+    let arrivals = Arrivals { queue: receiver, waiting: Arc::clone(&waiting) };
+    (IntakeQueue { queue: sender, waiting }, arrivals)
+}
+
+impl IntakeQueue {
+    /// Makes room for commands, for fewer if there is less.
+    pub fn reserve(&self, commands: usize) -> usize {
+        let room = |waiting: usize| commands.min(INTAKE_MAX.saturating_sub(waiting));
+        let more = |waiting: usize| Some(waiting.saturating_add(room(waiting)));
+        let waiting = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        room(waiting.unwrap_or_else(|waiting| waiting))
+    }
+
+    /// Hands over commands for which there is room, or the word to stop; gives back what nobody
+    /// takes any more.
+    pub fn send(&self, intake: Intake) -> Result<(), SendError<Intake>> {
+        self.queue.send(intake)
+    }
+
+    /// How many commands wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Something was done, and there may be more to do.
+    Worked,
+    /// There is nothing to do before something arrives, or so much time has passed.
+    Idle(Duration),
+    /// It has ended.
+    Ended,
 }
 
 /// The sequencer's state.
@@ -54,7 +97,7 @@ pub struct Sequencer<J> {
     /// The journal; the sequencer is its only writer.
     pub journal: J,
     /// Source of commands.
-    pub intake: Receiver<Intake>,
+    pub intake: Arrivals,
     /// Destination of durable blocks.
     pub blocks: Sender<Sequenced>,
     /// Says what is due, and the results so far.
@@ -67,6 +110,8 @@ pub struct Sequencer<J> {
     pub clock: Arc<Clock>,
     /// Heartbeats renewed without a record, which are journaled in time.
     pub heartbeats: Arc<Heartbeats>,
+    /// What no longer fit the last block, or has just arrived.
+    next: Option<Pending>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
@@ -75,105 +120,52 @@ pub struct Sequencer<J> {
     stopping: bool,
 }
 
-/// Why a run of a batch's commands ended.
-enum RunEnd {
-    /// The batch is finished.
-    Done,
-    /// The block is full; the command that did not fit was put back.
-    Full,
-    /// The command taken last is larger than a record can be.
-    Misfit,
-}
-
 /// A block being filled.
 struct OpenBlock {
     builder: BlockBuilder,
-    replies: Vec<Option<ReplySlot>>,
+    slots: Vec<(usize, Slot)>,
+    records: usize,
     last: Sequence,
     time: TimeMs,
+}
+
+/// A block that is being made durable, and who waits for it. A log that answers later than it is
+/// asked would have several of these in flight, and [settle](Sequencer::settle) them in order.
+struct InFlight {
+    slots: Vec<(usize, Slot)>,
+    records: usize,
+    last: Sequence,
+    began: Instant,
 }
 
 impl OpenBlock {
     /// A block after `head`, with capacity for about `records`.
     fn after(head: &Head, time: TimeMs, records: usize) -> OpenBlock {
         let builder = BlockBuilder::expecting(head, records);
-        OpenBlock { builder, replies: Vec::with_capacity(records), last: head.sequence, time }
-    }
-
-    /// Adds waiting work; returns what no longer fits.
-    fn add(&mut self, waiting: Waiting, meter: &SequencerMeter) -> Option<Waiting> {
-        match waiting {
-            Waiting::Clock => {
-                let full = self.stamp(Command::AdvanceClock.into(), None);
-                full.map(|_| Waiting::Clock)
-            }
-            Waiting::Renewals => None,
-            Waiting::One(asked, reply) => {
-                let (asked, reply) = self.stamp(asked, Some(reply))?;
-                reply.map(|reply| Waiting::One(asked, reply))
-            }
-            Waiting::Several(several) => self.add_batch(several, meter).map(Waiting::Several),
-        }
+        let slots = Vec::with_capacity(records);
+        OpenBlock { builder, slots, records: 0, last: head.sequence, time }
     }
 
     /// Stamps a command as the next record; returns it if the block is full.
     #[inline]
-    fn stamp(
-        &mut self,
-        asked: KeyedCommand,
-        reply: Option<ReplySlot>,
-    ) -> Option<(KeyedCommand, Option<ReplySlot>)> {
+    fn stamp(&mut self, asked: KeyedCommand) -> Option<KeyedCommand> {
         let sequence = self.last.next();
         let KeyedCommand { once, command } = asked;
         match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
-                self.replies.push(reply);
+                self.records = self.records.saturating_add(1);
                 None
             }
-            Err(Refill(Record { once, command, .. })) => {
-                Some((KeyedCommand { once, command }, reply))
-            }
+            Err(Refill(Record { once, command, .. })) => Some(KeyedCommand { once, command }),
         }
     }
 
-    /// Adds a batch's commands; each run of consecutive ones shares one slot.
-    fn add_batch(
-        &mut self,
-        mut several: CommandBatch,
-        meter: &SequencerMeter,
-    ) -> Option<CommandBatch> {
-        loop {
-            let (position, record) = (several.position(), self.replies.len());
-            let end = self.stamp_run(&mut several);
-            let run = position..position.saturating_add(self.replies.len().saturating_sub(record));
-            meter.intake_wait.count_times_since(several.since, run.len());
-            if let Some(first) = self.replies.get_mut(record) {
-                *first = Some(several.slot(run.clone()));
-            }
-            match end {
-                RunEnd::Done => return None,
-                RunEnd::Full => return Some(several),
-                RunEnd::Misfit => {
-                    let slot = several.slot(run.end..several.position());
-                    refuse([slot], Refusal::TooLarge);
-                }
-            }
+    /// Notes who waits for the last `run` records.
+    fn answer_to(&mut self, pending: &mut Pending, run: usize) {
+        if run > 0 {
+            self.slots.push((self.records.saturating_sub(run), pending.slot(run)));
         }
-    }
-
-    /// Stamps commands until one does not fit.
-    fn stamp_run(&mut self, several: &mut CommandBatch) -> RunEnd {
-        while let Some(asked) = several.take() {
-            if record::admit(&asked).is_err() {
-                return RunEnd::Misfit;
-            }
-            if let Some((asked, _)) = self.stamp(asked, None) {
-                several.put_back(asked);
-                return RunEnd::Full;
-            }
-        }
-        RunEnd::Done
     }
 }
 
@@ -181,13 +173,15 @@ impl<J: Journal> Sequencer<J> {
     /// A sequencer that continues where the journal ends.
     pub fn new(
         journal: J,
-        intake: Receiver<Intake>,
+        intake: Arrivals,
         blocks: Sender<Sequenced>,
         status: Arc<MatcherStatus>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
         clock: Arc<Clock>,
     ) -> Sequencer<J> {
+        let (heartbeats, last_clock) = (Arc::default(), Sequence::ZERO);
+        let (next, last_records, stopping) = (None, 0, false);
         Sequencer {
             journal,
             intake,
@@ -196,184 +190,211 @@ impl<J: Journal> Sequencer<J> {
             halt,
             meter,
             clock,
-            heartbeats: Arc::default(),
-            last_clock: Sequence::ZERO,
-            last_records: 0,
-            stopping: false,
+            heartbeats,
+            next,
+            last_clock,
+            last_records,
+            stopping,
         }
-    }
-
-    /// Sends the matcher every journaled block that it has not folded, as if just committed, and
-    /// waits until all are folded: before that it is unknown what is due.
-    ///
-    /// # Errors
-    /// The journal's own, naming the damage; or the matcher has halted.
-    pub fn replay(&mut self) -> Result<(), StartError> {
-        for block in self.journal.read(self.status.folded().next()) {
-            let sequenced = Sequenced { block: block?, replies: Vec::new() };
-            self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
-        }
-        while self.status.folded() < self.journal.head().sequence {
-            if let Some(reason) = self.halt.reason() {
-                return Err(StartError::Halted(reason));
-            }
-            std::thread::sleep(CATCH_UP_CHECK_EVERY);
-        }
-        Ok(())
-    }
-
-    fn matcher_gone(&self) -> StartError {
-        let died = HaltReason::ThreadDied("matcher");
-        StartError::Halted(self.halt.reason().unwrap_or(died))
     }
 
     /// Takes commands until stopped, or until the engine halts. Returns the journal, so that it
     /// stays open for its readers.
     pub fn run(mut self) -> J {
-        let mut carried = None;
-        while let Some(first) = carried.take().or_else(|| self.next_work()) {
-            match self.commit(first) {
-                Ok(left) => carried = left,
-                Err(reason) => {
-                    self.halt.halt(reason);
-                    break;
-                }
+        loop {
+            match self.step() {
+                Progress::Worked => {}
+                Progress::Idle(wait) => self.wait(wait),
+                Progress::Ended => return self.journal,
             }
         }
-        if self.halt.reason().is_none()
-            && let Err(reason) = self.keep_promises()
-        {
+    }
+
+    /// Commits a block if there is anything to commit.
+    pub fn step(&mut self) -> Progress {
+        // A block committed after a halt would be applied by nobody.
+        let stepped = self.halt.reason().map_or_else(|| self.commit(), Err);
+        stepped.unwrap_or_else(|reason| {
             self.halt.halt(reason);
-        }
-        if let Some(reason) = self.halt.reason() {
             self.refuse_the_rest(reason);
-        }
-        self.journal
+            Progress::Ended
+        })
     }
 
-    /// Waits for the first record of the next block: a command, or something due. `None` when the
-    /// engine is stopping or has halted: a block committed after a halt would be applied by nobody.
-    fn next_work(&mut self) -> Option<Waiting> {
-        while !self.stopping && self.halt.reason().is_none() {
-            if self.status.wants_clock(self.clock.now(), self.last_clock) {
-                return Some(Waiting::Clock);
-            }
-            if self.heartbeats.wake(self.clock.now()) {
-                return Some(Waiting::Renewals);
-            }
-            let wait = self.status.ask_again_in(self.last_clock, DUE_CHECK_EVERY);
-            match self.intake.recv_timeout(wait) {
-                Ok(intake) => {
-                    if let Some(waiting) = self.admit(intake) {
-                        return Some(waiting);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
+    /// Waits for something to arrive.
+    fn wait(&mut self, wait: Duration) {
+        match self.intake.queue.recv_timeout(wait) {
+            Ok(intake) => self.take_in(intake),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.stopping = true,
         }
-        None
     }
 
-    /// Another command, if one is queued now.
-    fn poll_work(&mut self) -> Option<Waiting> {
-        while !self.stopping {
-            let intake = self.intake.try_recv().ok()?;
-            if let Some(waiting) = self.admit(intake) {
-                return Some(waiting);
-            }
-        }
-        None
-    }
-
-    /// The work that an intake element brings; a command too large for a record is refused at once.
-    fn admit(&mut self, intake: Intake) -> Option<Waiting> {
+    fn take_in(&mut self, intake: Intake) {
         match intake {
-            Intake::Command(Pending { asked, reply, since }) => {
-                self.meter.sequencer.intake_wait.count_since(since);
-                if record::admit(&asked).is_ok() {
-                    return Some(Waiting::One(asked, reply));
-                }
-                refuse([reply], Refusal::TooLarge);
-                None
-            }
-            Intake::Several(several) => Some(Waiting::Several(several)),
-            Intake::Stop => {
-                self.stopping = true;
-                None
-            }
+            Intake::Commands(pending) => self.next = Some(pending),
+            Intake::Stop => self.stopping = true,
         }
     }
 
-    /// Fills a block, makes it durable and passes it on; returns what no longer fit.
-    fn commit(&mut self, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
-        if let Some(reason) = self.halt.reason() {
-            first.refuse(Refusal::JournalUnavailable(reason));
-            return Err(reason);
+    /// Takes what has arrived, unless there is something left.
+    fn poll(&mut self) {
+        if self.next.is_none()
+            && !self.stopping
+            && let Ok(intake) = self.intake.queue.try_recv()
+        {
+            self.take_in(intake);
         }
-        let time = match self.stamp_after_renewals() {
-            Ok(time) => time,
-            Err(reason) => {
-                first.refuse(Refusal::JournalUnavailable(reason));
-                return Err(reason);
+    }
+
+    /// Fills a block, makes it durable and passes it on.
+    fn commit(&mut self) -> Result<Progress, HaltReason> {
+        self.poll();
+        let now = self.clock.now();
+        if self.next.is_none() {
+            if self.stopping {
+                self.keep_promises()?;
+                return Ok(Progress::Ended);
             }
-        };
+            if !self.wants_clock(now) && !self.heartbeats.wake(now) {
+                let at = self.clock.monotonic();
+                let wait = self.status.ask_again_in(self.last_clock, at, DUE_CHECK_EVERY);
+                return Ok(Progress::Idle(wait));
+            }
+        }
+        let time = self.stamp_after_renewals()?;
         let mut open = OpenBlock::after(self.journal.head(), time, self.last_records);
         // Due work comes before commands (semantics 3).
-        let asked = !matches!(first, Waiting::Clock | Waiting::Renewals);
-        if asked && self.status.wants_clock(open.time, self.last_clock) {
-            open.stamp(Command::AdvanceClock.into(), None);
+        if self.wants_clock(time) && open.stamp(Command::AdvanceClock.into()).is_none() {
             self.last_clock = open.last;
         }
-        if matches!(first, Waiting::Clock) {
-            self.last_clock = open.last.next();
-        }
-        let left = self.fill(&mut open, first);
-        if open.replies.is_empty() {
+        self.fill(&mut open);
+        if open.records == 0 {
             // All commands were refused: no block of this stamp will ever be.
             self.clock.wrote();
-            return Ok(left);
+            return Ok(Progress::Worked);
         }
-        self.last_records = open.replies.len();
-        match self.make_durable(open) {
-            Ok(()) => Ok(left),
-            Err(reason) => {
-                if let Some(left) = left {
-                    left.refuse(Refusal::JournalUnavailable(reason));
-                }
-                Err(reason)
+        self.last_records = open.records;
+        self.make_durable(open).map(|()| Progress::Worked)
+    }
+
+    fn wants_clock(&self, now: TimeMs) -> bool {
+        self.status.wants_clock(now, self.last_clock, || self.clock.monotonic())
+    }
+
+    /// Adds what waits now, until the block is full.
+    fn fill(&mut self, open: &mut OpenBlock) {
+        loop {
+            self.poll();
+            let Some(mut pending) = self.next.take() else { return };
+            let waited = pending.left();
+            let full = self.add(open, &mut pending);
+            let taken = waited.saturating_sub(pending.left());
+            self.intake.waiting.fetch_sub(taken, Ordering::Relaxed);
+            self.meter.sequencer.intake_wait.count_times_since(pending.since, taken);
+            if full {
+                self.next = Some(pending);
+                return;
             }
         }
     }
 
-    /// Adds what is queued now; returns what no longer fits.
-    fn fill(&mut self, open: &mut OpenBlock, first: Waiting) -> Option<Waiting> {
-        let mut next = Some(first);
-        while let Some(waiting) = next {
-            let left = match waiting.heartbeat() {
-                None => open.add(waiting, &self.meter.sequencer),
-                Some(beat) => self.add_heartbeat(open, waiting, beat),
-            };
-            if left.is_some() {
-                return left;
+    /// Adds a caller's commands, those in a row under one slot; whether the block is full.
+    fn add(&self, open: &mut OpenBlock, pending: &mut Pending) -> bool {
+        let mut run: usize = 0;
+        while let Some(asked) = pending.take() {
+            if record::admit(&asked).is_err() {
+                open.answer_to(pending, std::mem::take(&mut run));
+                pending.slot(1).refuse(Refusal::TooLarge);
+                continue;
             }
-            next = self.poll_work();
+            let full = if matches!(asked.command, Command::Heartbeat { .. }) {
+                open.answer_to(pending, std::mem::take(&mut run));
+                self.stamp_heartbeat(open, asked)
+            } else {
+                open.stamp(asked)
+            };
+            if let Some(asked) = full {
+                pending.put_back(asked);
+                open.answer_to(pending, run);
+                return true;
+            }
+            run = run.saturating_add(1);
         }
-        None
+        open.answer_to(pending, run);
+        false
+    }
+
+    /// Stamps a heartbeat. One with a key may be a repetition, which changes nothing: what was
+    /// promised before must hold after it.
+    fn stamp_heartbeat(&self, open: &mut OpenBlock, asked: KeyedCommand) -> Option<KeyedCommand> {
+        let Command::Heartbeat { user, timeout_seconds } = asked.command else {
+            return open.stamp(asked);
+        };
+        let keyed = asked.once.is_some();
+        let before = if keyed { self.heartbeats.take(user) } else { None };
+        let renewal = before.and_then(|beat| beat.renewal(open.time));
+        let full = renewal.is_some_and(|renewal| open.stamp(renewal.into()).is_some());
+        let left = if full { Some(asked) } else { open.stamp(asked) };
+        match (&left, before) {
+            (Some(_), Some(before)) => self.heartbeats.put_back(before),
+            (None, _) if !keyed => self.heartbeats.stamped(user, timeout_seconds, open.time),
+            _ => {}
+        }
+        left
+    }
+
+    /// The next block's stamp, before which every heartbeat is journaled that would run out by it.
+    fn stamp_after_renewals(&mut self) -> Result<TimeMs, HaltReason> {
+        loop {
+            let time = self.clock.stamp();
+            let Some((at, renewals)) = self.heartbeats.due(time) else { return Ok(time) };
+            self.journal_renewals(at, renewals)?;
+        }
+    }
+
+    fn journal_renewals(&mut self, at: TimeMs, renewals: Vec<Command>) -> Result<(), HaltReason> {
+        let head = self.journal.head();
+        let mut open = OpenBlock::after(head, at.max(head.time), renewals.len());
+        for renewal in renewals {
+            // Few enough for one block.
+            drop(open.stamp(renewal.into()));
+        }
+        self.make_durable(open)
+    }
+
+    /// Journals what was promised and is not journaled yet, since nobody remembers it after a stop.
+    fn keep_promises(&mut self) -> Result<(), HaltReason> {
+        while let Some((at, renewals)) = self.heartbeats.close(self.clock.stamp()) {
+            self.journal_renewals(at, renewals)?;
+        }
+        self.clock.wrote();
+        Ok(())
     }
 
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
-        let OpenBlock { builder, replies, last, .. } = open;
-        let began = Instant::now();
+        let OpenBlock { builder, slots, records, last, .. } = open;
+        let block = InFlight { slots, records, last, began: Instant::now() };
         let appended = match builder.build(self.status.results()) {
-            Ok(block) => {
-                let appended = self.journal.append(block);
-                appended.map_err(|error| (self.reason_of(&error), error.to_string()))
+            Ok(built) => self.journal.append(built),
+            Err(error) => {
+                tracing::error!(%error, records, "a block could not be built");
+                self.clock.wrote();
+                return Err(self.refuse_block(block, HaltReason::JournalFailed));
             }
-            Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
         };
+        self.settle(block, appended)
+    }
+
+    /// Takes what became of the oldest block in flight: it is durable, refused, or nobody knows.
+    fn settle(
+        &mut self,
+        InFlight { slots, records, last, began }: InFlight,
+        appended: Result<Durable<Block>, JournalError>,
+    ) -> Result<(), HaltReason> {
+        let unknown = matches!(appended, Err(JournalError::Unknown { .. }));
         // A block whose outcome is unknown counts as being written until the next start decides.
-        if !matches!(appended, Err((HaltReason::JournalUnknown, _))) {
+        if !unknown {
             // Before the matcher takes the block, which may last. The journal's head includes the
             // block by now, which queries about the past rely on.
             self.clock.wrote();
@@ -382,58 +403,59 @@ impl<J: Journal> Sequencer<J> {
             Ok(block) => {
                 let meter = &self.meter.sequencer;
                 meter.append.count_since(began);
-                meter.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
+                meter.block_records.count(u64::try_from(records).unwrap_or(u64::MAX));
                 meter.post_journal_head(last);
-                self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
+                let sent = self.blocks.send(Sequenced { block, slots });
+                sent.map_err(|SendError(unapplied)| {
                     let died = HaltReason::ThreadDied("matcher");
                     let reason = self.halt.reason().unwrap_or(died);
-                    refuse(
-                        unapplied.replies.into_iter().flatten(),
-                        Refusal::OutcomeUnknown(reason),
-                    );
+                    refuse(unapplied.slots, Refusal::OutcomeUnknown(reason));
                     reason
                 })
             }
-            Err((reason, error)) => {
-                tracing::error!(error, records = replies.len(), "a block was not made durable");
-                // Halt before anyone is answered, so that a caller that retries is refused for the
-                // same reason.
-                self.halt.halt(reason);
-                let refusal = match reason {
-                    HaltReason::JournalUnknown => Refusal::OutcomeUnknown(reason),
-                    _ => Refusal::JournalUnavailable(reason),
-                };
-                refuse(replies.into_iter().flatten(), refusal);
-                Err(reason)
+            Err(error) => {
+                tracing::error!(%error, records, "a block was not made durable");
+                let reason = if unknown { HaltReason::JournalUnknown } else { self.why_refused() };
+                Err(self.refuse_block(InFlight { slots, records, last, began }, reason))
             }
         }
     }
 
-    /// Why a failed append halts the engine: what was done to the journal's files, if that is why.
-    fn reason_of(&self, error: &JournalError) -> HaltReason {
-        if matches!(error, JournalError::Unknown { .. }) {
-            return HaltReason::JournalUnknown;
-        }
+    /// Why a refused append halts the engine: what was done to the journal's files, if that is why.
+    fn why_refused(&self) -> HaltReason {
         let changed = self.journal.files().as_deref().and_then(watcher::changed);
         changed.unwrap_or(HaltReason::JournalFailed)
     }
 
+    fn refuse_block(&self, block: InFlight, reason: HaltReason) -> HaltReason {
+        // Halt before anyone is answered, so that a caller that retries is refused for the same
+        // reason.
+        self.halt.halt(reason);
+        let refusal = match reason {
+            HaltReason::JournalUnknown => Refusal::OutcomeUnknown(reason),
+            _ => Refusal::JournalUnavailable(reason),
+        };
+        refuse(block.slots, refusal);
+        reason
+    }
+
     fn refuse_the_rest(&mut self, reason: HaltReason) {
         let refusal = Refusal::JournalUnavailable(reason);
-        for intake in self.intake.try_iter() {
-            match intake {
-                Intake::Command(pending) => refuse([pending.reply], refusal),
-                Intake::Several(several) => refuse(several.rest(), refusal),
-                Intake::Stop => {}
-            }
+        let queued = self.intake.queue.try_iter().filter_map(|intake| match intake {
+            Intake::Commands(pending) => Some(pending),
+            Intake::Stop => None,
+        });
+        for pending in self.next.take().into_iter().chain(queued) {
+            self.intake.waiting.fetch_sub(pending.left(), Ordering::Relaxed);
+            pending.rest().refuse(refusal);
         }
     }
 }
 
 /// Refuses every slot.
-pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
-    for reply in waiting {
-        reply.send(CommandOutcome::Refused(refusal));
+pub fn refuse(slots: impl IntoIterator<Item = (usize, Slot)>, refusal: Refusal) {
+    for (_, slot) in slots {
+        slot.refuse(refusal);
     }
 }
 

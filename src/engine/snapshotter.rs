@@ -14,9 +14,11 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
+use super::background::Stepped;
 use super::history::{HistoryStore, NotVouched};
 use super::matcher_status::MatcherStatus;
 use super::pending::{AppliedBlock, AppliedRecords};
@@ -95,17 +97,10 @@ pub enum SnapshotFailure {
 
 /// The snapshotter's work since the start, published to other threads.
 #[derive(Debug, Default)]
-pub struct SnapshotBoard {
-    sequence: AtomicU64,
-    duration_ms: AtomicU64,
-    bytes: AtomicU64,
-    taken: AtomicU64,
-    failures: AtomicU64,
-    failing: AtomicBool,
-}
+pub struct SnapshotBoard(Mutex<SnapshotStatus>);
 
 /// A reading of the [`SnapshotBoard`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SnapshotStatus {
     /// The last record of the newest snapshot, taken or restored at the start; zero if there is
     /// none.
@@ -118,43 +113,32 @@ pub struct SnapshotStatus {
     pub taken: u64,
     /// How many attempts failed, including those with results other than the venue's.
     pub failures: u64,
+    /// Whether the last attempt failed.
+    pub failing: bool,
 }
 
 impl SnapshotBoard {
     /// For a start from this snapshot.
     pub fn started_from(sequence: Sequence) -> SnapshotBoard {
-        SnapshotBoard { sequence: AtomicU64::new(sequence.get()), ..SnapshotBoard::default() }
+        SnapshotBoard(Mutex::new(SnapshotStatus { sequence, ..SnapshotStatus::default() }))
     }
 
     /// The status now.
     pub fn read(&self) -> SnapshotStatus {
-        let read = |value: &AtomicU64| value.load(Ordering::Acquire);
-        SnapshotStatus {
-            sequence: Sequence::new(read(&self.sequence)),
-            duration_ms: read(&self.duration_ms),
-            bytes: read(&self.bytes),
-            taken: read(&self.taken),
-            failures: read(&self.failures),
-        }
+        *self.0.lock()
     }
 
     fn took(&self, sequence: Sequence, duration: Duration, bytes: u64) {
-        let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        self.sequence.store(sequence.get(), Ordering::Release);
-        self.duration_ms.store(ms, Ordering::Release);
-        self.bytes.store(bytes, Ordering::Release);
-        self.taken.fetch_add(1, Ordering::AcqRel);
-        self.failing.store(false, Ordering::Release);
-    }
-
-    /// Whether the last attempt failed.
-    pub fn is_failing(&self) -> bool {
-        self.failing.load(Ordering::Acquire)
+        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let mut status = self.0.lock();
+        let (taken, failing) = (status.taken.saturating_add(1), false);
+        *status = SnapshotStatus { sequence, duration_ms, bytes, taken, failing, ..*status };
     }
 
     fn failed(&self) {
-        self.failures.fetch_add(1, Ordering::AcqRel);
-        self.failing.store(true, Ordering::Release);
+        let mut status = self.0.lock();
+        status.failures = status.failures.saturating_add(1);
+        status.failing = true;
     }
 }
 
@@ -177,29 +161,28 @@ pub struct Snapshotter {
     pub pace: Throttle,
     /// The last record of the last snapshot, taken or attempted.
     pub last: Sequence,
+    /// The last record at the last poll.
+    pub seen: Sequence,
     /// Whether that attempt failed.
     pub failed: bool,
 }
 
-impl Snapshotter {
-    /// Takes snapshots until the throttle's channel is dropped.
-    pub fn run(mut self) {
-        let mut seen = self.due.results().through;
-        loop {
-            let live = self.due.results();
-            let since = |before: Sequence| live.through.get().saturating_sub(before.get());
-            if is_time(self.every, since(self.last), since(seen)) {
-                self.unthrottle_if_behind(self.last);
-                self.last = live.through;
-                self.attempt(live);
-            }
-            seen = live.through;
-            if self.pace.wait(POLL_EVERY).is_err() {
-                return;
-            }
+impl Stepped for Snapshotter {
+    /// Takes a snapshot if it is time for one.
+    fn step(&mut self) -> Duration {
+        let live = self.due.results();
+        let since = |before: Sequence| live.through.get().saturating_sub(before.get());
+        if is_time(self.every, since(self.last), since(self.seen)) {
+            self.unthrottle_if_behind(self.last);
+            self.last = live.through;
+            self.attempt(live);
         }
+        self.seen = live.through;
+        POLL_EVERY
     }
+}
 
+impl Snapshotter {
     fn attempt(&mut self, live: Results) {
         let (sequence, began) = (live.through, Instant::now());
         let taken = catch_unwind(AssertUnwindSafe(|| self.take(live)));

@@ -1,27 +1,26 @@
 //! Starting and stopping: creates the engine's threads and ends them.
 
-use std::convert::Infallible;
+use std::io;
 use std::num::NonZeroU64;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Sender, bounded, unbounded};
-use parking_lot::RwLock;
+use crossbeam_channel::{bounded, unbounded};
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
+use super::background::{Background, ending};
+use super::catch_up::catch_up;
 use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
-use super::intake_quota::IntakeQuota;
-use super::matcher::Matcher;
+use super::matcher::{HeldTrial, Matcher};
 use super::matcher_status::MatcherStatus;
 use super::meter::{Gauges, Meter};
-use super::past::{Bounds, Past};
+use super::past::Past;
 use super::pending::Intake;
 use super::projector::Projector;
-use super::restore::{self, Pages, Restored};
+use super::restore::Restored;
 use super::sequencer::{self, Sequencer};
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::throttle::Throttle;
@@ -35,9 +34,7 @@ use journal::archive::Archive;
 use journal::reader::JournalReader;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use journal::snapshot::folder::SnapshotFolder;
-use journal::watch::JournalFiles;
 use journal::{Journal, JournalError};
-use views::history::History;
 
 /// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
 /// only hide a slow stage.
@@ -52,12 +49,12 @@ pub enum StartError {
     /// The journal is damaged or cannot be read.
     #[error("the journal cannot be replayed: {0}")]
     Journal(#[from] JournalError),
-    /// The engine halted while replaying.
+    /// What the engine would have halted for.
     #[error("the journal cannot be replayed: {0}")]
     Halted(HaltReason),
     /// The system could not start a thread.
     #[error("no thread could be started: {0}")]
-    Thread(#[from] std::io::Error),
+    Thread(#[from] io::Error),
 }
 
 impl StartError {
@@ -70,6 +67,21 @@ impl StartError {
             StartError::Thread(_) => false,
         }
     }
+}
+
+/// What an engine is started with beside its journal.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// What it stores; without it history is in memory, and there are no snapshots.
+    pub storage: Option<Storage>,
+    /// Where durable blocks are copied to.
+    pub archive: Option<Archive>,
+    /// Its metrics, which tell how far the start is.
+    pub meter: Arc<Meter>,
+    /// A clock that continues after the journal; without it one that believes the system's.
+    pub clock: Option<Clock>,
+    /// The stamp of that clock.
+    pub stamp: Option<ClockStamp>,
 }
 
 /// What an engine stores beside its journal.
@@ -94,26 +106,18 @@ pub struct Snapshots {
 #[derive(Debug)]
 pub struct Running {
     engine: Engine,
-    snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
-    watcher: Option<(Sender<Infallible>, JoinHandle<Option<()>>)>,
-    sequencer: JoinHandle<Option<Left>>,
+    /// It returns the journal, which others may still read.
+    sequencer: JoinHandle<Option<JournalLeft>>,
     matcher: JoinHandle<Option<Replayer>>,
     history: Option<HistoryStore>,
-    archiving: Option<Archiving>,
+    watcher: Background,
+    snapshotter: Option<Background>,
+    archiver: Option<(Arc<ArchiveBoard>, Background)>,
 }
 
-/// What the sequencer's thread returns: the journal, which others may still read.
-struct Left {
-    _journal: Option<Box<dyn Journal>>,
-}
-
-/// The archiver's thread.
-#[derive(Debug)]
-struct Archiving {
-    board: Arc<ArchiveBoard>,
-    /// Dropped to signal that the journal has ended.
-    alive: Sender<()>,
-    archiver: JoinHandle<()>,
+/// A journal that is written no more, to be closed when it is dropped.
+struct JournalLeft {
+    _journal: Box<dyn Journal>,
 }
 
 /// The engine's final state.
@@ -131,235 +135,166 @@ pub struct Stopped {
     pub archive: Option<ArchiveStatus>,
 }
 
-/// As [`start_with`], with history in memory and no snapshots.
-///
-/// # Errors
-/// [`StartError`]; nothing was changed.
-pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
-    start_with(journal, None)
+/// The stations of an engine that has caught up with its journal, before any thread steps them.
+pub struct Stations<J> {
+    /// The handle for callers.
+    pub engine: Engine,
+    /// The first station.
+    pub sequencer: Sequencer<J>,
+    /// The second station, with the third in it.
+    pub matcher: Matcher,
+    /// The record of the snapshot that it began with.
+    from: Sequence,
 }
 
-/// Restores the newest valid snapshot, replays the rest of the journal through the matcher and
-/// starts to take commands. Returns once every record of the journal is applied and folded.
-///
-/// # Errors
-/// [`StartError`]; nothing was changed.
-pub fn start_with<J: Journal + 'static>(
-    journal: J,
-    storage: Option<Storage>,
-) -> Result<Running, StartError> {
-    let clock = Clock::after(journal.head().time);
-    start_metered(journal, storage, Arc::default(), (clock, None))
-}
-
-/// As [`start_with`], with metrics from the first moment on, and a clock that continues after the
-/// journal, with its stamp.
-///
-/// If a start from a snapshot halts, the fault may be the snapshot's or the journal's. So the whole
-/// journal is replayed from the first record, and if that succeeds the snapshot is set aside.
-///
-/// # Errors
-/// [`StartError`]; nothing was changed.
-pub fn start_metered<J: Journal + 'static>(
-    journal: J,
-    storage: Option<Storage>,
-    meter: Arc<Meter>,
-    (clock, stamp): (Clock, Option<ClockStamp>),
-) -> Result<Running, StartError> {
-    let clock = Arc::new(clock);
-    let files = journal.files();
-    meter.sequencer.post_replay_head(journal.head().sequence);
-    let reader = journal.reader();
-    let end = reader.head();
-    if let Some(storage) = &storage {
-        storage.history.resume(&reader);
+impl<J: Journal> Stations<J> {
+    /// Restores the newest valid snapshot and replays the rest of the journal.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing was changed.
+    pub fn open(
+        journal: J,
+        storage: Option<&Storage>,
+        meter: Arc<Meter>,
+        clock: Clock,
+    ) -> Result<Stations<J>, StartError> {
+        meter.sequencer.post_replay_head(journal.head().sequence);
+        let history = storage.map(|storage| &storage.history);
+        let folder = storage.and_then(|storage| storage.snapshots.as_ref());
+        let folder = folder.map(|snapshots| &snapshots.folder);
+        if let Some(history) = history {
+            history.resume(&journal.reader());
+        }
+        let (state, from) = catch_up(&journal, history, folder, &meter)?;
+        if let Some(history) = history {
+            history.caught_up(journal.head());
+        }
+        let Restored { replayer, read_model } = state;
+        let (clock, halt) = (Arc::new(clock), Arc::new(Halt::default()));
+        let status = Arc::new(MatcherStatus::of(replayer.exchange(), replayer.results()));
+        let projector = Projector::new(read_model, history.cloned());
+        let (intake, arrivals) = sequencer::intake();
+        let (durable, blocks) = bounded(BLOCKS_MAX);
+        // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
+        let (trials, trials_asked) = unbounded();
+        let past = Past::new(journal.reader(), folder.cloned(), Arc::clone(&clock));
+        let sequencer = Sequencer::new(
+            journal,
+            arrivals,
+            durable,
+            Arc::clone(&status),
+            Arc::clone(&halt),
+            Arc::clone(&meter),
+            Arc::clone(&clock),
+        );
+        let engine = Engine(Arc::new(EngineShared {
+            intake,
+            trials,
+            read_model: Arc::clone(&projector.read_model),
+            published: Arc::clone(&projector.published),
+            halt: Arc::clone(&halt),
+            meter: Arc::clone(&meter),
+            past: Arc::new(past),
+            snapshots: Arc::new(SnapshotBoard::started_from(from)),
+            heartbeats: Arc::clone(&sequencer.heartbeats),
+            status: Arc::clone(&status),
+            clock: Arc::clone(&clock),
+        }));
+        let (trials, held, slicing) = (trials_asked, HeldTrial::default(), false);
+        let matcher = Matcher {
+            replayer,
+            blocks,
+            trials,
+            held,
+            slicing,
+            projector,
+            status,
+            halt,
+            meter,
+            clock,
+        };
+        Ok(Stations { engine, sequencer, matcher, from })
     }
-    let restored = restore_newest(storage.as_ref(), &reader);
+}
+
+/// Opens the [`Stations`], and starts to take commands. Returns once every record of the journal is
+/// applied and folded.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Running, StartError> {
+    let Options { storage, archive, meter, clock, stamp } = options;
+    let clock = clock.unwrap_or_else(|| Clock::after(journal.head().time));
+    let (reader, files) = (journal.reader(), journal.files());
+    let stations = Stations::open(journal, storage.as_ref(), meter, clock)?;
+    let Stations { engine, sequencer, matcher, from } = stations;
     let (history, snapshots) = match storage {
         Some(Storage { history, snapshots }) => (Some(history), snapshots),
         None => (None, None),
     };
-    let mut from = restored.sequence();
-    let snapshot_folder = snapshots.as_ref().map(|snapshots| &snapshots.folder);
-    let outcome = match replay_from(
-        journal,
-        restored,
-        history.as_ref(),
-        snapshot_folder,
-        Arc::clone(&meter),
-        Arc::clone(&clock),
-    ) {
-        Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
-            if from != Sequence::ZERO =>
-        {
-            let bad_snapshot = std::mem::replace(&mut from, Sequence::ZERO);
-            tracing::error!(
-                snapshot = %bad_snapshot, %reason,
-                "the start from this snapshot went wrong; everything is replayed from the journal"
-            );
-            let nothing = empty_state(history.as_ref().inspect(|history| history.doubt()));
-            let again = replay_from(
-                journal,
-                nothing,
-                history.as_ref(),
-                snapshot_folder,
-                meter,
-                Arc::clone(&clock),
-            );
-            if let (Ok(_), Some(folder)) = (&again, snapshot_folder) {
-                set_aside(folder, bad_snapshot);
-            }
-            again
+    let shared = &engine.0;
+    register_warnings(shared, history.as_ref());
+    if let Some(repairs) = files.as_ref().map(|files| Arc::clone(files.repairs())) {
+        let help = "Damaged files of the journal made whole again since the start";
+        let count = move || i64::try_from(repairs.count()).unwrap_or(i64::MAX);
+        shared.meter.gauges.add("journal_repairs", help, count);
+    }
+    let matcher = spawn("matcher", &shared.halt, move || matcher.run())?;
+    let sequencer = spawn("sequencer", &shared.halt, move || {
+        let _journal: Box<dyn Journal> = Box::new(sequencer.run());
+        JournalLeft { _journal }
+    })?;
+    let (clock, halt) = (Arc::clone(&shared.clock), Arc::clone(&shared.halt));
+    let watcher = Watcher { files, history: history.clone(), stamp, clock, halt };
+    let halt = Arc::clone(&shared.halt);
+    let died = move || halt.halt(HaltReason::ThreadDied("watcher"));
+    let watcher = Background::start("watcher", ending(), watcher, died)?;
+    let snapshotter = match (snapshots, history.clone()) {
+        (Some(Snapshots { folder, every: Some(every) }), Some(history)) => {
+            Some(snapshotter((folder, every), history, reader.clone(), shared, from)?)
         }
-        outcome => outcome,
+        _ => None,
     };
-    let (mut running, status) = outcome.map_err(|not| not.error)?;
-    if let Some(history) = &history {
-        history.caught_up(&end);
-    }
-    running.watch(files, history.as_ref(), stamp, clock)?;
-    if let (Some(Snapshots { folder, every: Some(every) }), Some(history)) = (snapshots, history) {
-        let (ends, ending) = bounded(0);
-        let board = Arc::clone(&running.engine.0.snapshots);
-        let pace = Throttle::background(ending);
-        let (journal, last, failed) = (reader, from, false);
-        let snapshotter =
-            Snapshotter { folder, every, history, journal, due: status, board, pace, last, failed };
-        // A panic of this thread does not halt the engine: the venue goes on without snapshots.
-        let thread = Builder::new().name("snapshotter".to_owned());
-        running.snapshotter = Some((ends, thread.spawn(move || snapshotter.run())?));
-    }
-    Ok(running)
+    let archiver = archive.map(|archive| archiver(archive, reader, &engine)).transpose()?;
+    Ok(Running { engine, sequencer, matcher, history, watcher, snapshotter, archiver })
 }
 
-/// Why a replay failed, and the journal, if it is still available.
-struct NotStarted<J> {
-    journal: Option<J>,
-    error: StartError,
+/// Takes snapshots from now on.
+fn snapshotter(
+    (folder, every): (SnapshotFolder, NonZeroU64),
+    history: HistoryStore,
+    journal: JournalReader,
+    engine: &EngineShared,
+    from: Sequence,
+) -> io::Result<Background> {
+    let (end, ending) = ending();
+    let pace = Throttle::background(ending.clone());
+    let (due, board) = (Arc::clone(&engine.status), Arc::clone(&engine.snapshots));
+    let (last, seen, failed) = (from, due.results().through, false);
+    let snapshotter =
+        Snapshotter { folder, every, history, journal, due, board, pace, last, seen, failed };
+    // The venue goes on without snapshots.
+    let died = || tracing::error!("the snapshotter died: no snapshots until a restart");
+    Background::start("snapshotter", (end, ending), snapshotter, died)
 }
 
-impl<J> From<std::io::Error> for NotStarted<J> {
-    fn from(error: std::io::Error) -> NotStarted<J> {
-        NotStarted { journal: None, error: error.into() }
-    }
-}
-
-/// Replays from the restored state to the journal's end.
-fn replay_from<J: Journal + 'static>(
-    journal: J,
-    restored: Restored,
-    history: Option<&HistoryStore>,
-    snapshot_folder: Option<&SnapshotFolder>,
-    meter: Arc<Meter>,
-    clock: Arc<Clock>,
-) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
-    let halt = Arc::new(Halt::default());
-    let Restored { replayer, read_model } = restored;
-    let began = replayer.results();
-    let status = Arc::new(MatcherStatus::of(replayer.exchange(), began));
-    meter.matcher.post_applied(began.through);
-    let read_model = Arc::new(RwLock::new(read_model));
-    let (intake, commands) = sequencer::intake();
-    let (durable, blocks) = bounded(BLOCKS_MAX);
-    // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
-    let (trials, trials_asked) = unbounded();
-    let (sender, result) = bounded(1);
-
-    let projector = Projector::new(Arc::clone(&read_model), history.cloned());
-    let published = Arc::clone(&projector.published);
-    let matcher = Matcher {
-        replayer,
-        blocks,
-        trials: trials_asked,
-        held: None,
-        held_blocks: 0,
-        slicing: false,
-        replayed: journal.head().sequence,
-        projector,
-        status: Arc::clone(&status),
-        halt: Arc::clone(&halt),
-        meter: Arc::clone(&meter),
-        clock: Arc::clone(&clock),
+/// Copies everything durable to an archive from now on.
+fn archiver(
+    archive: Archive,
+    journal: JournalReader,
+    engine: &Engine,
+) -> io::Result<(Arc<ArchiveBoard>, Background)> {
+    let (end, ending) = ending();
+    let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
+    let archiver = Archiver::new(archive, journal, Arc::clone(&board), ending.clone());
+    register_archive_gauges(&engine.meter().gauges, &board);
+    let posted = Arc::clone(&board);
+    // Trading goes on without it.
+    let died = move || {
+        posted.failed();
+        tracing::error!("the archiver died: nothing is archived until a restart");
     };
-    let past =
-        Past::new(journal.reader(), snapshot_folder.cloned(), Bounds::STANDARD, Arc::clone(&clock));
-    let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&status));
-    let sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
-    let heartbeats = Arc::clone(&sequencer.heartbeats);
-
-    let matcher = spawn("matcher", &halt, move || matcher.run())?;
-    let sequencer = spawn("sequencer", &halt, move || sequence(sequencer, &sender))?;
-    let died = || StartError::Halted(HaltReason::ThreadDied("sequencer"));
-    let replayed = result.recv().map_err(|_| NotStarted { journal: None, error: died() });
-    if let Err(not) = replayed.and_then(|replayed| replayed) {
-        // Releases what the threads hold before another attempt.
-        drop((sequencer.join(), matcher.join()));
-        return Err(not);
-    }
-    halt.go_live();
-    let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let quota = IntakeQuota::default();
-    let shared = EngineShared {
-        intake,
-        quota,
-        trials,
-        read_model,
-        published,
-        halt,
-        meter,
-        past,
-        snapshots,
-        heartbeats,
-        status: Arc::clone(&status),
-    };
-    let engine = Engine(Arc::new(shared));
-    Ok((Running::of(engine, sequencer, matcher, history.cloned()), status))
-}
-
-/// The sequencer's thread.
-fn sequence<J: Journal + 'static>(
-    mut sequencer: Sequencer<J>,
-    replayed: &Sender<Result<(), NotStarted<J>>>,
-) -> Left {
-    // The start waits for this; if the receiver is gone, so is the process.
-    if let Err(error) = sequencer.replay() {
-        drop(replayed.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
-        return Left { _journal: None };
-    }
-    drop(replayed.send(Ok(())));
-    Left { _journal: Some(Box::new(sequencer.run())) }
-}
-
-/// Takes a snapshot out of use that the journal has proved wrong.
-fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
-    match folder.set_aside(snapshot) {
-        Ok(()) => tracing::warn!(%snapshot, "the snapshot was wrong and is set aside"),
-        Err(error) => tracing::error!(
-            %snapshot, %error,
-            "the snapshot was wrong and could not be set aside: delete it, the server stopped"
-        ),
-    }
-}
-
-/// The empty state, for a start from the first record.
-fn empty_state(history: Option<&HistoryStore>) -> Restored {
-    let Some(history) = history else { return Restored::nothing(&History::default()) };
-    history.folded(Sequence::ZERO);
-    Restored::nothing(&history.history())
-}
-
-/// The state that a start begins with.
-fn restore_newest(storage: Option<&Storage>, journal: &JournalReader) -> Restored {
-    let Some(Storage { history, snapshots }) = storage else { return empty_state(None) };
-    let Some(Snapshots { folder, .. }) = snapshots else { return empty_state(Some(history)) };
-    let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
-    let restored = restore::newest(folder, journal, latest, pages, &mut Throttle::full());
-    let Ok(restored) = restored else { return empty_state(Some(history)) };
-    history.folded(restored.sequence());
-    if restored.sequence() > Sequence::ZERO {
-        tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
-    }
-    restored
+    Ok((board, Background::start("archiver", (end, ending), archiver, died)?))
 }
 
 /// Spawns a named thread whose panic halts the engine instead of going unnoticed.
@@ -367,7 +302,7 @@ fn spawn<T: Send + 'static>(
     name: &'static str,
     halt: &Arc<Halt>,
     run: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<Option<T>>, std::io::Error> {
+) -> io::Result<JoinHandle<Option<T>>> {
     let halt = Arc::clone(halt);
     Builder::new().name(name.to_owned()).spawn(move || halt.watch(name, run))
 }
@@ -381,7 +316,8 @@ fn register_warnings(engine: &EngineShared, history: Option<&HistoryStore>) {
             .add_warning("HISTORY_DAMAGED", "history_damaged", help, move || history.has_failed());
     }
     let (board, help) = (Arc::clone(&engine.snapshots), "1 while snapshots cannot be taken");
-    gauges.add_warning("SNAPSHOTS_FAILING", "snapshots_failing", help, move || board.is_failing());
+    gauges
+        .add_warning("SNAPSHOTS_FAILING", "snapshots_failing", help, move || board.read().failing);
 }
 
 /// Registers the archive's progress as metrics.
@@ -402,63 +338,9 @@ fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
 }
 
 impl Running {
-    fn of(
-        engine: Engine,
-        sequencer: JoinHandle<Option<Left>>,
-        matcher: JoinHandle<Option<Replayer>>,
-        history: Option<HistoryStore>,
-    ) -> Running {
-        let (snapshotter, watcher, archiving) = (None, None, None);
-        Running { engine, snapshotter, watcher, sequencer, matcher, history, archiving }
-    }
-
-    /// Watches the files and the clock from now on.
-    fn watch(
-        &mut self,
-        files: Option<Arc<JournalFiles>>,
-        history: Option<&HistoryStore>,
-        stamp: Option<ClockStamp>,
-        clock: Arc<Clock>,
-    ) -> std::io::Result<()> {
-        register_warnings(&self.engine.0, history);
-        if let Some(repairs) = files.as_ref().map(|files| Arc::clone(files.repairs())) {
-            let help = "Damaged files of the journal made whole again since the start";
-            let count = move || i64::try_from(repairs.count()).unwrap_or(i64::MAX);
-            self.engine.0.meter.gauges.add("journal_repairs", help, count);
-        }
-        let (ends, ending) = bounded(0);
-        let (history, halt) = (history.cloned(), Arc::clone(&self.engine.0.halt));
-        let watcher = Watcher { files, history, stamp, clock, halt, ending };
-        let thread = spawn("watcher", &self.engine.0.halt, move || watcher.run())?;
-        self.watcher = Some((ends, thread));
-        Ok(())
-    }
-
     /// A handle for callers.
     pub fn engine(&self) -> Engine {
         self.engine.clone()
-    }
-
-    /// Copies everything durable to an archive from now on, on a thread of its own.
-    ///
-    /// # Errors
-    /// The system could not start a thread.
-    pub fn archive(&mut self, archive: Archive, journal: JournalReader) -> std::io::Result<()> {
-        let (alive, ended) = bounded(0);
-        let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
-        let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
-        register_archive_gauges(&self.engine.meter().gauges, &board);
-        let posted = Arc::clone(&board);
-        let archiver =
-            std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {
-                // Trading goes on without it.
-                if catch_unwind(AssertUnwindSafe(|| archiver.run())).is_err() {
-                    posted.failed();
-                    tracing::error!("the archiver died: nothing is archived until a restart");
-                }
-            })?;
-        self.archiving = Some(Archiving { board, alive, archiver });
-        Ok(())
     }
 
     /// Ends the engine: commands taken in are made durable, applied, answered and archived first.
@@ -466,30 +348,23 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image breaks an invariant.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        self.engine.0.halt.end();
+        let Running { engine, sequencer, matcher, history, watcher, snapshotter, archiver } = self;
+        engine.0.halt.end();
         // A sequencer that has halted no longer listens.
-        drop(self.engine.0.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, watcher, sequencer, matcher, history, archiving } = self;
+        drop(engine.0.intake.send(Intake::Stop));
         // It holds the journal's files open.
-        drop(watcher.map(|(ends, thread)| {
-            drop(ends);
-            thread.join()
-        }));
-        let snapshotter = snapshotter.map(|(ends, thread)| {
-            drop(ends);
-            thread
-        });
+        watcher.end().join();
+        let snapshotter = snapshotter.map(Background::end);
         // A thread that died has halted the engine, which is reported below.
-        let left = sequencer.join().ok().flatten();
+        let journal = sequencer.join().ok().flatten();
         let replayer = matcher.join().ok().flatten();
-        // Its result does not matter.
-        drop(snapshotter.map(JoinHandle::join));
+        if let Some(snapshotter) = snapshotter {
+            snapshotter.join();
+        }
         let sequence = engine.watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
-        let archive = archiving.map(|Archiving { board, alive, archiver }| {
-            drop(alive);
-            // If it died, it has logged that.
-            drop(archiver.join());
+        let archive = archiver.map(|(board, archiver)| {
+            archiver.end().join();
             board.status()
         });
         // Before the journal is closed: whoever opens it next may remove history that is still
@@ -498,7 +373,7 @@ impl Running {
             history.close();
         }
         // The archiver has read the journal to its end.
-        drop(left);
+        drop(journal);
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
         Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })

@@ -1,11 +1,10 @@
 //! Throttles background work: it rests as long as it works, so that the engine's threads find a
 //! core, and it ends soon after it is asked to. Used by the snapshotter.
 
-use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
+use super::background::Ending;
 
 /// Work between two rests: long compared to the cost of a rest, short compared to a caller's wait.
 const WORK_SLICE: Duration = Duration::from_millis(2);
@@ -17,10 +16,10 @@ const CHECK_EVERY_BYTES: usize = 256 << 10;
 #[error("the engine is ending")]
 pub struct Ended;
 
-/// Background work ends when the other end of the channel is dropped.
+/// How fast to work, and whether to go on.
 #[derive(Debug)]
 pub struct Throttle {
-    ending: Option<Receiver<Infallible>>,
+    ending: Option<Ending>,
     unthrottled: bool,
     since: Instant,
     bytes: usize,
@@ -32,8 +31,8 @@ impl Throttle {
         Throttle { ending: None, unthrottled: false, since: Instant::now(), bytes: 0 }
     }
 
-    /// For background work, until the channel's other end is dropped.
-    pub fn background(ending: Receiver<Infallible>) -> Throttle {
+    /// For background work, until it is to end.
+    pub fn background(ending: Ending) -> Throttle {
         Throttle { ending: Some(ending), unthrottled: false, since: Instant::now(), bytes: 0 }
     }
 
@@ -42,10 +41,7 @@ impl Throttle {
     /// # Errors
     /// [`Ended`].
     pub fn ended(&self) -> Result<(), Ended> {
-        match self.ending.as_ref().map(Receiver::try_recv) {
-            Some(Err(TryRecvError::Disconnected)) => Err(Ended),
-            _ => Ok(()),
-        }
+        if self.ending.as_ref().is_some_and(Ending::has_come) { Err(Ended) } else { Ok(()) }
     }
 
     /// Waits that long, or until the end. A throttle of [`full`](Throttle::full) work does not
@@ -54,12 +50,9 @@ impl Throttle {
     /// # Errors
     /// [`Ended`].
     pub fn wait(&mut self, time: Duration) -> Result<(), Ended> {
-        let waited = self.ending.as_ref().map(|ending| ending.recv_timeout(time));
+        let ended = self.ending.as_ref().is_some_and(|ending| ending.wait(time));
         self.since = Instant::now();
-        match waited {
-            Some(Err(RecvTimeoutError::Disconnected)) => Err(Ended),
-            _ => Ok(()),
-        }
+        if ended { Err(Ended) } else { Ok(()) }
     }
 
     /// Sets whether to work without rests.

@@ -1,12 +1,10 @@
-//! The watcher: a thread that looks once a second whether the files of a running venue are still
-//! what it opened, and keeps the [stamp](super::clock_stamp) of its clock.
+//! The watcher: looks once a second whether the files of a running venue are still what it opened,
+//! and keeps the [stamp](super::clock_stamp) of its clock.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
-
+use super::background::Stepped;
 use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
 use super::halt::{Halt, HaltReason};
@@ -29,23 +27,10 @@ pub struct Watcher {
     pub clock: Arc<Clock>,
     /// Halts the engine.
     pub halt: Arc<Halt>,
-    /// Disconnected when the engine ends.
-    pub ending: Receiver<Infallible>,
 }
 
-impl Watcher {
-    /// Watches until the engine ends.
-    pub fn run(mut self) {
-        loop {
-            self.look();
-            match self.ending.recv_timeout(WATCH_EVERY) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(_) | Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-    }
-
-    fn look(&mut self) {
+impl Stepped for Watcher {
+    fn step(&mut self) -> Duration {
         if self.halt.reason().is_none() {
             match (self.files.as_deref().and_then(changed), &self.history) {
                 (Some(reason), _) => self.halt.halt(reason),
@@ -59,6 +44,7 @@ impl Watcher {
         if let Some(stamp) = &mut self.stamp {
             stamp.keep(&self.clock);
         }
+        WATCH_EVERY
     }
 }
 

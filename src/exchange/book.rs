@@ -42,7 +42,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// The best price of a side: the highest bid, the lowest ask.
+    /// The best price of a side: the highest bid, the lowest ask (script `pitfall_price_priority`).
     pub fn best(&self, side: Direction) -> Option<Tick> {
         Book::best_of(self.occupied(side), side)
     }
@@ -53,17 +53,6 @@ impl Book {
             Direction::Down => occupied.trailing_zeros(),
         };
         u8::try_from(tick).ok().and_then(Tick::new)
-    }
-
-    /// The best opposite price, if an order with this limit crosses it (script
-    /// `pitfall_price_priority`).
-    pub fn crossed_by(&self, direction: Direction, limit: Tick) -> Option<Tick> {
-        let best = self.best(direction.opposite())?;
-        let crosses = match direction {
-            Direction::Up => best <= limit,
-            Direction::Down => best >= limit,
-        };
-        crosses.then_some(best)
     }
 
     /// The next occupied price behind `tick`, going away from the best.
@@ -139,7 +128,7 @@ impl Book {
 
     /// Removes an order from anywhere in its level's queue.
     pub fn unlink(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let RestingOrder { side, price, remaining, queue } = pool.resting(slot)?;
+        let RestingOrder { side, price, remaining, queue, .. } = pool.resting(slot)?;
         let Links { before, after } = queue;
         // A stale link to the removed order would lose all orders behind it: scripts
         // pitfall_lost_orders, pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.

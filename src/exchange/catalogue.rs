@@ -11,6 +11,7 @@ use super::ids::{CategoryNo, EventNo, MarketNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count, write_text,
 };
+use super::table::{choice, part};
 use super::units::{Lots, SettlementPrice, TimeMs};
 
 /// A text in the interface's three languages (interface 2.1).
@@ -24,13 +25,15 @@ pub struct Localized {
     pub es: String,
 }
 
-/// One of a market's two outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
-    /// The outcome happens.
-    Yes,
-    /// It does not.
-    No,
+choice! {
+    /// One of a market's two outcomes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Outcome by id {
+        /// The outcome happens.
+        Yes = 1 "yes",
+        /// It does not.
+        No = 2 "no",
+    }
 }
 
 impl Outcome {
@@ -50,69 +53,67 @@ impl Outcome {
             Outcome::No => SettlementPrice::ZERO,
         }
     }
+}
 
-    /// The interface's id of the outcome: `yes` or `no`.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Outcome::Yes => "yes",
-            Outcome::No => "no",
-        }
+part! {
+    /// The fields of a new category.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CategoryDraft {
+        /// Shown name.
+        pub name: String,
+        /// Unique short name for URLs.
+        pub slug: String,
     }
 }
 
-/// The fields of a new category.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CategoryDraft {
-    /// Shown name.
-    pub name: String,
-    /// Unique short name for URLs.
-    pub slug: String,
+part! {
+    /// The fields of a new event; by default without texts, and its markets independent.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct EventDraft {
+        /// Titles.
+        pub titles: Localized,
+        /// Second lines.
+        pub sub_titles: Localized,
+        /// Descriptions.
+        pub descriptions: Localized,
+        /// Picture URLs.
+        pub images: Vec<String>,
+        /// Whether the event is shown first.
+        pub highlighted: bool,
+        /// The event's own categories.
+        pub categories: Vec<CategoryNo>,
+        /// Whether at most one of its markets resolves yes. Never changes.
+        pub mutually_exclusive: bool,
+    }
 }
 
-/// The fields of a new event; by default without texts, and its markets independent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EventDraft {
-    /// Titles.
-    pub titles: Localized,
-    /// Second lines.
-    pub sub_titles: Localized,
-    /// Descriptions.
-    pub descriptions: Localized,
-    /// Picture URLs.
-    pub images: Vec<String>,
-    /// Whether the event is shown first.
-    pub highlighted: bool,
-    /// The event's own categories.
-    pub categories: Vec<CategoryNo>,
-    /// Whether at most one of its markets resolves yes. Never changes.
-    pub mutually_exclusive: bool,
-}
-
-/// The fields of a new market.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MarketDraft {
-    /// The question asked.
-    pub questions: Localized,
-    /// How it will be decided.
-    pub descriptions: Localized,
-    /// Text of the outcome yes.
-    pub yes_text: Localized,
-    /// Text of the outcome no.
-    pub no_text: Localized,
-    /// Picture URL.
-    pub logo: String,
-    /// When trading ends; after the moment of creation.
-    pub deadline: TimeMs,
-    /// Categories.
-    pub categories: Vec<CategoryNo>,
-    /// The event that groups it.
-    pub event: Option<EventNo>,
-    /// Whether the market is shown first.
-    pub highlighted: bool,
-    /// Seconds between the announced outcome and the pay-out in which it may be disputed.
-    pub dispute_window_seconds: u32,
-    /// What trading costs.
-    pub fees: Fees,
+part! {
+    /// The fields of a new market.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct MarketDraft {
+        /// The question asked.
+        pub questions: Localized,
+        /// How it will be decided.
+        pub descriptions: Localized,
+        /// Text of the outcome yes.
+        pub yes_text: Localized,
+        /// Text of the outcome no.
+        pub no_text: Localized,
+        /// Picture URL.
+        pub logo: String,
+        /// When trading ends; after the moment of creation.
+        pub deadline: TimeMs,
+        /// Categories.
+        pub categories: Vec<CategoryNo>,
+        /// The event that groups it.
+        pub event: Option<EventNo>,
+        /// Whether the market is shown first.
+        pub highlighted: bool,
+        /// Seconds between the announced outcome and the pay-out in which it may be disputed.
+        pub dispute_window_seconds: u32,
+        /// What trading costs.
+        pub fees: Fees,
+    }
 }
 
 impl MarketDraft {
@@ -135,46 +136,50 @@ impl MarketDraft {
     }
 }
 
-/// A change of an event's texts and flags; `None` leaves a field as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EventRevision {
-    /// Titles.
-    pub titles: Option<Localized>,
-    /// Second lines.
-    pub sub_titles: Option<Localized>,
-    /// Descriptions.
-    pub descriptions: Option<Localized>,
-    /// Picture URLs.
-    pub images: Option<Vec<String>>,
-    /// Whether the event is shown first.
-    pub highlighted: Option<bool>,
-    /// The event's own categories.
-    pub categories: Option<Vec<CategoryNo>>,
+part! {
+    /// A change of an event's texts and flags; `None` leaves a field as it is.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct EventRevision {
+        /// Titles.
+        pub titles: Option<Localized>,
+        /// Second lines.
+        pub sub_titles: Option<Localized>,
+        /// Descriptions.
+        pub descriptions: Option<Localized>,
+        /// Picture URLs.
+        pub images: Option<Vec<String>>,
+        /// Whether the event is shown first.
+        pub highlighted: Option<bool>,
+        /// The event's own categories.
+        pub categories: Option<Vec<CategoryNo>>,
+    }
 }
 
-/// A change of a market's texts, flags, deadline and fees; `None` leaves a field as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MarketRevision {
-    /// The question asked.
-    pub questions: Option<Localized>,
-    /// How it will be decided.
-    pub descriptions: Option<Localized>,
-    /// Text of the outcome yes.
-    pub yes_text: Option<Localized>,
-    /// Text of the outcome no.
-    pub no_text: Option<Localized>,
-    /// Picture URL.
-    pub logo: Option<String>,
-    /// When trading ends; must be in the future. Only before the market is closed.
-    pub deadline: Option<TimeMs>,
-    /// Categories.
-    pub categories: Option<Vec<CategoryNo>>,
-    /// Whether the market is shown first.
-    pub highlighted: Option<bool>,
-    /// What a resting order pays. Only while the market is a DRAFT.
-    pub maker_fee: Option<FeeRate>,
-    /// What an incoming order pays. Only while the market is a DRAFT.
-    pub taker_fee: Option<FeeRate>,
+part! {
+    /// A change of a market's texts, flags, deadline and fees; `None` leaves a field as it is.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct MarketRevision {
+        /// The question asked.
+        pub questions: Option<Localized>,
+        /// How it will be decided.
+        pub descriptions: Option<Localized>,
+        /// Text of the outcome yes.
+        pub yes_text: Option<Localized>,
+        /// Text of the outcome no.
+        pub no_text: Option<Localized>,
+        /// Picture URL.
+        pub logo: Option<String>,
+        /// When trading ends; must be in the future. Only before the market is closed.
+        pub deadline: Option<TimeMs>,
+        /// Categories.
+        pub categories: Option<Vec<CategoryNo>>,
+        /// Whether the market is shown first.
+        pub highlighted: Option<bool>,
+        /// What a resting order pays. Only while the market is a DRAFT.
+        pub maker_fee: Option<FeeRate>,
+        /// What an incoming order pays. Only while the market is a DRAFT.
+        pub taker_fee: Option<FeeRate>,
+    }
 }
 
 impl EventDraft {

@@ -6,35 +6,30 @@ use super::catalogue::{
 };
 use super::ids::{EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::rules::Rules;
+use super::table::{choice, part, table};
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
-/// Whether an order's owner buys or sells the outcome it names. `SELL` needs no holdings: it bets
-/// that the outcome will not happen (interface 4.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// Betting that the outcome happens.
-    Buy,
-    /// Betting that it does not.
-    Sell,
-}
-
-impl Side {
-    /// The interface's name of the side.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Side::Buy => "BUY",
-            Side::Sell => "SELL",
-        }
+choice! {
+    /// Whether an order's owner buys or sells the outcome it names. `SELL` needs no holdings: it
+    /// bets that the outcome will not happen (interface 4.5).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Side by name {
+        /// Betting that the outcome happens.
+        Buy = 1 "BUY",
+        /// Betting that it does not.
+        Sell = 2 "SELL",
     }
 }
 
-/// Which way an order bets, and so its side of the market's one book (semantics 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// On yes: buy yes, or sell no. Rests among the bids.
-    Up,
-    /// On no: sell yes, or buy no. Rests among the asks.
-    Down,
+choice! {
+    /// Which way an order bets, and so its side of the market's one book (semantics 4).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Direction by name {
+        /// On yes: buy yes, or sell no. Rests among the bids.
+        Up = 1 "bid",
+        /// On no: sell yes, or buy no. Rests among the asks.
+        Down = 2 "ask",
+    }
 }
 
 impl Direction {
@@ -71,14 +66,16 @@ impl Direction {
     }
 }
 
-/// The outcome and side that an order's owner wrote. The book uses a direction and a yes-price
-/// instead; the wording is kept to show the order as its owner wrote it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Wording {
-    /// The outcome named.
-    pub outcome: Outcome,
-    /// Bought or sold.
-    pub side: Side,
+part! {
+    /// The outcome and side that an order's owner wrote. The book uses a direction and a yes-price
+    /// instead; the wording is kept to show the order as its owner wrote it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct Wording {
+        /// The outcome named.
+        pub outcome: Outcome,
+        /// Bought or sold.
+        pub side: Side,
+    }
 }
 
 impl Wording {
@@ -133,15 +130,17 @@ impl TimeInForce {
     }
 }
 
-/// What happens when an order meets its owner's own resting order (semantics 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SelfTradePrevention {
-    /// Matching stops and the rest of the incoming order is cancelled. The default.
-    CancelTaker,
-    /// The resting order is cancelled and matching goes on.
-    CancelMaker,
-    /// Both.
-    CancelBoth,
+choice! {
+    /// What happens when an order meets its owner's own resting order (semantics 4).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum SelfTradePrevention by name {
+        /// Matching stops and the rest of the incoming order is cancelled. The default.
+        CancelTaker = 1 "CANCEL_TAKER",
+        /// The resting order is cancelled and matching goes on.
+        CancelMaker = 2 "CANCEL_MAKER",
+        /// Both.
+        CancelBoth = 3 "CANCEL_BOTH",
+    }
 }
 
 /// A condition under which an order is refused.
@@ -169,32 +168,34 @@ impl Condition {
     }
 }
 
-/// A limit order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaceOrder {
-    /// Owner.
-    pub user: UserNo,
-    /// Market.
-    pub market: MarketNo,
-    /// Outcome and side as the owner wrote them.
-    pub wording: Wording,
-    /// Limit as the owner wrote it, a price of the named outcome.
-    pub price: Tick,
-    /// Contracts wanted; more than zero.
-    pub quantity: Lots,
-    /// How long it rests.
-    pub time_in_force: TimeInForce,
-    /// What happens when it meets the owner's own order.
-    pub self_trade: SelfTradePrevention,
-    /// Under which condition it is refused.
-    pub condition: Condition,
-    /// Refused with `ORDER_TOO_LATE` when stamped later than this.
-    pub valid_until: Option<TimeMs>,
-    /// The trader whose bet this copies; shown on the position it opens.
-    pub copy_from: Option<UserNo>,
-    /// The owner's own id for it: a second order with it is not placed. Boxed because most orders
-    /// have none, and 64 bytes would make every command larger.
-    pub client_order_id: Option<Box<Token>>,
+part! {
+    /// A limit order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PlaceOrder {
+        /// Owner.
+        pub user: UserNo,
+        /// Market.
+        pub market: MarketNo,
+        /// Outcome and side as the owner wrote them.
+        pub wording: Wording,
+        /// Limit as the owner wrote it, a price of the named outcome.
+        pub price: Tick,
+        /// Contracts wanted; more than zero.
+        pub quantity: Lots,
+        /// How long it rests.
+        pub time_in_force: TimeInForce,
+        /// What happens when it meets the owner's own order.
+        pub self_trade: SelfTradePrevention,
+        /// Under which condition it is refused.
+        pub condition: Condition,
+        /// Refused with `ORDER_TOO_LATE` when stamped later than this.
+        pub valid_until: Option<TimeMs>,
+        /// The trader whose bet this copies; shown on the position it opens.
+        pub copy_from: Option<UserNo>,
+        /// The owner's own id for it: a second order with it is not placed. Boxed because most
+        /// orders have none, and 64 bytes would make every command larger.
+        pub client_order_id: Option<Box<Token>>,
+    }
 }
 
 impl PlaceOrder {
@@ -222,69 +223,54 @@ impl PlaceOrder {
     }
 }
 
-/// No contracts of an event's markets, to be exchanged for cash and yes contracts that pay the
-/// same (`conversion.rs`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conversion {
-    /// Owner.
-    pub user: UserNo,
-    /// A mutually exclusive event.
-    pub event: EventNo,
-    /// The markets whose no contracts are given.
-    pub markets: MarketSet,
-    /// Contracts given of each; more than zero.
-    pub quantity: Lots,
+part! {
+    /// No contracts of an event's markets, to be exchanged for cash and yes contracts that pay the
+    /// same (`conversion.rs`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Conversion {
+        /// Owner.
+        pub user: UserNo,
+        /// A mutually exclusive event.
+        pub event: EventNo,
+        /// The markets whose no contracts are given.
+        pub markets: MarketSet,
+        /// Contracts given of each; more than zero.
+        pub quantity: Lots,
+    }
 }
 
-/// What one user, or every user, may do with orders. Ordered: each mode allows less than the one
-/// before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum TradingMode {
-    /// Everything.
-    #[default]
-    Normal,
-    /// Orders may be cancelled, not placed or amended.
-    CancelOnly,
-    /// Orders cannot be changed; they still expire.
-    ReadOnly,
+choice! {
+    /// What one user, or every user, may do with orders. Ordered: each mode allows less than the
+    /// one before.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum TradingMode by name {
+        /// Everything.
+        #[default]
+        Normal = 1 "normal",
+        /// Orders may be cancelled, not placed or amended.
+        CancelOnly = 2 "cancel-only",
+        /// Orders cannot be changed; they still expire.
+        ReadOnly = 3 "read-only",
+    }
 }
 
 impl TradingMode {
-    /// The interface's name of the mode.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TradingMode::Normal => "normal",
-            TradingMode::CancelOnly => "cancel-only",
-            TradingMode::ReadOnly => "read-only",
-        }
-    }
-
     /// The mode of this name.
     pub fn named(name: &str) -> Option<TradingMode> {
-        let all = [TradingMode::Normal, TradingMode::CancelOnly, TradingMode::ReadOnly];
-        all.into_iter().find(|mode| mode.name() == name)
+        TradingMode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
-/// What an API key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Reads for its user.
-    Reader,
-    /// Trades and reads for its user.
-    Trader,
-    /// Also runs the venue.
-    Operator,
-}
-
-impl Role {
-    /// The interface's name of the role.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Role::Reader => "reader",
-            Role::Trader => "trader",
-            Role::Operator => "operator",
-        }
+choice! {
+    /// What an API key may do.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Role by name {
+        /// Reads for its user.
+        Reader = 3 "reader",
+        /// Trades and reads for its user.
+        Trader = 1 "trader",
+        /// Also runs the venue.
+        Operator = 2 "operator",
     }
 }
 
@@ -292,180 +278,183 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(pub [u8; 32]);
 
-/// A command: what a user, the operator or the clock asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Opens the venue under these rules; the first record of every journal, and only that.
-    OpenVenue(Rules),
-    /// Creates a user.
-    CreateUser {
-        /// Public name.
-        profile_name: String,
-        /// Picture URL.
-        profile_pic: String,
-    },
-    /// Gives a user an API key.
-    AddKey {
-        /// Owner of the key.
-        user: UserNo,
-        /// What it may do.
-        role: Role,
-        /// The operator's note on it.
-        label: String,
-        /// Hash of the key.
-        hash: KeyHash,
-    },
-    /// Revokes an API key for good.
-    RevokeKey {
-        /// Owner of the key.
-        user: UserNo,
-        /// The key.
-        key: KeyNo,
-    },
-    /// Adds money to an account.
-    Deposit {
-        /// Account.
-        user: UserNo,
-        /// More than zero.
-        amount: Money,
-    },
-    /// Takes available money out of an account.
-    Withdraw {
-        /// Account.
-        user: UserNo,
-        /// More than zero.
-        amount: Money,
-    },
-    /// Moves the operator's earned fees to an account.
-    TakeFees {
-        /// Account.
-        user: UserNo,
-        /// More than zero.
-        amount: Money,
-    },
-    /// Creates a category.
-    CreateCategory(CategoryDraft),
-    /// Creates an event.
-    CreateEvent(Box<EventDraft>),
-    /// Creates a market, as a DRAFT.
-    CreateMarket(Box<MarketDraft>),
-    /// Changes an event's texts or flags.
-    ReviseEvent {
-        /// Event.
-        event: EventNo,
-        /// What changes.
-        revision: Box<EventRevision>,
-    },
-    /// Changes a market's texts, flags or deadline.
-    ReviseMarket {
-        /// Market.
-        market: MarketNo,
-        /// What changes.
-        revision: Box<MarketRevision>,
-    },
-    /// DRAFT to ACTIVE.
-    PublishMarket {
-        /// Market.
-        market: MarketNo,
-    },
-    /// ACTIVE to SUSPENDED.
-    SuspendMarket {
-        /// Market.
-        market: MarketNo,
-    },
-    /// SUSPENDED, or CLOSED with a later deadline, to ACTIVE.
-    ReopenMarket {
-        /// Market.
-        market: MarketNo,
-        /// New deadline.
-        deadline: Option<TimeMs>,
-    },
-    /// To CLOSED.
-    CloseMarket {
-        /// Market.
-        market: MarketNo,
-    },
-    /// Announces the outcome.
-    ResolveMarket {
-        /// Market.
-        market: MarketNo,
-        /// The outcome that happened.
-        winner: Outcome,
-    },
-    /// RESOLVED to DISPUTED.
-    DisputeMarket {
-        /// Market.
-        market: MarketNo,
-    },
-    /// Ends a market at a stated price.
-    VoidMarket {
-        /// Market.
-        market: MarketNo,
-        /// What a yes contract pays; a no contract pays the complement.
-        price: SettlementPrice,
-    },
-    /// Places an order.
-    PlaceOrder(PlaceOrder),
-    /// Changes a resting order's price, total quantity, or both.
-    AmendOrder {
-        /// Owner.
-        user: UserNo,
-        /// Order.
-        order: OrderNo,
-        /// New limit in the order's own wording; `None` keeps it.
-        price: Option<Tick>,
-        /// New total quantity, what has been filled included; `None` keeps it.
-        quantity: Option<Lots>,
-        /// Only if the order is as the owner saw it; `None` whatever it is.
-        seen: Option<SeenTerms>,
-    },
-    /// Cancels a resting order.
-    CancelOrder {
-        /// Owner.
-        user: UserNo,
-        /// Order.
-        order: OrderNo,
-    },
-    /// Cancels all of a user's resting orders, oldest first.
-    CancelOrders {
-        /// Owner.
-        user: UserNo,
-        /// Only those of this market.
-        market: Option<MarketNo>,
-    },
-    /// Exchanges no contracts for cash and yes contracts.
-    Convert(Conversion),
-    /// Executes everything that is due by this record's time: deadlines, the ends of dispute
-    /// windows, heartbeat timeouts, order expiries (semantics 3).
-    AdvanceClock,
-    /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat arrives
-    /// in time.
-    Heartbeat {
-        /// User.
-        user: UserNo,
-        /// Seconds until the switch runs out; zero disarms it.
-        timeout_seconds: u32,
-    },
-    /// Sets the trading mode of the whole venue.
-    SetVenueMode {
-        /// The new mode.
-        mode: TradingMode,
-    },
-    /// Sets the trading mode of one user.
-    SetUserMode {
-        /// User.
-        user: UserNo,
-        /// The new mode.
-        mode: TradingMode,
-    },
-    /// Bounds what a user may lose.
-    SetExposureLimit {
-        /// User.
-        user: UserNo,
-        /// The largest sum of reserved money and the cost of contracts held, checked when an order
-        /// is accepted; `None` is no limit.
-        limit: Option<Money>,
-    },
+table! {
+    /// A command: what a user, the operator or the clock asks for.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Command numbered u16 {
+        /// Opens the venue under these rules; the first record of every journal, and only that.
+        1 open_venue = OpenVenue(rules: Rules);
+        /// Creates a user.
+        2 create_user = CreateUser {
+            /// Public name.
+            profile_name: String,
+            /// Picture URL.
+            profile_pic: String,
+        };
+        /// Gives a user an API key.
+        3 add_key = AddKey {
+            /// Owner of the key.
+            user: UserNo,
+            /// What it may do.
+            role: Role,
+            /// The operator's note on it.
+            label: String,
+            /// Hash of the key.
+            hash: KeyHash,
+        };
+        /// Revokes an API key for good.
+        4 revoke_key = RevokeKey {
+            /// Owner of the key.
+            user: UserNo,
+            /// The key.
+            key: KeyNo,
+        } => "revoke {key} of {user}";
+        /// Adds money to an account.
+        5 deposit = Deposit {
+            /// Account.
+            user: UserNo,
+            /// More than zero.
+            amount: Money,
+        } => "deposit {user} {amount}";
+        /// Takes available money out of an account.
+        6 withdraw = Withdraw {
+            /// Account.
+            user: UserNo,
+            /// More than zero.
+            amount: Money,
+        } => "withdraw {user} {amount}";
+        /// Creates a category.
+        7 create_category = CreateCategory(draft: CategoryDraft);
+        /// Creates an event.
+        8 create_event = CreateEvent(draft: Box<EventDraft>);
+        /// Creates a market, as a DRAFT.
+        9 create_market = CreateMarket(draft: Box<MarketDraft>);
+        /// Changes an event's texts or flags.
+        10 revise_event = ReviseEvent {
+            /// Event.
+            event: EventNo,
+            /// What changes.
+            revision: Box<EventRevision>,
+        };
+        /// Changes a market's texts, flags or deadline.
+        11 revise_market = ReviseMarket {
+            /// Market.
+            market: MarketNo,
+            /// What changes.
+            revision: Box<MarketRevision>,
+        };
+        /// DRAFT to ACTIVE.
+        12 publish_market = PublishMarket {
+            /// Market.
+            market: MarketNo,
+        } => "publish {market}";
+        /// ACTIVE to SUSPENDED.
+        13 suspend_market = SuspendMarket {
+            /// Market.
+            market: MarketNo,
+        } => "suspend {market}";
+        /// SUSPENDED, or CLOSED with a later deadline, to ACTIVE.
+        14 reopen_market = ReopenMarket {
+            /// Market.
+            market: MarketNo,
+            /// New deadline.
+            deadline: Option<TimeMs>,
+        } => "reopen {market} {deadline?until *:}";
+        /// To CLOSED.
+        15 close_market = CloseMarket {
+            /// Market.
+            market: MarketNo,
+        } => "close {market}";
+        /// Announces the outcome.
+        16 resolve_market = ResolveMarket {
+            /// Market.
+            market: MarketNo,
+            /// The outcome that happened.
+            winner: Outcome,
+        } => "resolve {market} {winner}";
+        /// RESOLVED to DISPUTED.
+        17 dispute_market = DisputeMarket {
+            /// Market.
+            market: MarketNo,
+        } => "dispute {market}";
+        /// Ends a market at a stated price.
+        18 void_market = VoidMarket {
+            /// Market.
+            market: MarketNo,
+            /// What a yes contract pays; a no contract pays the complement.
+            price: SettlementPrice,
+        } => "void {market} {price=0.50?*:}";
+        /// Places an order.
+        19 place_order = PlaceOrder(order: PlaceOrder);
+        /// Changes a resting order's price, total quantity, or both.
+        20 amend_order = AmendOrder {
+            /// Owner.
+            user: UserNo,
+            /// Order.
+            order: OrderNo,
+            /// New limit in the order's own wording; `None` keeps it.
+            price: Option<Tick>,
+            /// New total quantity, what has been filled included; `None` keeps it.
+            quantity: Option<Lots>,
+            ; 2
+            /// Only if the order is as the owner saw it; `None` whatever it is.
+            seen: SeenTerms,
+        };
+        /// Cancels a resting order.
+        21 cancel_order = CancelOrder {
+            /// Owner.
+            user: UserNo,
+            /// Order.
+            order: OrderNo,
+        } => "{user} cancel {order}";
+        /// Cancels all of a user's resting orders, oldest first.
+        22 cancel_orders = CancelOrders {
+            /// Owner.
+            user: UserNo,
+            /// Only those of this market.
+            market: Option<MarketNo>,
+        } => "{user} cancel all {market?*:}";
+        /// Executes everything that is due by this record's time: deadlines, the ends of dispute
+        /// windows, heartbeat timeouts, order expiries (semantics 3).
+        23 advance_clock = AdvanceClock => "clock";
+        /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat
+        /// arrives in time.
+        24 heartbeat = Heartbeat {
+            /// User.
+            user: UserNo,
+            /// Seconds until the switch runs out; zero disarms it.
+            timeout_seconds: u32,
+        } => "{user} heartbeat {timeout_seconds=0s?*:off}";
+        /// Sets the trading mode of the whole venue.
+        25 set_venue_mode = SetVenueMode {
+            /// The new mode.
+            mode: TradingMode,
+        } => "mode venue {mode}";
+        /// Sets the trading mode of one user.
+        26 set_user_mode = SetUserMode {
+            /// User.
+            user: UserNo,
+            /// The new mode.
+            mode: TradingMode,
+        } => "mode {user} {mode}";
+        /// Bounds what a user may lose.
+        27 set_exposure_limit = SetExposureLimit {
+            /// User.
+            user: UserNo,
+            /// The largest sum of reserved money and the cost of contracts held, checked when an
+            /// order is accepted; `None` is no limit.
+            limit: Option<Money>,
+        } => "limit {user} {limit?*:none}";
+        /// Exchanges no contracts for cash and yes contracts.
+        28 convert = Convert(asked: Conversion) => "{user} convert {event} {markets} x{quantity}";
+        /// Moves the operator's earned fees to an account.
+        29 take_fees = TakeFees {
+            /// Account.
+            user: UserNo,
+            /// More than zero.
+            amount: Money,
+        } => "take-fees {user} {amount}";
+    }
 }
 
 /// What an amend may change of a resting order, and what else does: by these an owner says which

@@ -62,7 +62,7 @@ pub(super) use displayed;
 
 /// A plain decimal as text, built from its last digit to its first in a fixed buffer: responses are
 /// full of decimals, so printing one must not allocate.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct DecimalText {
     bytes: [u8; DecimalText::BYTES],
     start: usize,

@@ -13,11 +13,6 @@ use super::lifecycle::Trigger;
 use super::units::TimeMs;
 use super::{Exchange, Stamp};
 
-/// Due orders that are quickly looked through.
-const FEW_LOOKS: usize = 256;
-/// How many a user's orders in one market count as.
-const LOOKS_A_USER: usize = 32;
-
 /// Something on the schedule. Of two entries due at one time, the kind listed first, then the lower
 /// number, is executed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,22 +58,6 @@ impl Schedule {
         firsts.into_iter().flatten().min().copied()
     }
 
-    /// Everything that is due by `now`.
-    pub fn due_by(&self, now: TimeMs) -> impl Iterator<Item = Due> + '_ {
-        let due = move |(time, _): &&(TimeMs, Due)| *time <= now;
-        let all = self.moments.iter().take_while(due).chain(self.bulk.iter().take_while(due));
-        all.map(|(_, due)| *due)
-    }
-
-    /// Whether what is due by `now` is quickly looked through.
-    pub fn few_are_due(&self, now: TimeMs) -> bool {
-        let looks = self.due_by(now).map(|due| match due {
-            Due::Heartbeat(_) | Due::Abandoned(_) => LOOKS_A_USER,
-            Due::Expiry(_) | Due::Deadline(_) | Due::WindowEnd(_) | Due::Ending(_) => 1,
-        });
-        looks.take(FEW_LOOKS).fold(0, usize::saturating_add) < FEW_LOOKS
-    }
-
     /// Adds an entry.
     pub fn add(&mut self, time: TimeMs, due: Due) {
         self.entries(due).insert((time, due));
@@ -113,6 +92,11 @@ impl Exchange {
         self.schedule.next()
     }
 
+    /// Whether nothing on the schedule is due by `now`.
+    pub(super) fn nothing_is_due(&self, now: TimeMs) -> bool {
+        self.next_due().is_none_or(|due| due > now)
+    }
+
     /// Executes what is due by the record's time; where ends are sliced, a slice of it. What is
     /// left stays due.
     pub(super) fn advance_clock(
@@ -127,7 +111,7 @@ impl Exchange {
             match due {
                 Due::Expiry(order) => {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
-                    self.cancel_unless_already_due(slot, CancelReason::Expired, at, effects)?;
+                    self.cancel_slot(slot, CancelReason::Expired, at, effects)?;
                     work.spend(1);
                 }
                 Due::Deadline(market) => {

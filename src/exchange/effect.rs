@@ -11,42 +11,29 @@ use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Trade
 use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;
+use super::table::{choice, part, table};
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
-/// Why an order was cancelled before it was completely filled (semantics 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CancelReason {
-    /// Its owner cancelled it.
-    User,
-    /// Immediate-or-cancel: the unfilled rest.
-    IocRemainder,
-    /// Fill-or-kill, and it could not be filled completely.
-    FokNotFillable,
-    /// It met another order of its owner.
-    SelfTrade,
-    /// It reached its `expiresAt`.
-    Expired,
-    /// Its market closed.
-    MarketClosed,
-    /// Its market was voided.
-    MarketVoided,
-    /// Its owner sent no heartbeat in time.
-    HeartbeatExpired,
-}
-
-impl CancelReason {
-    /// The interface's code of the reason (semantics 4).
-    pub const fn code(self) -> &'static str {
-        match self {
-            CancelReason::User => "USER",
-            CancelReason::IocRemainder => "IOC_REMAINDER",
-            CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
-            CancelReason::SelfTrade => "SELF_TRADE",
-            CancelReason::Expired => "EXPIRED",
-            CancelReason::MarketClosed => "MARKET_CLOSED",
-            CancelReason::MarketVoided => "MARKET_VOIDED",
-            CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
-        }
+choice! {
+    /// Why an order was cancelled before it was completely filled (semantics 4).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CancelReason by code {
+        /// Its owner cancelled it.
+        User = 1 "USER",
+        /// Immediate-or-cancel: the unfilled rest.
+        IocRemainder = 2 "IOC_REMAINDER",
+        /// Fill-or-kill, and it could not be filled completely.
+        FokNotFillable = 3 "FOK_NOT_FILLABLE",
+        /// It met another order of its owner.
+        SelfTrade = 4 "SELF_TRADE",
+        /// It reached its `expiresAt`.
+        Expired = 5 "EXPIRED",
+        /// Its market closed.
+        MarketClosed = 6 "MARKET_CLOSED",
+        /// Its market was voided.
+        MarketVoided = 7 "MARKET_VOIDED",
+        /// Its owner sent no heartbeat in time.
+        HeartbeatExpired = 8 "HEARTBEAT_EXPIRED",
     }
 }
 
@@ -63,24 +50,26 @@ pub struct Party {
     pub fee: Money,
 }
 
-/// A trade between an incoming and a resting order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trade {
-    /// Index of the trade within its record.
-    pub index: TradeIndex,
-    /// Market.
-    pub market: MarketNo,
-    /// The yes-price, which is the resting order's. The party on the down side trades at its
-    /// complement.
-    pub price: Tick,
-    /// Contracts that changed hands; more than zero.
-    pub quantity: Lots,
-    /// Which way the incoming order bets; the resting one bets the other way.
-    pub taker_direction: Direction,
-    /// The incoming order.
-    pub taker: Party,
-    /// The resting order.
-    pub maker: Party,
+part! {
+    /// A trade between an incoming and a resting order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Trade {
+        /// Index of the trade within its record.
+        pub index: TradeIndex,
+        /// Market.
+        pub market: MarketNo,
+        /// The yes-price, which is the resting order's. The party on the down side trades at its
+        /// complement.
+        pub price: Tick,
+        /// Contracts that changed hands; more than zero.
+        pub quantity: Lots,
+        /// Which way the incoming order bets; the resting one bets the other way.
+        pub taker_direction: Direction,
+        /// The incoming order.
+        pub taker: Party,
+        /// The resting order.
+        pub maker: Party,
+    }
 }
 
 /// What a user holds of one outcome.
@@ -96,296 +85,302 @@ pub struct Holding {
     pub copy_from: Option<UserNo>,
 }
 
-/// One effect of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// The command was refused; the only effect of its record.
-    Refused(Reject),
-    /// The command repeats, by its client order id or idempotency key, one that the record `first`
-    /// executed; the only effect of its record.
-    Repeated {
-        /// The record that executed it.
-        first: Sequence,
-    },
-    /// The answer to this record also answers every repetition of it: at least until `until`, and
-    /// for as long as the order that it placed rests. The last effect of its record.
-    AnswerKept {
-        /// First moment at which it may be forgotten.
-        until: TimeMs,
-    },
-    /// The venue opened.
-    VenueOpened(Rules),
-    /// A user was created.
-    UserCreated {
-        /// Number of the user.
-        user: UserNo,
-        /// Public name.
-        profile_name: String,
-        /// Picture URL.
-        profile_pic: String,
-    },
-    /// An API key was added for a user.
-    KeyAdded {
-        /// Owner.
-        user: UserNo,
-        /// Number of the key.
-        key: KeyNo,
-        /// What it may do.
-        role: Role,
-        /// The operator's note.
-        label: String,
-        /// Hash of the key.
-        hash: KeyHash,
-    },
-    /// An API key stopped working.
-    KeyRevoked {
-        /// Owner.
-        user: UserNo,
-        /// Number of the key.
-        key: KeyNo,
-    },
-    /// Money came in.
-    Deposited {
-        /// Account.
-        user: UserNo,
-        /// How much.
-        amount: Money,
-    },
-    /// Money went out.
-    Withdrawn {
-        /// Account.
-        user: UserNo,
-        /// How much.
-        amount: Money,
-    },
-    /// The operator's earned fees, held outside all accounts until then, went to an account.
-    FeesTaken {
-        /// Account.
-        user: UserNo,
-        /// How much.
-        amount: Money,
-    },
-    /// An account's money after the change.
-    AccountChanged {
-        /// Account.
-        user: UserNo,
-        /// Money free to use.
-        available: Money,
-        /// Money that backs resting orders.
-        reserved: Money,
-    },
-    /// A user's dead man's switch was set.
-    HeartbeatSet {
-        /// User.
-        user: UserNo,
-        /// When it runs out; `None`: never.
-        until: Option<TimeMs>,
-    },
-    /// A user's switch ran out. The orders are cancelled in the same record, and new ones are
-    /// refused until it is set again.
-    HeartbeatExpired {
-        /// User.
-        user: UserNo,
-    },
-    /// The trading mode of the whole venue changed.
-    VenueModeSet {
-        /// The mode.
-        mode: TradingMode,
-    },
-    /// The trading mode of a user changed.
-    UserModeSet {
-        /// User.
-        user: UserNo,
-        /// The mode.
-        mode: TradingMode,
-    },
-    /// A user's exposure limit changed.
-    ExposureLimitSet {
-        /// User.
-        user: UserNo,
-        /// The limit; `None` is no limit.
-        limit: Option<Money>,
-    },
-    /// A category was created.
-    CategoryCreated {
-        /// Number of the category.
-        category: CategoryNo,
-        /// What it is.
-        draft: CategoryDraft,
-    },
-    /// An event was created.
-    EventCreated {
-        /// Number of the event.
-        event: EventNo,
-        /// What it is.
-        draft: Box<EventDraft>,
-    },
-    /// A market was created, as a DRAFT.
-    MarketCreated {
-        /// Number of the market.
-        market: MarketNo,
-        /// What it is.
-        draft: Box<MarketDraft>,
-    },
-    /// An event's texts or flags changed.
-    EventRevised {
-        /// Event.
-        event: EventNo,
-        /// What changed.
-        revision: Box<EventRevision>,
-    },
-    /// A market's texts, flags or deadline changed.
-    MarketRevised {
-        /// Market.
-        market: MarketNo,
-        /// What changed.
-        revision: Box<MarketRevision>,
-    },
-    /// A market went from one status to another.
-    MarketMoved {
-        /// Market.
-        market: MarketNo,
-        /// Status before.
-        from: MarketStatus,
-        /// Status now.
-        to: MarketStatus,
-        /// The deadline now.
-        deadline: TimeMs,
-        /// The announced outcome; `None` before the first announcement.
-        winner: Option<Outcome>,
-        /// What a yes contract paid; only set once SETTLED or VOIDED.
-        settled_at: Option<SettlementPrice>,
-    },
-    /// An order passed every check. The later effects of the same record say what became of it; an
-    /// order with nothing left after its trades is filled.
-    OrderAccepted {
-        /// Number of the order: the record's own sequence.
-        order: OrderNo,
-        /// The terms of the order.
-        terms: PlaceOrder,
-    },
-    /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until a
-    /// later effect of the same record rests it again.
-    OrderAmended {
-        /// Order.
-        order: OrderNo,
-        /// Owner.
-        user: UserNo,
-        /// Market.
-        market: MarketNo,
-        /// Its side of the book.
-        direction: Direction,
-        /// The yes-price at which it rested.
-        price_before: Tick,
-        /// The yes-price of its limit now.
-        price: Tick,
-        /// Unfilled quantity before.
-        remaining_before: Lots,
-        /// Total quantity now, the filled part included.
-        quantity: Lots,
-        /// Unfilled quantity now.
-        remaining: Lots,
-        /// Whether it kept its time priority and never left the book.
-        kept_place: bool,
-    },
-    /// Two orders traded.
-    TradeMade(Trade),
-    /// The unfilled rest of an order went on the book.
-    OrderRested {
-        /// Order.
-        order: OrderNo,
-        /// Owner.
-        user: UserNo,
-        /// Market.
-        market: MarketNo,
-        /// Its side of the book.
-        direction: Direction,
-        /// The yes-price at which it rests.
-        price: Tick,
-        /// Contracts that rest.
-        remaining: Lots,
-    },
-    /// The unfilled rest of an order was cancelled.
-    OrderCancelled {
-        /// Order.
-        order: OrderNo,
-        /// Owner.
-        user: UserNo,
-        /// Market.
-        market: MarketNo,
-        /// Its side of the book.
-        direction: Direction,
-        /// The yes-price of its limit.
-        price: Tick,
-        /// Contracts cancelled.
-        quantity: Lots,
-        /// Whether it rested on the book.
-        rested: bool,
-        /// Why.
-        reason: CancelReason,
-    },
-    /// A user's position in a market after the change.
-    PositionChanged {
-        /// User.
-        user: UserNo,
-        /// Market.
-        market: MarketNo,
-        /// Yes contracts.
-        yes: Holding,
-        /// No contracts.
-        no: Holding,
-        /// Profit and loss realised in this market so far.
-        realised: MoneySum,
-    },
-    /// No contracts of some of an event's markets were exchanged for cash, and for as many yes
-    /// contracts of each of its other markets. The new positions and the account follow.
-    Converted {
-        /// User.
-        user: UserNo,
-        /// Event.
-        event: EventNo,
-        /// The markets whose no contracts were given.
-        markets: MarketSet,
-        /// Contracts given of each, and received of each other market.
-        quantity: Lots,
-        /// Money received, without that for received contracts that merged into pairs.
-        cash: Money,
-    },
-    /// The last market of an event has paid out: what is left of the 1.00 of each converted set
-    /// goes to the operator.
-    SetsSettled {
-        /// Event.
-        event: EventNo,
-        /// Sets that were converted.
-        sets: Lots,
-        /// What is left; zero if the yes-prices sum to 1.00.
-        surplus: Money,
-    },
-    /// A market pays out in slices: what this record pays follows. It becomes SETTLED or VOIDED
-    /// when all is paid.
-    MarketPays {
-        /// Market.
-        market: MarketNo,
-        /// What a yes contract is paid.
-        price: SettlementPrice,
-        /// Whether it will be VOIDED.
-        voided: bool,
-    },
-    /// A market paid out a user's contracts.
-    PositionSettled {
-        /// User.
-        user: UserNo,
-        /// Market.
-        market: MarketNo,
-        /// Yes contracts paid.
-        yes: Lots,
-        /// No contracts paid.
-        no: Lots,
-        /// Money paid for them.
-        payout: Money,
-        /// Profit and loss realised in this market, the pay-out included.
-        realised: MoneySum,
-    },
+table! {
+    /// One effect of a record.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Effect numbered u8 {
+        /// The command was refused; the only effect of its record.
+        1 refused = Refused(reject: Reject) => "refused {reject}";
+        /// The venue opened.
+        2 venue_opened = VenueOpened(rules: Rules) => "the venue opens in {currency}";
+        /// A user was created.
+        3 user_created = UserCreated {
+            /// Number of the user.
+            user: UserNo,
+            /// Public name.
+            profile_name: String,
+            /// Picture URL.
+            profile_pic: String,
+        } => "user {user}";
+        /// An API key was added for a user.
+        4 key_added = KeyAdded {
+            /// Owner.
+            user: UserNo,
+            /// Number of the key.
+            key: KeyNo,
+            /// What it may do.
+            role: Role,
+            /// The operator's note.
+            label: String,
+            /// Hash of the key.
+            hash: KeyHash,
+        } => "key {key} for {user} as {role}";
+        /// An API key stopped working.
+        5 key_revoked = KeyRevoked {
+            /// Owner.
+            user: UserNo,
+            /// Number of the key.
+            key: KeyNo,
+        } => "key {key} of {user} revoked";
+        /// Money came in.
+        6 deposited = Deposited {
+            /// Account.
+            user: UserNo,
+            /// How much.
+            amount: Money,
+        } => "{user} deposited {amount}";
+        /// Money went out.
+        7 withdrawn = Withdrawn {
+            /// Account.
+            user: UserNo,
+            /// How much.
+            amount: Money,
+        } => "{user} withdrew {amount}";
+        /// An account's money after the change.
+        8 account_changed = AccountChanged {
+            /// Account.
+            user: UserNo,
+            /// Money free to use.
+            available: Money,
+            /// Money that backs resting orders.
+            reserved: Money,
+        } => "{user} has {available}, reserved {reserved}";
+        /// A category was created.
+        9 category_created = CategoryCreated {
+            /// Number of the category.
+            category: CategoryNo,
+            /// What it is.
+            draft: CategoryDraft,
+        } => "category {category}";
+        /// An event was created.
+        10 event_created = EventCreated {
+            /// Number of the event.
+            event: EventNo,
+            /// What it is.
+            draft: Box<EventDraft>,
+        } => "event {event}";
+        /// A market was created, as a DRAFT.
+        11 market_created = MarketCreated {
+            /// Number of the market.
+            market: MarketNo,
+            /// What it is.
+            draft: Box<MarketDraft>,
+        } => "market {market} DRAFT until {deadline}";
+        /// An event's texts or flags changed.
+        12 event_revised = EventRevised {
+            /// Event.
+            event: EventNo,
+            /// What changed.
+            revision: Box<EventRevision>,
+        } => "event {event} revised";
+        /// A market's texts, flags or deadline changed.
+        13 market_revised = MarketRevised {
+            /// Market.
+            market: MarketNo,
+            /// What changed.
+            revision: Box<MarketRevision>,
+        } => "market {market} revised {deadline?until *:}";
+        /// A market went from one status to another.
+        14 market_moved = MarketMoved {
+            /// Market.
+            market: MarketNo,
+            /// Status before.
+            from: MarketStatus,
+            /// Status now.
+            to: MarketStatus,
+            /// The deadline now.
+            deadline: TimeMs,
+            /// The announced outcome; `None` before the first announcement.
+            winner: Option<Outcome>,
+            /// What a yes contract paid; only set once SETTLED or VOIDED.
+            settled_at: Option<SettlementPrice>,
+        };
+        /// An order passed every check. The later effects of the same record say what became of it;
+        /// an order with nothing left after its trades is filled.
+        15 order_accepted = OrderAccepted {
+            /// Number of the order: the record's own sequence.
+            order: OrderNo,
+            /// The terms of the order.
+            terms: PlaceOrder,
+        } => "{order} accepted";
+        /// An order's price or quantity was changed. Unless `kept_place`, it is off the book until
+        /// a later effect of the same record rests it again.
+        16 order_amended = OrderAmended {
+            /// Order.
+            order: OrderNo,
+            /// Owner.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// Its side of the book.
+            direction: Direction,
+            /// The yes-price at which it rested.
+            price_before: Tick,
+            /// The yes-price of its limit now.
+            price: Tick,
+            /// Unfilled quantity before.
+            remaining_before: Lots,
+            /// Total quantity now, the filled part included.
+            quantity: Lots,
+            /// Unfilled quantity now.
+            remaining: Lots,
+            /// Whether it kept its time priority and never left the book.
+            kept_place: bool,
+        } =>
+            "{order} amended {direction} {price_before} x{remaining_before} to {direction} \
+             {price} x{remaining} of {quantity}, {kept_place?keeps:loses} its place";
+        /// Two orders traded.
+        17 trade_made = TradeMade(trade: Trade);
+        /// The unfilled rest of an order went on the book.
+        18 order_rested = OrderRested {
+            /// Order.
+            order: OrderNo,
+            /// Owner.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// Its side of the book.
+            direction: Direction,
+            /// The yes-price at which it rests.
+            price: Tick,
+            /// Contracts that rest.
+            remaining: Lots,
+        } => "{order} rests {direction} {price} x{remaining}";
+        /// The unfilled rest of an order was cancelled.
+        19 order_cancelled = OrderCancelled {
+            /// Order.
+            order: OrderNo,
+            /// Owner.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// Its side of the book.
+            direction: Direction,
+            /// The yes-price of its limit.
+            price: Tick,
+            /// Contracts cancelled.
+            quantity: Lots,
+            /// Whether it rested on the book.
+            rested: bool,
+            /// Why.
+            reason: CancelReason,
+        } =>
+            "{order} cancelled {direction} {price} x{quantity} {rested?off the \
+             book:unrested}: {reason}";
+        /// A user's position in a market after the change.
+        20 position_changed = PositionChanged {
+            /// User.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// Yes contracts.
+            yes: Holding,
+            /// No contracts.
+            no: Holding,
+            /// Profit and loss realised in this market so far.
+            realised: MoneySum,
+        };
+        /// A market paid out a user's contracts.
+        21 position_settled = PositionSettled {
+            /// User.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// Yes contracts paid.
+            yes: Lots,
+            /// No contracts paid.
+            no: Lots,
+            /// Money paid for them.
+            payout: Money,
+            /// Profit and loss realised in this market, the pay-out included.
+            realised: MoneySum,
+        };
+        /// The command repeats, by its client order id or idempotency key, one that the record
+        /// `first` executed; the only effect of its record.
+        22 repeated = Repeated {
+            /// The record that executed it.
+            first: Sequence,
+        } => "done before, by record {first}";
+        /// The answer to this record also answers every repetition of it: at least until `until`,
+        /// and for as long as the order that it placed rests. The last effect of its record.
+        23 answer_kept = AnswerKept {
+            /// First moment at which it may be forgotten.
+            until: TimeMs,
+        } => "kept in mind until {until}";
+        /// A user's dead man's switch was set.
+        24 heartbeat_set = HeartbeatSet {
+            /// User.
+            user: UserNo,
+            /// When it runs out; `None`: never.
+            until: Option<TimeMs>,
+        } => "heartbeat of {user} {until?until *:off}";
+        /// A user's switch ran out. The orders are cancelled in the same record, and new ones are
+        /// refused until it is set again.
+        25 heartbeat_expired = HeartbeatExpired {
+            /// User.
+            user: UserNo,
+        } => "heartbeat of {user} has run out";
+        /// The trading mode of the whole venue changed.
+        26 venue_mode_set = VenueModeSet {
+            /// The mode.
+            mode: TradingMode,
+        } => "the venue is {mode}";
+        /// The trading mode of a user changed.
+        27 user_mode_set = UserModeSet {
+            /// User.
+            user: UserNo,
+            /// The mode.
+            mode: TradingMode,
+        } => "{user} is {mode}";
+        /// A user's exposure limit changed.
+        28 exposure_limit_set = ExposureLimitSet {
+            /// User.
+            user: UserNo,
+            /// The limit; `None` is no limit.
+            limit: Option<Money>,
+        } => "exposure limit of {user}: {limit?*:none}";
+        /// No contracts of some of an event's markets were exchanged for cash, and for as many yes
+        /// contracts of each of its other markets. The new positions and the account follow.
+        29 converted = Converted {
+            /// User.
+            user: UserNo,
+            /// Event.
+            event: EventNo,
+            /// The markets whose no contracts were given.
+            markets: MarketSet,
+            /// Contracts given of each, and received of each other market.
+            quantity: Lots,
+            /// Money received, without that for received contracts that merged into pairs.
+            cash: Money,
+        } => "{user} converts no x{quantity} of {markets} in {event} for {cash} and yes";
+        /// The last market of an event has paid out: what is left of the 1.00 of each converted set
+        /// goes to the operator.
+        30 sets_settled = SetsSettled {
+            /// Event.
+            event: EventNo,
+            /// Sets that were converted.
+            sets: Lots,
+            /// What is left; zero if the yes-prices sum to 1.00.
+            surplus: Money,
+        } => "the sets x{sets} of {event} leave {surplus} to the operator";
+        /// The operator's earned fees, held outside all accounts until then, went to an account.
+        31 fees_taken = FeesTaken {
+            /// Account.
+            user: UserNo,
+            /// How much.
+            amount: Money,
+        } => "{user} takes {amount} of the fees";
+        /// A market pays out in slices: what this record pays follows. It becomes SETTLED or VOIDED
+        /// when all is paid.
+        32 market_pays = MarketPays {
+            /// Market.
+            market: MarketNo,
+            /// What a yes contract is paid.
+            price: SettlementPrice,
+            /// Whether it will be VOIDED.
+            voided: bool,
+        } => "{market} pays {price} for yes";
+    }
 }
 
 /// A record's effects, with its sequence number and time: what every projection folds.

@@ -1,11 +1,10 @@
-//! Builds the effects that report accounts and positions after a change, and cancelled orders.
+//! Builds the effects that report accounts and positions after a change.
 
 use super::Exchange;
-use super::effect::{CancelReason, Effect};
+use super::effect::Effect;
 use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::{Account, Position, Purse};
-use super::orders::Order;
 
 impl Account {
     /// The effect that reports it.
@@ -24,40 +23,6 @@ impl Purse {
 }
 
 impl Exchange {
-    /// Reports that the rest of an order is cancelled, then its owner's position and account.
-    pub(super) fn emit_cancelled(
-        &self,
-        order: &Order,
-        reason: CancelReason,
-        rested: bool,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        effects.push(Effect::OrderCancelled {
-            order: order.no,
-            user: order.user,
-            market: order.market,
-            direction: order.direction(),
-            price: order.price,
-            quantity: order.backing.remaining()?,
-            rested,
-            reason,
-        });
-        self.emit_owner(order, effects)
-    }
-
-    /// Reports the position, where the order may have changed it, and the account of its owner.
-    pub(super) fn emit_owner(
-        &self,
-        order: &Order,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        let traded_or_locked = !order.filled.is_zero() || !order.backing.contracts.is_zero();
-        if traded_or_locked {
-            self.emit_position(order.user, order.market, effects)?;
-        }
-        self.emit_account(order.user, effects)
-    }
-
     /// Reports a user's position in a market.
     pub(super) fn emit_position(
         &self,

@@ -318,12 +318,9 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<bool, Broken> {
-        let mut slots = self.market_state(market)?.book.slots(&self.orders, work.most());
-        self.orders.sort_oldest_first(&mut slots);
+        let slots = self.market_state(market)?.book.slots(&self.orders, work.most());
         work.spend(slots.len());
-        for slot in slots {
-            self.cancel_unless_already_due(slot, reason, at, effects)?;
-        }
+        self.cancel_all(slots, reason, at, effects)?;
         let state = self.market_mut(market)?;
         let gone = state.book.is_empty();
         if gone {
@@ -349,13 +346,12 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let mut slots = self.orders.of_user_oldest_first(user, None)?;
+        let mut slots = self.orders.of_user(user).to_vec();
+        self.orders.sort_oldest_first(&mut slots);
         let left = slots.len() > work.most();
         slots.truncate(work.most());
         work.spend(slots.len());
-        for slot in slots {
-            self.cancel_unless_already_due(slot, CancelReason::HeartbeatExpired, at, effects)?;
-        }
+        self.cancel_all(slots, CancelReason::HeartbeatExpired, at, effects)?;
         if let Some(until) = self.restrictions.of(user).heartbeat.until.filter(|_| left) {
             self.schedule.add(until, Due::Abandoned(user));
         }

@@ -135,7 +135,7 @@ impl Exchange {
         let left = whole().checked_sub(ticks(prices)).ok_or(Broken::EventOverpaid)?;
         let left = u8::try_from(left).ok().and_then(SettlementPrice::new);
         let surplus = left.ok_or(Broken::EventOverpaid)?.times(sets)?;
-        self.ledger.add_surplus(surplus)?;
+        self.ledger.earn(surplus)?;
         effects.push(Effect::SetsSettled { event, sets, surplus });
         Ok(())
     }

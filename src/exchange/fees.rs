@@ -17,12 +17,12 @@ use super::command::Direction;
 use super::decimal::{Decimal, DecimalText, displayed, parse_scaled};
 use super::invariant::Broken;
 use super::orders::Backing;
+use super::rules::ROUND_UPS_COVERED;
+use super::table::part;
 use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError};
 
 /// The rate 1 in its unit of 0.0001.
 pub const FEE_RATE_ONE: u16 = 10_000;
-/// Fills of one order whose rounding up the reserve covers: 0.0001 of the currency at most.
-pub const ROUND_UPS_COVERED: u64 = 10_000;
 /// The product of rate, price, (1 - price) and lots, as integers, counts this many to a money unit:
 /// ten-thousandths of the rate times hundredths of the second price.
 const PARTS_PER_UNIT: u128 = 1_000_000;
@@ -82,13 +82,15 @@ const fn spread(price: Tick) -> u32 {
     (ticks as u32).saturating_mul(TICKS_PER_UNIT.saturating_sub(ticks) as u32)
 }
 
-/// The rates of one market.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Fees {
-    /// Rate of the resting order.
-    pub maker: FeeRate,
-    /// Rate of the incoming order.
-    pub taker: FeeRate,
+part! {
+    /// The rates of one market.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct Fees {
+        /// Rate of the resting order.
+        pub maker: FeeRate = "maker_fee",
+        /// Rate of the incoming order.
+        pub taker: FeeRate = "taker_fee",
+    }
 }
 
 impl Fees {

@@ -7,14 +7,13 @@
 //! once the venue has many: each is promised a day, so a user at the bound is refused new names,
 //! and no name is forgotten early.
 
-mod excerpt;
 mod image;
-mod table;
+pub(super) mod table;
 
 use sha2::{Digest, Sha256};
 use smallvec::smallvec;
 
-pub use table::IdempotencyTable;
+pub use table::Fingerprint;
 use table::NameEntry;
 
 use super::catalogue::Outcome;
@@ -22,6 +21,7 @@ use super::command::{
     Command, Condition, IdempotencyKey, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce,
 };
 use super::effect::Effect;
+use super::floor::Floor;
 use super::ids::{OrderNo, Token, UserNo};
 use super::reject::Reject;
 use super::units::{Sequence, TimeMs};
@@ -31,16 +31,7 @@ use super::{Exchange, Stamp, Stop};
 /// up, and few, so that the first record after a quiet night does not pay for all of them.
 const CHECKS_PER_RECORD: usize = 64;
 
-/// The first half of a SHA-256: collisions cannot be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Fingerprint(pub [u8; 16]);
-
 impl Fingerprint {
-    fn of(hash: Sha256) -> Fingerprint {
-        let bytes: [u8; 32] = hash.finalize().into();
-        Fingerprint(bytes.first_chunk().copied().unwrap_or_default())
-    }
-
     /// Of a name; `kind` tells client order ids (1) from idempotency keys (2).
     fn of_name(kind: u8, user: UserNo, name: &Token) -> Fingerprint {
         let mut hash = Sha256::new();
@@ -121,105 +112,123 @@ fn key_body(once: &IdempotencyKey) -> Fingerprint {
     Fingerprint(once.body.0.first_chunk().copied().unwrap_or_default())
 }
 
+/// Executes a record's command unless it was done before under the same client order id or
+/// idempotency key, and remembers those.
+pub(super) fn execute(
+    floor: &mut impl Floor,
+    record: &Record,
+    at: Stamp,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Stop> {
+    if !record.is_named() {
+        return floor.dispatch(&record.command, at, effects);
+    }
+    let before = effects.len();
+    if let Some(first) = first_execution(floor, record, at)? {
+        effects.push(Effect::Repeated { first });
+        return Ok(());
+    }
+    admit_names(floor, record)?;
+    floor.dispatch(&record.command, at, effects)?;
+    // The names of a refused command, or of one without effect, stay free.
+    if effects.len() != before {
+        effects.push(store_names(floor, record, at)?);
+    }
+    Ok(())
+}
+
+/// The record that already executed what this one repeats, if there is one.
+pub(super) fn first_execution<F: Floor>(
+    floor: &F,
+    record: &Record,
+    at: Stamp,
+) -> Result<Option<Sequence>, Stop> {
+    if let Some(once) = &record.once
+        && let Some(entry) = valid_name(floor, key_name(once), at.time)
+    {
+        if entry.body != key_body(once) {
+            return Err(Stop::Refused(Reject::IdempotencyKeyReused));
+        }
+        let same = entry.firsts.iter().find(|(part, _)| *part == once.part);
+        if let Some((_, first)) = same {
+            return Ok(Some(*first));
+        }
+    }
+    let Command::PlaceOrder(terms) = &record.command else { return Ok(None) };
+    let Some(name) = order_name(terms) else { return Ok(None) };
+    let Some(entry) = valid_name(floor, name, at.time) else { return Ok(None) };
+    if entry.body != Fingerprint::of_order(terms) {
+        return Err(Stop::Refused(Reject::ClientOrderIdReused));
+    }
+    Ok(Some(entry.first().1))
+}
+
+/// A name that is valid at `now`: it was given within the window, or its order still rests.
+fn valid_name<F: Floor>(floor: &F, name: Fingerprint, now: TimeMs) -> Option<NameEntry> {
+    let entry = floor.name(name)?;
+    (now < entry.until || named_order_rests(floor, &entry, now)).then_some(entry)
+}
+
+fn named_order_rests<F: Floor>(floor: &F, entry: &NameEntry, now: TimeMs) -> bool {
+    let slot = if entry.order { floor.find(OrderNo(entry.first().1)) } else { None };
+    let order = slot.and_then(|slot| floor.order_in(slot).ok());
+    // An order that is due to be cancelled no longer counts as resting.
+    order.is_some_and(|order| matches!(floor.venue().due_cancel_reason(&order, now), Ok(None)))
+}
+
+/// Whether the users may give the names of this record.
+pub(super) fn admit_names<F: Floor>(floor: &F, record: &Record) -> Result<(), Reject> {
+    let order_user = match &record.command {
+        Command::PlaceOrder(terms) => terms.client_order_id.as_ref().map(|_| terms.user),
+        _ => None,
+    };
+    let key_user = record.once.as_ref().map(|once| once.caller);
+    // A record with both kinds of name may exceed the bound by one.
+    let below_max = |user| {
+        let (all, own) = floor.names_count(user);
+        own < floor.venue().rules.as_ref().map_or(u32::MAX, |rules| rules.names_max(all))
+    };
+    let all = order_user.into_iter().chain(key_user).all(below_max);
+    if all { Ok(()) } else { Err(Reject::TooManyNames) }
+}
+
+/// Stores the names of a record that was executed. Returns the last effect of such a record: for
+/// how long its answer is kept.
+pub(super) fn store_names<F: Floor>(
+    floor: &mut F,
+    record: &Record,
+    at: Stamp,
+) -> Result<Effect, Stop> {
+    let window = floor.venue().rules_in_force()?.repeat_window_seconds;
+    let until = at.time.after_seconds(window);
+    if let Command::PlaceOrder(terms) = &record.command
+        && let Some(name) = order_name(terms)
+    {
+        let (user, body) = (terms.user, Fingerprint::of_order(terms));
+        let firsts = smallvec![(0, at.sequence)];
+        floor.give_name(until, name, NameEntry { user, body, until, firsts, order: true });
+    }
+    if let Some(once) = &record.once {
+        let (name, first) = (key_name(once), (once.part, at.sequence));
+        let user = once.caller;
+        if valid_name(floor, name, at.time).is_some() {
+            // A key expires a day after its first part, whatever parts follow.
+            floor.add_part(name, user, first);
+        } else {
+            let (body, firsts) = (key_body(once), smallvec![first]);
+            floor.give_name(until, name, NameEntry { user, body, until, firsts, order: false });
+        }
+    }
+    Ok(Effect::AnswerKept { until })
+}
+
 impl Exchange {
-    /// The record that already executed what this one repeats, if there is one.
-    pub(super) fn first_execution(
-        &self,
-        record: &Record,
-        at: Stamp,
-    ) -> Result<Option<Sequence>, Stop> {
-        if let Some(once) = &record.once
-            && let Some(entry) = self.valid_name(key_name(once), at.time)
-        {
-            if entry.body != key_body(once) {
-                return Err(Stop::Refused(Reject::IdempotencyKeyReused));
-            }
-            let same = entry.firsts.iter().find(|(part, _)| *part == once.part);
-            if let Some((_, first)) = same {
-                return Ok(Some(*first));
-            }
-        }
-        let Command::PlaceOrder(terms) = &record.command else { return Ok(None) };
-        let Some(name) = order_name(terms) else { return Ok(None) };
-        let Some(entry) = self.valid_name(name, at.time) else { return Ok(None) };
-        if entry.body != Fingerprint::of_order(terms) {
-            return Err(Stop::Refused(Reject::ClientOrderIdReused));
-        }
-        Ok(Some(entry.first().1))
-    }
-
-    /// A name that is valid at `now`: it was given within the window, or its order still rests.
-    fn valid_name(&self, name: Fingerprint, now: TimeMs) -> Option<NameEntry> {
-        let entry = self.idempotency.get(name)?;
-        (now < entry.until || self.named_order_rests(&entry, now)).then_some(entry)
-    }
-
-    fn named_order_rests(&self, entry: &NameEntry, now: TimeMs) -> bool {
-        let order = if entry.order { self.order(OrderNo(entry.first().1)) } else { None };
-        // An order that is due to be cancelled no longer counts as resting.
-        order.is_some_and(|order| matches!(self.due_cancel_reason(&order, now), Ok(None)))
-    }
-
-    /// Whether the users may give the names of this record.
-    pub(super) fn admit_names(&self, record: &Record) -> Result<(), Reject> {
-        let order_user = match &record.command {
-            Command::PlaceOrder(terms) => terms.client_order_id.as_ref().map(|_| terms.user),
-            _ => None,
-        };
-        let key_user = record.once.as_ref().map(|once| once.caller);
-        // A record with both kinds of name may exceed the bound by one.
-        let all = self.idempotency.count();
-        let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.names_max(all));
-        let below_max = |user| self.idempotency.names_of(user) < max;
-        let all = order_user.into_iter().chain(key_user).all(below_max);
-        if all { Ok(()) } else { Err(Reject::TooManyNames) }
-    }
-
-    /// The last effect of a record with a name: for how long its answer is kept.
-    pub(super) fn answer_kept(&self, record: &Record, at: Stamp) -> Result<Option<Effect>, Reject> {
-        if !record.is_named() {
-            return Ok(None);
-        }
-        Ok(Some(Effect::AnswerKept { until: self.name_expiry(at)? }))
-    }
-
-    /// The first moment at which a name that is given now is no longer valid.
-    fn name_expiry(&self, at: Stamp) -> Result<TimeMs, Reject> {
-        Ok(at.time.after_seconds(self.rules_in_force()?.repeat_window_seconds))
-    }
-
-    /// Stores the names of a record that was executed.
-    pub(super) fn store_names(&mut self, record: &Record, at: Stamp) -> Result<(), Stop> {
-        let until = self.name_expiry(at)?;
-        if let Command::PlaceOrder(terms) = &record.command
-            && let Some(name) = order_name(terms)
-        {
-            let (user, body) = (terms.user, Fingerprint::of_order(terms));
-            let firsts = smallvec![(0, at.sequence)];
-            let entry = NameEntry { user, body, until, firsts, order: true };
-            self.idempotency.add(until, name, &entry);
-        }
-        if let Some(once) = &record.once {
-            let (name, first) = (key_name(once), (once.part, at.sequence));
-            let user = once.caller;
-            if self.valid_name(name, at.time).is_some() {
-                // A key expires a day after its first part, whatever parts follow.
-                self.idempotency.add_part(name, user, first);
-            } else {
-                let (body, firsts) = (key_body(once), smallvec![first]);
-                let entry = NameEntry { user, body, until, firsts, order: false };
-                self.idempotency.add(until, name, &entry);
-            }
-        }
-        Ok(())
-    }
-
     /// Removes some of the expired names.
     pub(super) fn forget_expired_names(&mut self, now: TimeMs) {
         for _ in 0..CHECKS_PER_RECORD {
             let Some((slot, entry)) = self.idempotency.take_due(now) else { return };
             let Some(entry) = entry else { continue };
-            if self.named_order_rests(&entry, now) {
+            if named_order_rests(self, &entry, now) {
                 let window = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
                 self.idempotency.prolong(slot, entry.until, now.after_seconds(window));
             } else {

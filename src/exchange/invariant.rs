@@ -61,9 +61,6 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
-    /// Effects were applied but not hashed.
-    #[error("results were not hashed")]
-    Unhashed,
     /// The markets of an event pay more than they can together.
     #[error("the markets of an event pay more than they can together")]
     EventOverpaid,

@@ -28,6 +28,15 @@ pub struct Account {
     pub reserved: Money,
 }
 
+impl Account {
+    /// Makes reserved money available again.
+    pub fn free(&mut self, cash: Money) -> Result<(), Broken> {
+        self.reserved = self.reserved.take(cash)?;
+        self.available = self.available.plus(cash)?;
+        Ok(())
+    }
+}
+
 /// What a user holds in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
@@ -123,12 +132,6 @@ impl Purse {
         Ok(order.cash(backing)? <= self.account.available)
     }
 
-    /// The same purse for another ledger, where its row is not known.
-    #[must_use]
-    pub const fn detached(self) -> Purse {
-        Purse { row: None, ..self }
-    }
-
     /// Sets the backing of an order aside.
     pub fn lock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
         let cash = order.cash(backing)?;
@@ -148,9 +151,7 @@ impl Purse {
     /// Frees the backing of an order that is to be backed anew. Its contracts must not merge in
     /// between, or the order could lose them.
     pub fn unlock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
-        let cash = order.cash(backing)?;
-        self.account.reserved = self.account.reserved.take(cash)?;
-        self.account.available = self.account.available.plus(cash)?;
+        self.account.free(order.cash(backing)?)?;
         let closes = self.position.holding_mut(order.direction.closes());
         closes.locked = closes.locked.minus(backing.contracts)?;
         Ok(())
@@ -158,7 +159,7 @@ impl Purse {
 
     /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
     /// that the trade takes, and pays its fee.
-    fn fill(
+    pub fn fill(
         &mut self,
         order: Terms,
         price: Tick,
@@ -252,7 +253,7 @@ impl Holders {
 pub struct Ledger {
     accounts: Vec<Account>,
     /// The cost of each user's contracts, in all markets.
-    costs: Vec<MoneySum>,
+    pub(super) costs: Vec<MoneySum>,
     /// `None` for a market without positions.
     markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
@@ -286,6 +287,12 @@ impl Ledger {
         self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)
     }
 
+    /// Stores a user's money.
+    pub fn put_account(&mut self, user: UserNo, account: Account) -> Result<(), Broken> {
+        *self.account_mut(user)? = account;
+        Ok(())
+    }
+
     /// Adds to what a user has available.
     fn credit(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
         let account = self.account_mut(user)?;
@@ -298,11 +305,6 @@ impl Ledger {
         self.costs.get(user.index()).copied().ok_or(Broken::Dangling)
     }
 
-    /// What a user may lose: the reserved money plus the cost of the contracts.
-    pub fn exposure(&self, user: UserNo) -> Result<MoneySum, Broken> {
-        Ok(self.costs_of(user)?.plus(self.account(user)?.reserved)?)
-    }
-
     /// All deposits less all withdrawals.
     pub const fn net_deposits(&self) -> MoneySum {
         self.net_deposits
@@ -313,9 +315,9 @@ impl Ledger {
         self.fees
     }
 
-    /// Adds the surplus of converted sets to the operator's money.
-    pub fn add_surplus(&mut self, surplus: Money) -> Result<(), Broken> {
-        self.fees = self.fees.plus(surplus)?;
+    /// Adds to the operator's money.
+    pub fn earn(&mut self, amount: Money) -> Result<(), Broken> {
+        self.fees = self.fees.plus(amount)?;
         Ok(())
     }
 
@@ -339,12 +341,6 @@ impl Ledger {
         self.credit(user, amount)
     }
 
-    /// Overwrites the cost of a user's contracts: an excerpt lacks most of the user's markets.
-    pub fn set_costs(&mut self, user: UserNo, all: MoneySum) -> Result<(), Broken> {
-        *self.costs.get_mut(user.index()).ok_or(Broken::Dangling)? = all;
-        Ok(())
-    }
-
     /// A user's account and position in a market; empty where there was none.
     pub fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
         let account = self.account(user)?;
@@ -364,7 +360,7 @@ impl Ledger {
     }
 
     /// Stores a purse.
-    pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
+    pub fn put(&mut self, user: UserNo, market: MarketNo, purse: &Purse) -> Result<(), Broken> {
         *self.account_mut(user)? = purse.account;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
         let known = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user));
@@ -386,59 +382,6 @@ impl Ledger {
             }
         }
         Ok(())
-    }
-
-    /// Stores a purse in which nothing changed but that this backing was locked.
-    pub fn put_locked(
-        &mut self,
-        user: UserNo,
-        market: MarketNo,
-        purse: Purse,
-        backing: Backing,
-    ) -> Result<(), Broken> {
-        if !backing.contracts.is_zero() {
-            return self.put(user, market, purse);
-        }
-        *self.account_mut(user)? = purse.account;
-        Ok(())
-    }
-
-    /// Settles one side of a trade.
-    pub fn fill(
-        &mut self,
-        user: UserNo,
-        market: MarketNo,
-        order: Terms,
-        price: Tick,
-        part: Backing,
-        charge: Charge,
-    ) -> Result<Purse, Broken> {
-        let mut purse = self.purse(user, market)?;
-        purse.fill(order, price, part, charge)?;
-        self.fees = self.fees.plus(charge.fee()?)?;
-        self.put(user, market, purse)?;
-        Ok(purse)
-    }
-
-    /// Frees the backing of an order. Cash alone leaves the position as it is, so no new pairs can
-    /// merge.
-    pub fn release(
-        &mut self,
-        user: UserNo,
-        market: MarketNo,
-        order: Terms,
-        backing: Backing,
-    ) -> Result<(), Broken> {
-        if backing.contracts.is_zero() {
-            let cash = order.cash(backing)?;
-            let account = self.account_mut(user)?;
-            account.reserved = account.reserved.take(cash)?;
-            account.available = account.available.plus(cash)?;
-            return Ok(());
-        }
-        let mut purse = self.purse(user, market)?;
-        purse.release(order, backing)?;
-        self.put(user, market, purse)
     }
 
     /// A market's positions by ascending user number.

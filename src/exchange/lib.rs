@@ -13,6 +13,8 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
+mod table;
+pub mod fields;
 pub mod rules;
 pub mod script;
 pub mod units;
@@ -30,10 +32,12 @@ pub mod ledger;
 pub mod market;
 pub mod due;
 pub mod ending;
-pub mod admission;
-pub mod matching;
-pub mod prefetch;
+mod floor;
+mod plan;
+mod admission;
+mod matching;
 mod emit;
+pub mod prefetch;
 pub mod venue;
 pub mod idempotency;
 pub mod restrictions;
@@ -50,13 +54,14 @@ use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
 use ending::Slice;
-use idempotency::IdempotencyTable;
+use idempotency::table::IdempotencyTable;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
 use lifecycle::Trigger;
 use market::Market;
 use orders::{Order, OrderPool};
+use plan::Plan;
 use reject::Reject;
 use restrictions::Restrictions;
 use rules::Rules;
@@ -78,6 +83,8 @@ pub struct Exchange {
     idempotency: IdempotencyTable,
     restrictions: Restrictions,
     slice: Slice,
+    /// The buffer of plans.
+    plan: Plan,
 }
 
 /// The sequence number and time of the record being applied.
@@ -92,6 +99,8 @@ struct Stamp {
 enum Stop {
     /// Refused before anything changed.
     Refused(Reject),
+    /// More resting orders are met than a trial may.
+    OutOfReach,
     /// An invariant is broken; the state cannot be trusted.
     Broken(Broken),
 }
@@ -195,7 +204,7 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        let outcome = self.execute(record, &record.command, at, effects);
+        let outcome = idempotency::execute(self, record, at, effects);
         // After the command, so that a trial of it, which forgets nothing, sees the same names.
         self.forget_expired_names(at.time);
         match outcome {
@@ -205,39 +214,14 @@ impl Exchange {
                 effects.push(Effect::Refused(reject));
                 Ok(())
             }
+            // Only a trial has a bound.
+            Err(Stop::OutOfReach) => Err(Broken::Capacity),
             Err(Stop::Broken(broken)) => Err(broken),
         }
     }
 
-    /// Executes a record's command unless it was done before under the same client order id or
-    /// idempotency key, and remembers those. `command` is the record's own, or in a trial's excerpt
-    /// the same with the excerpt's numbers.
-    fn execute(
-        &mut self,
-        record: &Record,
-        command: &Command,
-        at: Stamp,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Stop> {
-        if !record.is_named() {
-            return self.dispatch(command, at, effects);
-        }
-        let before = effects.len();
-        if let Some(first) = self.first_execution(record, at)? {
-            effects.push(Effect::Repeated { first });
-            return Ok(());
-        }
-        self.admit_names(record)?;
-        self.dispatch(command, at, effects)?;
-        // The names of a refused command, or of one without effect, stay free.
-        if effects.len() != before {
-            self.store_names(record, at)?;
-            effects.extend(self.answer_kept(record, at)?);
-        }
-        Ok(())
-    }
-
-    fn dispatch(
+    /// Executes a command that was not executed before.
+    fn dispatch_any(
         &mut self,
         command: &Command,
         at: Stamp,
@@ -250,12 +234,14 @@ impl Exchange {
         self.rules_in_force()?;
         match command {
             C::OpenVenue(_) => Err(Stop::Refused(Reject::VenueAlreadyOpen)),
-            C::PlaceOrder(terms) => self.place_order(terms, at, effects),
+            C::PlaceOrder(terms) => matching::place_order(self, terms, at, effects),
             C::AmendOrder { user, order, price, quantity, seen } => {
-                self.admit_seen((*user, *order), *seen)?;
-                self.amend_order((*user, *order), *price, *quantity, at, effects)
+                admission::admit_seen(self, (*user, *order), *seen)?;
+                matching::amend_order(self, (*user, *order), *price, *quantity, at, effects)
             }
-            C::CancelOrder { user, order } => self.cancel_order(*user, *order, at, effects),
+            C::CancelOrder { user, order } => {
+                matching::cancel_order(self, *user, *order, at, effects)
+            }
             C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
             C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),

@@ -1,25 +1,29 @@
 //! A market's life cycle: its statuses, and which trigger leads from which status to which. One
 //! table (semantics 3); a test covers every cell.
 
-/// A market's status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MarketStatus {
-    /// Not yet public.
-    Draft,
-    /// Takes orders.
-    Active,
-    /// Takes no orders for now; resting ones stay.
-    Suspended,
-    /// Trading is over, or interrupted until a later deadline.
-    Closed,
-    /// The outcome is announced and may be disputed.
-    Resolved,
-    /// The announced outcome is in doubt.
-    Disputed,
-    /// Paid out. Final.
-    Settled,
-    /// Ended at a stated price. Final.
-    Voided,
+use super::table::choice;
+
+choice! {
+    /// A market's status.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum MarketStatus by name {
+        /// Not yet public.
+        Draft = 1 "DRAFT",
+        /// Takes orders.
+        Active = 2 "ACTIVE",
+        /// Takes no orders for now; resting ones stay.
+        Suspended = 3 "SUSPENDED",
+        /// Trading is over, or interrupted until a later deadline.
+        Closed = 4 "CLOSED",
+        /// The outcome is announced and may be disputed.
+        Resolved = 5 "RESOLVED",
+        /// The announced outcome is in doubt.
+        Disputed = 6 "DISPUTED",
+        /// Paid out. Final.
+        Settled = 7 "SETTLED",
+        /// Ended at a stated price. Final.
+        Voided = 8 "VOIDED",
+    }
 }
 
 /// What moves a market from one status to another.
@@ -46,32 +50,6 @@ pub enum Trigger {
 }
 
 impl MarketStatus {
-    /// Every status.
-    pub const ALL: [MarketStatus; 8] = [
-        MarketStatus::Draft,
-        MarketStatus::Active,
-        MarketStatus::Suspended,
-        MarketStatus::Closed,
-        MarketStatus::Resolved,
-        MarketStatus::Disputed,
-        MarketStatus::Settled,
-        MarketStatus::Voided,
-    ];
-
-    /// The interface's name of the status.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MarketStatus::Draft => "DRAFT",
-            MarketStatus::Active => "ACTIVE",
-            MarketStatus::Suspended => "SUSPENDED",
-            MarketStatus::Closed => "CLOSED",
-            MarketStatus::Resolved => "RESOLVED",
-            MarketStatus::Disputed => "DISPUTED",
-            MarketStatus::Settled => "SETTLED",
-            MarketStatus::Voided => "VOIDED",
-        }
-    }
-
     /// Whether the market is public: from its publication on, for ever.
     pub const fn public(self) -> bool {
         !matches!(self, MarketStatus::Draft)

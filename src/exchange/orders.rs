@@ -4,54 +4,32 @@
 mod entry;
 pub(super) mod image;
 mod index;
-mod owned;
-mod chunked_vec;
 
 use std::num::NonZeroU32;
 
-use chunked_vec::ChunkedVec;
 use entry::{Entry, Rare};
 use index::SequenceIndex;
-use owned::Owned;
 
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
-use super::prefetch::Target;
+use super::ledger::Terms;
 use super::units::{Lots, Money, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(NonZeroU32);
 
 impl Slot {
     /// The slot with this number, counted from 1.
-    fn at(number: usize) -> Option<Slot> {
+    pub(super) fn at(number: usize) -> Option<Slot> {
         u32::try_from(number).ok().and_then(NonZeroU32::new).map(Slot)
     }
 
     const fn index(self) -> usize {
         self.0.get().saturating_sub(1) as usize
     }
-
-    /// The index of a slot, or of the first one: a prefetch must not branch.
-    fn index_or_first(slot: Option<Slot>) -> usize {
-        slot.map_or(0, Slot::index)
-    }
 }
-
-/// A slot of [`Rare`] fields.
-type RareSlot = Slot;
-
-/// Grows a full pool by an eighth: one of millions is seldom moved, and little of it is empty.
-fn grow<T>(pool: &mut Vec<T>) {
-    if pool.len() == pool.capacity() {
-        pool.reserve_exact((pool.len() / 8).max(POOL_GROWTH_MIN));
-    }
-}
-
-/// The least by which a pool grows, and so its first size.
-const POOL_GROWTH_MIN: usize = 64;
 
 /// What backs the unfilled part of an order (semantics 5). Contracts are used first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -134,6 +112,19 @@ impl Order {
         self.wording.direction()
     }
 
+    /// The terms that the ledger needs.
+    pub(super) fn terms(&self) -> Terms {
+        Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
+    }
+
+    /// Whether its limit reaches a price on the other side.
+    pub fn reaches(&self, tick: Tick) -> bool {
+        match self.direction() {
+            Direction::Up => tick <= self.price,
+            Direction::Down => tick >= self.price,
+        }
+    }
+
     /// Whether it has expired at `now` (semantics 3).
     pub fn expired(&self, now: TimeMs) -> bool {
         self.expires_at.is_some_and(|expires_at| now >= expires_at)
@@ -152,6 +143,8 @@ pub struct Links {
 /// What the book needs to know of a resting order.
 #[derive(Debug, Clone, Copy)]
 pub struct RestingOrder {
+    /// Its owner.
+    pub user: UserNo,
     /// Its side of the book.
     pub side: Direction,
     /// Its limit, as a price of yes.
@@ -162,15 +155,36 @@ pub struct RestingOrder {
     pub queue: Links,
 }
 
+/// What a command that concerns a resting order touches; a needless read does no harm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Glimpse {
+    pub user: UserNo,
+    pub market: MarketNo,
+    pub price: Tick,
+    pub queue: Links,
+}
+
+impl Glimpse {
+    /// A stand-in where nothing is known.
+    pub const NOTHING: Glimpse = Glimpse {
+        user: UserNo(0),
+        market: MarketNo(0),
+        price: Tick::MIN,
+        queue: Links { before: None, after: None },
+    };
+}
+
 /// All resting orders of all books.
 #[derive(Debug, Clone, Default)]
 pub struct OrderPool {
-    entries: ChunkedVec<Entry>,
-    free: Option<Slot>,
+    entries: Vec<Entry>,
+    /// Fields that few orders have, by slot; as long as the last slot that ever had some.
     rare: Vec<Rare>,
-    rare_free: Vec<RareSlot>,
+    /// The first free slot; the others follow by `queue.after`.
+    free: Option<Slot>,
     by_number: SequenceIndex,
-    by_user: Vec<Owned>,
+    /// The slots of each user's orders, in no order.
+    by_user: Vec<Vec<Slot>>,
     count: u32,
 }
 
@@ -178,6 +192,22 @@ impl OrderPool {
     /// Resting orders in all.
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// Adds an empty list for a new user; users are numbered in order.
+    pub fn add_user(&mut self) {
+        self.by_user.push(Vec::new());
+    }
+
+    /// The slots of a user's resting orders, in no order: at most as many as the rules allow one
+    /// user.
+    pub fn of_user(&self, user: UserNo) -> &[Slot] {
+        self.by_user.get(user.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Resting orders of a user.
+    pub fn count_of(&self, user: UserNo) -> u32 {
+        u32::try_from(self.of_user(user).len()).unwrap_or(u32::MAX)
     }
 
     /// The slot of a resting order; `None` if it does not rest.
@@ -190,79 +220,47 @@ impl OrderPool {
     #[inline]
     pub fn get(&self, slot: Slot) -> Result<Order, Broken> {
         let entry = self.entry(slot)?;
-        entry.order(self.rare_of(entry)?)
+        entry.order(self.rare_of(entry, slot)?)
     }
 
-    /// What a slot's order touches; of the first slot's order if there is none.
-    pub(super) fn target_of(&self, slot: Option<Slot>) -> Target {
-        let entry = self.entries.get(Slot::index_or_first(slot));
-        entry.map_or(Target::NOTHING, |entry| Target {
+    /// Reads a slot for the cache; the first if there is none, since a prefetch must not branch.
+    #[inline]
+    pub(super) fn glimpse(&self, slot: Option<Slot>) -> Glimpse {
+        let entry = self.entries.get(slot.map_or(0, Slot::index));
+        entry.map_or(Glimpse::NOTHING, |entry| Glimpse {
             user: entry.user,
             market: entry.market,
             price: entry.price,
+            queue: entry.queue,
         })
     }
 
-    /// Reads the neighbours of the order in this slot for the cache only.
-    pub(super) fn prefetch_neighbours(&self, slot: Option<Slot>) -> u32 {
-        self.entries.get(Slot::index_or_first(slot)).map_or(0, |Entry { queue, owner, .. }| {
-            self.prefetch_slots(&[queue.before, queue.after, owner.before, owner.after])
-        })
+    /// The end of a user's list.
+    pub(super) fn last_of(&self, user: UserNo) -> Option<Slot> {
+        self.of_user(user).last().copied()
     }
 
-    /// Reads the orders in these slots for the cache only.
-    pub(super) fn prefetch_slots(&self, slots: &[Option<Slot>]) -> u32 {
-        let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::index_or_first(*slot)));
-        entries.fold(0, |seen, entry| seen ^ entry.user.0)
-    }
-
-    /// The order's owner and market.
-    #[inline]
-    pub fn owner_and_market(&self, slot: Slot) -> Result<(UserNo, MarketNo), Broken> {
-        let entry = self.entry(slot)?;
-        Ok((entry.user, entry.market))
+    /// Whether the order in a slot is this user's in this market.
+    pub fn is_of(&self, slot: Slot, user: UserNo, market: MarketNo) -> bool {
+        self.entry(slot).is_ok_and(|entry| entry.user == user && entry.market == market)
     }
 
     /// The order as its book sees it.
     #[inline]
     pub fn resting(&self, slot: Slot) -> Result<RestingOrder, Broken> {
         let entry = self.entry(slot)?;
-        let Entry { flags, price, queue, .. } = *entry;
+        let Entry { user, flags, price, queue, .. } = *entry;
         let remaining = entry.remaining()?;
-        Ok(RestingOrder { side: flags.direction(), price, remaining, queue })
+        Ok(RestingOrder { user, side: flags.direction(), price, remaining, queue })
     }
 
-    /// Stores an order after a fill, which must not have changed its total quantity.
+    /// Stores an order that was filled in part or amended, and keeps its time priority.
     #[inline]
-    pub fn refill(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
-        let entry = self.entry_mut(slot)?;
-        let quantity = entry.filled.plus(entry.remaining()?)?;
-        if order.filled.plus(order.backing.remaining()?)? != quantity {
-            return Err(Broken::QuantityNotConserved);
-        }
-        entry.filled = order.filled;
-        self.set_backing(slot, order.backing)
-    }
-
-    /// Stores an amended order that keeps its time priority.
-    pub fn amend(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
-        self.set_backing(slot, order.backing)
-    }
-
-    fn set_backing(&mut self, slot: Slot, backing: Backing) -> Result<(), Broken> {
-        let entry = self.entry_mut(slot)?;
-        (entry.contracts, entry.cash) = (backing.contracts, backing.cash);
-        match entry.rare {
-            Some(rare) => {
-                self.rare.get_mut(rare.index()).ok_or(Broken::Dangling)?.fees = backing.fees;
-            }
-            None if backing.fees == Money::ZERO => {}
-            None => {
-                let rare = self.insert_rare(Rare { fees: backing.fees, ..Rare::NONE })?;
-                self.entry_mut(slot)?.rare = rare;
-            }
-        }
-        Ok(())
+    pub fn store(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        let before = self.entry(slot)?;
+        let kept = Entry { queue: before.queue, owned: before.owned, ..Entry::of(order)? };
+        *self.entry_mut(slot)? = kept;
+        self.store_rare(slot, order)
     }
 
     /// The slot's neighbours in its price level.
@@ -279,31 +277,22 @@ impl OrderPool {
 
     /// Adds an order; it is not yet in any queue.
     pub fn insert(&mut self, order: &Order) -> Result<Slot, Broken> {
-        // The entry stores the parts and not their sum.
-        if order.quantity != order.filled.plus(order.backing.remaining()?)? {
-            return Err(Broken::QuantityNotConserved);
-        }
-        let rare = Rare::of(order);
-        let rare = if rare == Rare::NONE { None } else { self.insert_rare(rare)? };
-        let owned = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
-        let next = owned.first();
-        let entry = Entry::of(order, Links { before: None, after: next }, rare);
+        let own = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let owned = u32::try_from(own.len()).map_err(|_| Broken::Capacity)?;
+        let entry = Entry { owned, ..Entry::of(order)? };
         let slot = if let Some(slot) = self.free {
             let free = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
-            self.free = free.owner.after;
+            self.free = free.queue.after;
             *free = entry;
             slot
         } else {
             self.entries.push(entry);
             Slot::at(self.entries.len()).ok_or(Broken::Capacity)?
         };
-        if !owned.push(slot)? {
-            self.link_to_group(slot, order.user, order.market)?;
-        } else if let Some(next) = next {
-            self.entry_mut(next)?.owner.before = Some(slot);
-        }
+        own.push(slot);
         self.count = self.count.checked_add(1).ok_or(Broken::Capacity)?;
         self.by_number.insert(order.no.0, slot)?;
+        self.store_rare(slot, order)?;
         Ok(slot)
     }
 
@@ -311,11 +300,14 @@ impl OrderPool {
     pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
         let free = self.free.replace(slot);
         let entry = self.entry_mut(slot)?;
-        let Entry { no, user, market, owner, rare, .. } = *entry;
+        let Entry { no, user, owned, .. } = *entry;
         entry.set_free(free);
-        self.unlink_from_owner(slot, (user, market), owner)?;
-        if let Some(rare) = rare {
-            self.rare_free.push(rare);
+        // The owner's last order takes the place of the removed one: script pitfall_owners_list.
+        let own = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
+        let last = own.pop().ok_or(Broken::Dangling)?;
+        if last != slot {
+            *own.get_mut(owned as usize).ok_or(Broken::Dangling)? = last;
+            self.entry_mut(last)?.owned = owned;
         }
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
         // The old number must not find the slot's next order: scripts pitfall_stale_id,
@@ -330,8 +322,7 @@ impl OrderPool {
 
     /// Every resting order, in the order of slots; for checks only.
     pub fn all(&self) -> impl Iterator<Item = Order> {
-        let occupied = self.entries.iter().filter(|entry| entry.is_occupied());
-        occupied.filter_map(|entry| entry.order(self.rare_of(entry).ok()?).ok())
+        (1..=self.entries.len()).filter_map(|number| self.get(Slot::at(number)?).ok())
     }
 
     #[inline]
@@ -341,28 +332,33 @@ impl OrderPool {
 
     #[inline]
     fn entry_mut(&mut self, slot: Slot) -> Result<&mut Entry, Broken> {
-        self.entries
-            .get_mut(slot.index())
-            .filter(|entry| entry.is_occupied())
-            .ok_or(Broken::Dangling)
+        let entry = self.entries.get_mut(slot.index());
+        entry.filter(|entry| entry.is_occupied()).ok_or(Broken::Dangling)
     }
 
     #[inline]
-    fn rare_of(&self, entry: &Entry) -> Result<Rare, Broken> {
-        match entry.rare {
-            None => Ok(Rare::NONE),
-            Some(slot) => self.rare.get(slot.index()).copied().ok_or(Broken::Dangling),
+    fn rare_of(&self, entry: &Entry, slot: Slot) -> Result<Rare, Broken> {
+        if entry.flags.has_rare() {
+            self.rare.get(slot.index()).copied().ok_or(Broken::Dangling)
+        } else {
+            Ok(Rare::NONE)
         }
     }
 
-    #[cold]
-    fn insert_rare(&mut self, rare: Rare) -> Result<Option<RareSlot>, Broken> {
-        if let Some(slot) = self.rare_free.pop() {
-            *self.rare.get_mut(slot.index()).ok_or(Broken::Dangling)? = rare;
-            return Ok(Some(slot));
+    #[inline]
+    fn store_rare(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        let rare = Rare::of(order);
+        if rare == Rare::NONE {
+            return Ok(());
         }
-        grow(&mut self.rare);
-        self.rare.push(rare);
-        RareSlot::at(self.rare.len()).map(Some).ok_or(Broken::Capacity)
+        if self.rare.len() <= slot.index() {
+            self.rare.resize(self.entries.len(), Rare::NONE);
+        }
+        *self.rare.get_mut(slot.index()).ok_or(Broken::Dangling)? = rare;
+        Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/exchange/orders.rs"]
+mod tests;

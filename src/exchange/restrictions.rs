@@ -7,11 +7,10 @@ use super::effect::{CancelReason, Effect};
 use super::ending::Work;
 use super::ids::UserNo;
 use super::invariant::Broken;
-use super::ledger::Purse;
 use super::market::Market;
 use super::orders::Order;
 use super::reject::Reject;
-use super::units::{Money, MoneySum, TimeMs};
+use super::units::{Money, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
 /// A dead man's switch.
@@ -90,26 +89,6 @@ impl Exchange {
         if over { Err(Reject::HeartbeatExpired) } else { Ok(()) }
     }
 
-    /// Whether a cash-backed order leaves its owner within the exposure limit, or no more exposed
-    /// than before. `purse` is the owner's before the order is backed.
-    pub(super) fn admit_exposure(&self, order: &Order, purse: &Purse) -> Result<(), Stop> {
-        let Some(limit) = self.restrictions.of(order.user).exposure_limit else { return Ok(()) };
-        if order.backing.cash.is_zero() {
-            return Ok(());
-        }
-        let before = self.ledger.exposure(order.user)?;
-        let now = self.ledger.purse(order.user, order.market)?;
-        let mut after = before.minus(now.account.reserved)?.plus(purse.account.reserved)?;
-        for (was, is) in now.position.costs().into_iter().zip(purse.position.costs()) {
-            after = after.minus(was)?.plus(is)?;
-        }
-        after = after.plus(order.terms().cash(order.backing)?)?;
-        if after > MoneySum::ZERO.plus(limit)? && after > before {
-            return Err(Stop::Refused(Reject::ExposureLimit));
-        }
-        Ok(())
-    }
-
     /// Why a resting order would already be cancelled at `now`, had a clock record come in time:
     /// the earliest of its expiry, its market's deadline, the end of its owner's heartbeat and that
     /// of trading in its market; of those at the same time the first in this order. `None` if
@@ -119,6 +98,10 @@ impl Exchange {
         order: &Order,
         now: TimeMs,
     ) -> Result<Option<CancelReason>, Broken> {
+        // What would end an order early is on the schedule.
+        if self.nothing_is_due(now) {
+            return Ok(None);
+        }
         let Market { deadline, ending, .. } = *self.market_state(order.market)?;
         let heartbeat = self.restrictions.of(order.user).heartbeat.until;
         let dues = [

@@ -4,18 +4,16 @@
 //! It is updated per block, not per record: finishing a hash for each record would cost more than
 //! hashing its bytes.
 
-mod effects;
 mod sink;
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-pub use self::effects::write_effect;
-use self::effects::{Canonical, append_effect};
 pub use self::sink::Buffer;
 use super::command::Record;
 use super::effect::Effect;
+use super::image::coding::{ImageSink, Imaged, Tagged};
 use super::units::Sequence;
 
 /// Version of an effect's canonical bytes; any change of their form gets a new one.
@@ -94,56 +92,20 @@ impl ResultsChain {
     }
 }
 
-/// Hashes the canonical bytes of blocks in order, on the thread that applies records or on another.
-pub trait ResultsHasher {
-    /// Takes bytes of the current block and leaves an empty buffer, or leaves the bytes there until
-    /// there are more.
-    fn take(&mut self, bytes: &mut Buffer);
-    /// Ends the current block, whose last bytes these are, with the record `through`; takes them,
-    /// or leaves them as above.
-    fn end(&mut self, bytes: &mut Buffer, through: Sequence);
-    /// The results of the oldest ended block that was not returned yet. Without `wait`, `None` if
-    /// they are not known yet; with it, `None` if there is no such block or the hasher has stopped.
-    /// `bytes` is the buffer with any bytes left there.
-    fn next(&mut self, bytes: &mut Buffer, wait: bool) -> Option<Results>;
-}
-
-/// Hashes at once, on the thread that applies records.
+/// Writes the canonical bytes of effects as records are applied, and hashes them in pieces.
 #[derive(Debug, Clone)]
-pub struct InlineHasher {
-    chain: ResultsChain,
-    ended: Option<Results>,
-}
-
-impl ResultsHasher for InlineHasher {
-    fn take(&mut self, bytes: &mut Buffer) {
-        self.chain.update(bytes.as_slice());
-        bytes.clear();
-    }
-
-    fn end(&mut self, bytes: &mut Buffer, through: Sequence) {
-        self.take(bytes);
-        self.ended = Some(self.chain.end(through));
-    }
-
-    fn next(&mut self, _bytes: &mut Buffer, _wait: bool) -> Option<Results> {
-        self.ended.take()
-    }
-}
-
-/// Writes the canonical bytes of effects as records are applied, and passes them to a hasher. Their
-/// buffer is reused.
-#[derive(Debug, Clone)]
-pub struct ResultsLog<H = InlineHasher> {
+pub struct ResultsLog {
     through: Sequence,
+    /// Not hashed yet.
     bytes: Buffer,
-    hasher: H,
+    chain: ResultsChain,
 }
 
-impl<H: ResultsHasher> ResultsLog<H> {
-    /// Continues after the record `through`, which ended a block, with this hasher.
-    pub fn sealed_by(hasher: H, through: Sequence) -> ResultsLog<H> {
-        ResultsLog { through, bytes: Buffer::with_capacity(2 * PIECE_BYTES), hasher }
+impl ResultsLog {
+    /// Continues after the block that ends with `after`.
+    pub fn resume(after: Results) -> ResultsLog {
+        let (bytes, chain) = (Buffer::with_capacity(2 * PIECE_BYTES), ResultsChain::resume(after));
+        ResultsLog { through: after.through, bytes, chain }
     }
 
     /// Takes all effects of the next record. The record's time is hashed too: it is the effects'
@@ -154,39 +116,26 @@ impl<H: ResultsHasher> ResultsLog<H> {
         for effect in effects {
             append_effect(effect, &mut self.bytes);
             if self.bytes.len() >= PIECE_BYTES {
-                self.hasher.take(&mut self.bytes);
+                self.hash();
             }
         }
         self.through = record.sequence;
     }
 
-    /// Ends the block with the last record taken.
-    pub fn end(&mut self) {
-        self.hasher.end(&mut self.bytes, self.through);
-    }
-
-    /// See [`ResultsHasher::next`].
-    pub fn next(&mut self, wait: bool) -> Option<Results> {
-        self.hasher.next(&mut self.bytes, wait)
-    }
-}
-
-impl ResultsLog {
-    /// Continues after the block that ends with `after`.
-    pub fn resume(after: Results) -> ResultsLog {
-        let hasher = InlineHasher { chain: ResultsChain::resume(after), ended: None };
-        ResultsLog::sealed_by(hasher, after.through)
+    fn hash(&mut self) {
+        self.chain.update(self.bytes.as_slice());
+        self.bytes.clear();
     }
 
     /// Ends the block with the last record taken, and returns the results up to it.
     pub fn seal(&mut self) -> Results {
-        self.end();
-        self.sealed()
+        self.hash();
+        self.chain.end(self.through)
     }
 
     /// The results up to the end of the last ended block.
     pub const fn sealed(&self) -> Results {
-        self.hasher.chain.ended
+        self.chain.ended
     }
 
     /// The results up to the last record taken, as if its block ended with it.
@@ -194,9 +143,39 @@ impl ResultsLog {
         if self.through == self.sealed().through {
             return self.sealed();
         }
-        let mut chain = self.hasher.chain.clone();
+        let mut chain = self.chain.clone();
         chain.update(self.bytes.as_slice());
         chain.end(self.through)
+    }
+}
+
+/// Appends the canonical bytes of one effect: its number, then its fields.
+pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
+    write(effect, &mut Tagged(out));
+}
+
+#[inline]
+fn write(effect: &Effect, out: &mut impl ImageSink) {
+    effect.number().write(out);
+    effect.write_fields(out);
+}
+
+/// The same, with a fast path for the most frequent effects.
+fn append_effect(effect: &Effect, out: &mut Buffer) {
+    use Effect as E;
+    let appended = match effect {
+        E::AccountChanged { .. }
+        | E::OrderAccepted { .. }
+        | E::OrderAmended { .. }
+        | E::TradeMade(_)
+        | E::OrderRested { .. }
+        | E::OrderCancelled { .. }
+        | E::PositionChanged { .. }
+        | E::PositionSettled { .. } => out.append_small(|small| write(effect, small)),
+        _ => false,
+    };
+    if !appended {
+        write(effect, out);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The limits that decide what commands do. They are journaled as record 1, so that a journal
 //! replays under the rules it was written under, whatever later versions allow.
 
+use super::table::part;
 use super::units::Money;
 
 /// The version of the rules in this file. A change in what any command does gets a new one, and
@@ -19,9 +20,15 @@ pub const VENUE_OPEN_ORDERS_CEILING: u32 = 1 << 25;
 /// the range of [`Money`], even if one user wins everything.
 pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 
-/// Most markets of a mutually exclusive event, in this version of the rules: a conversion touches
-/// each of them, and the work of one record must be bounded.
+// Fixed by versions 1 and 2 of the rules: another value is another version.
+
+/// Most markets of a mutually exclusive event: a conversion touches each of them, and the work of
+/// one record must be bounded.
 pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
+
+/// Fills of one order whose rounding up the reserve for fees covers: 0.0001 of the currency at most
+/// (`fees.rs`).
+pub const ROUND_UPS_COVERED: u64 = 10_000;
 
 /// Names, client order ids and idempotency keys, of all users, up to which a user may have more
 /// than [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
@@ -39,27 +46,29 @@ const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 /// counted.
 pub const SLICE: u32 = 256;
 
-/// What a venue is opened with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
-    /// [`RULES_VERSION`] of the software that opened the venue.
-    pub version: u32,
-    /// Code of the one currency, 3 to 8 ASCII capitals.
-    pub currency: String,
-    /// Open orders one user may have; the next is refused (semantics 7: 10,000).
-    pub user_open_orders_max: u32,
-    /// Open orders on all books together; the next is refused. At most
-    /// [`VENUE_OPEN_ORDERS_CEILING`].
-    pub venue_open_orders_max: u32,
-    /// The largest sum of all deposits less all withdrawals; a deposit beyond it is refused. More
-    /// than zero, at most [`MONEY_SUPPLY_CEILING`].
-    pub money_supply_max: Money,
-    /// The shortest time that a client order id or an idempotency key is remembered, in seconds of
-    /// the records' time (semantics 8: a day).
-    pub repeat_window_seconds: u32,
-    /// Client order ids and idempotency keys of one user that are remembered at once, where each
-    /// part of a key counts as one; the next is refused until old ones expire.
-    pub user_names_max: u32,
+part! {
+    /// What a venue is opened with.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Rules {
+        /// [`RULES_VERSION`] of the software that opened the venue.
+        pub version: u32 = "rules_version",
+        /// Code of the one currency, 3 to 8 ASCII capitals.
+        pub currency: String,
+        /// Open orders one user may have; the next is refused (semantics 7: 10,000).
+        pub user_open_orders_max: u32,
+        /// Open orders on all books together; the next is refused. At most
+        /// [`VENUE_OPEN_ORDERS_CEILING`].
+        pub venue_open_orders_max: u32,
+        /// The largest sum of all deposits less all withdrawals; a deposit beyond it is refused.
+        /// More than zero, at most [`MONEY_SUPPLY_CEILING`].
+        pub money_supply_max: Money,
+        /// The shortest time that a client order id or an idempotency key is remembered, in seconds
+        /// of the records' time (semantics 8: a day).
+        pub repeat_window_seconds: u32,
+        /// Client order ids and idempotency keys of one user that are remembered at once, where
+        /// each part of a key counts as one; the next is refused until old ones expire.
+        pub user_names_max: u32,
+    }
 }
 
 impl Rules {

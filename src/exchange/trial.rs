@@ -1,37 +1,32 @@
-//! Trials: the effects that a command would have now, without changing the state.
-//!
-//! A trial runs the real checks on the state, which they only read. An order that passes them is
-//! then executed by the real code on an *excerpt*: a small exchange with only the resting orders
-//! that it can meet, their owners' money and contracts in this one market, and their heartbeats. So
-//! a trial costs as much as the order, cannot change the state, and never differs from matching.
-//!
-//! The excerpt renumbers users, markets and orders from zero, because the tables of an exchange
-//! are as long as their largest number. Its effects are translated back to the venue's numbers.
+//! Trials: the effects that commands would have now, without changing the state. They run on an
+//! overlay: a trading floor that reads the venue and keeps what changes to itself, so a trial costs
+//! as much as its commands, and each command sees what those before it left.
 
-pub mod several;
+use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 
-use super::book::Book;
-use super::command::{Command, IdempotencyKey, PlaceOrder, Record};
-use super::due::Due;
-use super::effect::{Effect, Holding, Party, Trade};
-use super::ids::{MarketNo, OrderNo, UserNo};
+use super::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
+use super::effect::Effect;
+use super::floor::{Floor, Met};
+use super::idempotency::execute;
+use super::idempotency::table::{Fingerprint, NameEntry};
+use super::ids::{MarketNo, OrderNo, Token, UserNo};
 use super::invariant::Broken;
-use super::ledger::Purse;
-use super::market::Market;
-use super::matching::Amendment;
-use super::orders::Order;
-use super::restrictions::UserRestrictions;
-use super::units::{Lots, Sequence, Tick, TimeMs};
+use super::ledger::{Account, Position, Purse};
+use super::matching::{amend_order, cancel_order, place_order};
+use super::orders::{Order, Slot};
+use super::plan::Plan;
+use super::reject::Reject;
+use super::units::{Lots, Money, MoneySum, Sequence, TICKS_PER_UNIT, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
-/// What can be tried.
+/// One step of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tried {
-    /// [`Command::PlaceOrder`].
+pub enum Step {
+    /// Places an order.
     Place(PlaceOrder),
-    /// [`Command::AmendOrder`].
+    /// Amends an order.
     Amend {
         /// Owner.
         user: UserNo,
@@ -42,318 +37,315 @@ pub enum Tried {
         /// New total quantity.
         quantity: Option<Lots>,
     },
-    /// Nothing: only whether its idempotency key was used before.
-    Asked,
+    /// Cancels an order.
+    Cancel {
+        /// Owner.
+        user: UserNo,
+        /// The newest order to which an earlier step gave this client order id, if any did.
+        name: Option<Token>,
+        /// Otherwise this order.
+        order: Option<OrderNo>,
+    },
+    /// Does nothing: asks only whether its idempotency key was used before.
+    Ask,
 }
 
-impl From<Tried> for Command {
-    fn from(tried: Tried) -> Command {
-        match tried {
-            Tried::Place(terms) => Command::PlaceOrder(terms),
-            Tried::Amend { user, order, price, quantity } => {
+/// A step, and the idempotency key that it is sent with.
+pub type KeyedStep = (Step, Option<Box<IdempotencyKey>>);
+
+impl Step {
+    /// The step's command, given the orders that the steps before it placed; `None` if there is no
+    /// such order.
+    fn resolved(&self, placed: &[(Token, OrderNo)]) -> Option<Command> {
+        Some(match self {
+            Step::Place(terms) => Command::PlaceOrder(terms.clone()),
+            &Step::Amend { user, order, price, quantity } => {
                 Command::AmendOrder { user, order, price, quantity, seen: None }
             }
-            Tried::Asked => Command::AdvanceClock,
-        }
+            Step::Cancel { user, name, order } => {
+                let newest = placed.iter().rev().find(|(given, _)| Some(given) == name.as_ref());
+                let order = newest.map(|(_, order)| *order).or(*order)?;
+                Command::CancelOrder { user: *user, order }
+            }
+            Step::Ask => Command::AdvanceClock,
+        })
     }
 }
 
 impl Exchange {
-    /// The effects that this command would have as the next record, at `time` (or at the time of
-    /// the last record, if that is later); `None` if it could meet more than `met_max` resting
-    /// orders. Costs as much as the command.
+    /// The effects that these steps would have as the next records, all at `time` (or at the time
+    /// of the last record, if that is later); `None` if they meet more than `met_max` resting
+    /// orders. Names do not expire meanwhile.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
     pub fn trial(
         &self,
-        tried: Tried,
-        once: Option<Box<IdempotencyKey>>,
+        steps: &[KeyedStep],
         time: TimeMs,
         met_max: usize,
-    ) -> Result<Option<Vec<Effect>>, Broken> {
-        let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
-        let command = Command::from(tried.clone());
-        let record = Record { sequence: at.sequence, time: at.time, once, command };
-        match self.attempt(tried, &record, at, met_max) {
-            Ok(effects) => Ok(effects),
-            Err(Stop::Refused(reject)) => Ok(Some(vec![Effect::Refused(reject)])),
-            Err(Stop::Broken(broken)) => Err(broken),
-        }
-    }
-
-    /// As `execute`, on an excerpt.
-    fn attempt(
-        &self,
-        tried: Tried,
-        record: &Record,
-        at: Stamp,
-        met_max: usize,
-    ) -> Result<Option<Vec<Effect>>, Stop> {
-        if let Some(first) = self.first_execution(record, at)? {
-            return Ok(Some(vec![Effect::Repeated { first }]));
-        }
-        self.admit_names(record)?;
-        self.rules_in_force()?;
-        let effects = match tried {
-            Tried::Place(terms) => {
-                let (order, purse) = self.admit_new_order(&terms, at)?;
-                Excerpt::of(self).place(&terms, &order, &purse, at, met_max)?
-            }
-            Tried::Amend { user, order, price, quantity } => {
-                match self.admit_amend((user, order), price, quantity, at)? {
-                    Some(amendment) => Excerpt::of(self).amend(&amendment, at, met_max)?,
-                    None => return Ok(Some(Vec::new())),
+    ) -> Result<Option<Vec<Vec<Effect>>>, Broken> {
+        let mut overlay = Overlay::of(self, met_max);
+        let mut at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
+        let (mut all, mut placed) = (Vec::with_capacity(steps.len()), Vec::new());
+        for (step, once) in steps {
+            let mut effects = Vec::new();
+            if let Some(command) = step.resolved(&placed) {
+                let Stamp { sequence, time } = at;
+                let record = Record { sequence, time, once: once.clone(), command };
+                match execute(&mut overlay, &record, at, &mut effects) {
+                    Ok(()) => {}
+                    Err(Stop::Refused(reject)) => effects.push(Effect::Refused(reject)),
+                    Err(Stop::OutOfReach) => return Ok(None),
+                    Err(Stop::Broken(broken)) => return Err(broken),
                 }
+                at.sequence = sequence.next();
+            } else {
+                effects.push(Effect::Refused(Reject::OrderNotFound));
             }
-            Tried::Asked => return Ok(Some(Vec::new())),
-        };
-        let Some(mut effects) = effects else { return Ok(None) };
-        effects.extend(self.answer_kept(record, at)?);
-        Ok(Some(effects))
+            if let Step::Place(PlaceOrder { client_order_id: Some(name), .. }) = step {
+                let order = effects.iter().find_map(|effect| match effect {
+                    Effect::OrderAccepted { order, .. } => Some(*order),
+                    Effect::Repeated { first } => Some(OrderNo(*first)),
+                    _ => None,
+                });
+                placed.extend(order.map(|order| (**name, order)));
+            }
+            all.push(effects);
+        }
+        Ok(Some(all))
     }
 }
 
-/// A small exchange copied out of a whole one.
-struct Excerpt<'a> {
-    whole: &'a Exchange,
-    part: Exchange,
-    /// The whole's number of each market here.
-    markets: Vec<MarketNo>,
-    /// The whole's number of each user here.
-    users: Vec<UserNo>,
-    /// The number here of each of the whole's users. Looked up, never iterated.
-    user_numbers: FxHashMap<UserNo, UserNo>,
-    /// The whole's number of each order here.
-    orders: Vec<OrderNo>,
-    /// The number here of each of the whole's orders. Looked up, never iterated.
-    order_numbers: FxHashMap<OrderNo, OrderNo>,
+/// A venue, and what a trial changed of it. Its maps are looked up, never iterated.
+struct Overlay<'a> {
+    venue: &'a Exchange,
+    /// The resting orders that changed or came; `None`: gone.
+    orders: FxHashMap<Slot, Option<Order>>,
+    /// The slots of the orders that came, oldest first: numbers that no order of the venue has.
+    came: Vec<Slot>,
+    /// Resting orders in all.
+    count: u32,
+    counts: FxHashMap<UserNo, u32>,
+    accounts: FxHashMap<UserNo, Account>,
+    positions: FxHashMap<(UserNo, MarketNo), Position>,
+    costs: FxHashMap<UserNo, MoneySum>,
+    names: FxHashMap<Fingerprint, NameEntry>,
+    /// The number of all names.
+    names_count: u64,
+    names_counts: FxHashMap<UserNo, u32>,
+    /// How many resting orders may still be met.
+    met_left: usize,
 }
 
-impl<'a> Excerpt<'a> {
-    /// An excerpt with the rules only.
-    fn of(whole: &'a Exchange) -> Excerpt<'a> {
-        let part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
-        let (users, markets, orders) = (Vec::new(), Vec::new(), Vec::new());
-        let (user_numbers, order_numbers) = (FxHashMap::default(), FxHashMap::default());
-        Excerpt { whole, part, markets, users, user_numbers, orders, order_numbers }
+impl<'a> Overlay<'a> {
+    fn of(venue: &'a Exchange, met_left: usize) -> Overlay<'a> {
+        Overlay {
+            venue,
+            orders: FxHashMap::default(),
+            came: Vec::new(),
+            count: venue.orders.count(),
+            counts: FxHashMap::default(),
+            accounts: FxHashMap::default(),
+            positions: FxHashMap::default(),
+            costs: FxHashMap::default(),
+            names: FxHashMap::default(),
+            names_count: venue.idempotency.count(),
+            names_counts: FxHashMap::default(),
+            met_left,
+        }
     }
 
-    fn place(
-        mut self,
-        terms: &PlaceOrder,
-        order: &Order,
-        purse: &Purse,
+    /// The orders that came and still rest.
+    fn resting(&self) -> impl DoubleEndedIterator<Item = (Slot, &Order)> {
+        let order = |slot: &Slot| Some((*slot, self.orders.get(slot)?.as_ref()?));
+        self.came.iter().filter_map(order)
+    }
+
+    fn count_orders(&mut self, user: UserNo, change: impl Fn(u32) -> Option<u32>) -> Option<()> {
+        let (all, own) = self.open_orders(user);
+        self.count = change(all)?;
+        self.counts.insert(user, change(own)?);
+        Some(())
+    }
+
+    fn count_names(&mut self, user: UserNo, more: usize, fewer: usize) {
+        let (all, own) = self.names_count(user);
+        let (more, fewer) = (narrow(more), narrow(fewer));
+        self.names_count = all.saturating_add(more.into()).saturating_sub(fewer.into());
+        self.names_counts.insert(user, own.saturating_add(more).saturating_sub(fewer));
+    }
+}
+
+impl Met {
+    fn with(slot: Slot, order: &Order) -> Result<Met, Broken> {
+        Ok(Met { slot, user: order.user, remaining: order.backing.remaining()? })
+    }
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Floor for Overlay<'_> {
+    fn venue(&self) -> &Exchange {
+        self.venue
+    }
+
+    fn dispatch(
+        &mut self,
+        command: &Command,
         at: Stamp,
-        met_max: usize,
-    ) -> Result<Option<Vec<Effect>>, Broken> {
-        if !self.copy_reachable(order, at, met_max)? {
-            return Ok(None);
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.venue.rules_in_force()?;
+        match command {
+            Command::PlaceOrder(terms) => place_order(self, terms, at, effects),
+            Command::AmendOrder { user, order, price, quantity, .. } => {
+                amend_order(self, (*user, *order), *price, *quantity, at, effects)
+            }
+            Command::CancelOrder { user, order } => cancel_order(self, *user, *order, at, effects),
+            _ => Ok(()),
         }
-        let owner = self.copy_owner(order.user, order.market)?;
-        let (order, purse) = (self.order(order)?, self.purse(purse)?);
-        let terms = PlaceOrder {
-            user: owner,
-            market: order.market,
-            copy_from: self.optional_user(terms.copy_from)?,
-            ..terms.clone()
-        };
-        let mut effects = Vec::new();
-        self.part.execute_new_order(&terms, order, purse, at, &mut effects)?;
-        self.all_to_whole(effects).map(Some)
     }
 
-    fn amend(
-        mut self,
-        amendment: &Amendment,
-        at: Stamp,
-        met_max: usize,
-    ) -> Result<Option<Vec<Effect>>, Broken> {
-        let Amendment { before, order, purse, kept_place } = amendment;
-        self.copy_order(before)?;
-        let most = self.orders.len().saturating_add(met_max);
-        if !kept_place && !self.copy_reachable(order, at, most)? {
-            return Ok(None);
-        }
-        let number = self.order_numbers.get(&before.no).copied().ok_or(Broken::Dangling)?;
-        let before = self.part.order(number).ok_or(Broken::Dangling)?;
-        let order = Order { no: before.no, ..self.order(order)? };
-        // `Self::order` numbered the order a second time; it keeps its first number.
-        self.orders.pop();
-        let amendment =
-            Amendment { before, order, purse: self.purse(purse)?, kept_place: *kept_place };
-        let mut effects = Vec::new();
-        self.part.execute_amend(&amendment, at, &mut effects)?;
-        self.all_to_whole(effects).map(Some)
+    fn find(&self, no: OrderNo) -> Option<Slot> {
+        let came = self.resting().rev().find(|(_, order)| order.no == no);
+        let there = || self.venue.find(no).filter(|slot| self.orders.get(slot) != Some(&None));
+        came.map(|(slot, _)| slot).or_else(there)
     }
 
-    // -----------------------------------------------------------------------------------------
-    // From the whole to the excerpt.
-
-    /// The number here of a market, copied at first use, without orders or positions.
-    fn market(&mut self, market: MarketNo) -> Result<MarketNo, Broken> {
-        if let Some(index) = self.markets.iter().position(|known| *known == market) {
-            return MarketNo::next(index).ok_or(Broken::Capacity);
+    fn order_in(&self, slot: Slot) -> Result<Order, Broken> {
+        match self.orders.get(&slot) {
+            Some(order) => order.ok_or(Broken::Dangling),
+            None => self.venue.order_in(slot),
         }
-        let here = MarketNo::next(self.markets.len()).ok_or(Broken::Capacity)?;
-        let state = self.whole.market_state(market)?;
-        // No order depends on the other markets of the event.
-        self.part.markets.push(Market { book: Book::default(), event: None, ..*state });
-        self.part.ledger.add_market();
-        self.markets.push(market);
-        Ok(here)
     }
 
-    /// Copies the resting orders that this one can meet: those that its limit reaches, until they
-    /// add up to its quantity. False if the excerpt would then hold more than `most` orders.
-    fn copy_reachable(&mut self, order: &Order, at: Stamp, most: usize) -> Result<bool, Broken> {
-        let (whole, wanted) = (self.whole, order.backing.remaining()?);
-        let mut found = Lots::ZERO;
-        for slot in whole.reachable(order)? {
-            if self.orders.len() >= most {
-                return Ok(false);
-            }
-            let maker = whole.orders.get(slot)?;
-            self.copy_order(&maker)?;
-            if maker.user != order.user && whole.due_cancel_reason(&maker, at.time)?.is_none() {
-                found = found.plus(maker.backing.remaining()?)?;
-            }
-            if found >= wanted {
-                break;
-            }
-        }
+    fn open_orders(&self, user: UserNo) -> (u32, u32) {
+        let own = self.counts.get(&user).copied();
+        (self.count, own.unwrap_or_else(|| self.venue.orders.count_of(user)))
+    }
+
+    fn could_fill(&self, _: &Order) -> Result<bool, Broken> {
         Ok(true)
     }
 
-    /// Copies a resting order to the end of its queue.
-    fn copy_order(&mut self, order: &Order) -> Result<(), Broken> {
-        self.copy_owner(order.user, order.market)?;
-        let order = self.order(order)?;
-        if let Some(expires_at) = order.expires_at {
-            self.part.schedule.add(expires_at, Due::Expiry(order.no));
+    fn meet(
+        &self,
+        order: &Order,
+        mut see: impl FnMut(Met) -> Result<ControlFlow<()>, Broken>,
+    ) -> Result<(), Broken> {
+        let (up, side) = (order.direction() == Direction::Up, order.direction().opposite());
+        let book = &self.venue.market_state(order.market)?.book;
+        let came: Vec<(Slot, &Order)> = self
+            .resting()
+            .filter(|(_, came)| came.market == order.market && came.direction() == side)
+            .collect();
+        for step in 1..TICKS_PER_UNIT {
+            let tick = Tick::new(if up { step } else { TICKS_PER_UNIT.saturating_sub(step) });
+            let tick = tick.filter(|tick| order.reaches(*tick));
+            let Some(tick) = tick else { break };
+            for slot in book.queue(&self.venue.orders, side, tick) {
+                let gone = self.orders.get(&slot) == Some(&None);
+                if !gone && see(Met::with(slot, &self.order_in(slot)?)?)?.is_break() {
+                    return Ok(());
+                }
+            }
+            for (slot, resting) in came.iter().filter(|(_, came)| came.price == tick) {
+                if see(Met::with(*slot, resting)?)?.is_break() {
+                    return Ok(());
+                }
+            }
         }
-        let slot = self.part.orders.insert(&order)?;
-        let state = self.part.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
-        state.book.push(&mut self.part.orders, slot)
+        Ok(())
     }
 
-    /// Copies a user's money and position in a market.
-    fn copy_owner(&mut self, user: UserNo, market: MarketNo) -> Result<UserNo, Broken> {
-        let purse = self.whole.purse(user, market)?;
-        let purse = self.purse(&purse)?;
-        let (here, market) = (self.user(user)?, self.market(market)?);
-        self.part.ledger.put(here, market, purse)?;
-        Ok(here)
+    fn rest(&mut self, order: &Order) -> Result<(), Broken> {
+        let last = usize::try_from(u32::MAX).map_err(|_| Broken::Capacity)?;
+        let slot = Slot::at(last.saturating_sub(self.came.len())).ok_or(Broken::Capacity)?;
+        self.came.push(slot);
+        self.orders.insert(slot, Some(*order));
+        self.count_orders(order.user, |count| count.checked_add(1)).ok_or(Broken::Capacity)
     }
 
-    /// The number here of a user, added at first use with a heartbeat and no money.
-    fn user(&mut self, user: UserNo) -> Result<UserNo, Broken> {
-        if let Some(known) = self.user_numbers.get(&user) {
-            return Ok(*known);
+    fn take_off(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        self.orders.insert(slot, None);
+        self.count_orders(order.user, |count| count.checked_sub(1)).ok_or(Broken::Dangling)
+    }
+
+    fn lessen(&mut self, slot: Slot, order: &Order, _: Lots) -> Result<(), Broken> {
+        self.orders.insert(slot, Some(*order));
+        Ok(())
+    }
+
+    fn account(&self, user: UserNo) -> Result<Account, Broken> {
+        self.accounts.get(&user).map_or_else(|| self.venue.ledger.account(user), |own| Ok(*own))
+    }
+
+    fn put_account(&mut self, user: UserNo, account: Account) -> Result<(), Broken> {
+        self.accounts.insert(user, account);
+        Ok(())
+    }
+
+    fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
+        let mut purse = self.venue.ledger.purse(user, market)?;
+        purse.account = self.account(user)?;
+        if let Some(position) = self.positions.get(&(user, market)) {
+            purse.position = *position;
         }
-        let here = UserNo::next(self.users.len()).ok_or(Broken::Capacity)?;
-        self.users.push(user);
-        self.user_numbers.insert(user, here);
-        self.part.ledger.add_user();
-        self.part.orders.add_user();
-        let heartbeat = self.whole.restrictions.of(user).heartbeat;
-        if let Some(until) = heartbeat.until {
-            self.part.schedule.add(until, Due::Heartbeat(here));
-        }
-        self.part
-            .restrictions
-            .users
-            .push(UserRestrictions { heartbeat, ..UserRestrictions::default() });
-        Ok(here)
-    }
-
-    fn optional_user(&mut self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
-        user.map(|user| self.user(user)).transpose()
-    }
-
-    fn holding(&mut self, holding: Holding) -> Result<Holding, Broken> {
-        Ok(Holding { copy_from: self.optional_user(holding.copy_from)?, ..holding })
-    }
-
-    fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
-        let mut purse = purse.detached();
-        purse.position.yes = self.holding(purse.position.yes)?;
-        purse.position.no = self.holding(purse.position.no)?;
         Ok(purse)
     }
 
-    /// The order in the excerpt's numbers, with a new order number.
-    fn order(&mut self, order: &Order) -> Result<Order, Broken> {
-        let (user, copy_from) = (self.user(order.user)?, self.optional_user(order.copy_from)?);
-        let market = self.market(order.market)?;
-        Ok(Order { no: self.number(order.no), user, market, copy_from, ..*order })
-    }
-
-    /// A new number here for an order or record of the whole; it replaces an earlier one.
-    fn number(&mut self, order: OrderNo) -> OrderNo {
-        let here = OrderNo(Sequence::new(self.orders.len() as u64));
-        self.orders.push(order);
-        self.order_numbers.insert(order, here);
-        here
-    }
-
-    // -----------------------------------------------------------------------------------------
-    // From the excerpt back to the whole.
-
-    fn all_to_whole(&self, effects: Vec<Effect>) -> Result<Vec<Effect>, Broken> {
-        effects.into_iter().map(|effect| self.to_whole(effect)).collect()
-    }
-
-    /// An effect in the whole's numbers. Placing, amending and cancelling have no other effects.
-    fn to_whole(&self, mut effect: Effect) -> Result<Effect, Broken> {
-        use Effect as E;
-        match &mut effect {
-            E::OrderAccepted { order, terms } => {
-                *order = self.whole_order(*order)?;
-                terms.user = self.whole_user(terms.user)?;
-                terms.market = self.whole_market(terms.market)?;
-                terms.copy_from = self.whole_optional_user(terms.copy_from)?;
-            }
-            E::OrderAmended { order, user, market, .. }
-            | E::OrderRested { order, user, market, .. }
-            | E::OrderCancelled { order, user, market, .. } => {
-                *order = self.whole_order(*order)?;
-                (*user, *market) = (self.whole_user(*user)?, self.whole_market(*market)?);
-            }
-            E::TradeMade(Trade { market, taker, maker, .. }) => {
-                *market = self.whole_market(*market)?;
-                for Party { order, user, .. } in [taker, maker] {
-                    (*order, *user) = (self.whole_order(*order)?, self.whole_user(*user)?);
-                }
-            }
-            E::PositionChanged { user, market, yes, no, .. } => {
-                (*user, *market) = (self.whole_user(*user)?, self.whole_market(*market)?);
-                for holding in [yes, no] {
-                    holding.copy_from = self.whole_optional_user(holding.copy_from)?;
-                }
-            }
-            E::AccountChanged { user, .. } => *user = self.whole_user(*user)?,
-            E::Repeated { first } => *first = self.whole_order(OrderNo(*first))?.0,
-            E::Refused(_) | E::AnswerKept { .. } => {}
-            _ => return Err(Broken::Dangling),
+    fn put(&mut self, user: UserNo, market: MarketNo, purse: &Purse) -> Result<(), Broken> {
+        let mut costs = self.costs_of(user)?;
+        let before = self.purse(user, market)?.position.costs();
+        for (was, is) in before.into_iter().zip(purse.position.costs()) {
+            costs = costs.minus(was)?.plus(is)?;
         }
-        Ok(effect)
+        self.costs.insert(user, costs);
+        self.accounts.insert(user, purse.account);
+        self.positions.insert((user, market), purse.position);
+        Ok(())
     }
 
-    fn whole_user(&self, user: UserNo) -> Result<UserNo, Broken> {
-        self.users.get(user.index()).copied().ok_or(Broken::Dangling)
+    fn costs_of(&self, user: UserNo) -> Result<MoneySum, Broken> {
+        self.costs.get(&user).map_or_else(|| self.venue.ledger.costs_of(user), |own| Ok(*own))
     }
 
-    fn whole_market(&self, market: MarketNo) -> Result<MarketNo, Broken> {
-        self.markets.get(market.index()).copied().ok_or(Broken::Dangling)
+    // No order depends on them.
+    fn earn(&mut self, _: Money) -> Result<(), Broken> {
+        Ok(())
     }
 
-    fn whole_optional_user(&self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
-        user.map(|user| self.whole_user(user)).transpose()
+    fn name(&self, name: Fingerprint) -> Option<NameEntry> {
+        self.names.get(&name).cloned().or_else(|| self.venue.name(name))
     }
 
-    fn whole_order(&self, order: OrderNo) -> Result<OrderNo, Broken> {
-        let index = usize::try_from(order.0.get()).map_err(|_| Broken::Capacity)?;
-        self.orders.get(index).copied().ok_or(Broken::Dangling)
+    fn names_count(&self, user: UserNo) -> (u64, u32) {
+        let own = self.names_counts.get(&user).copied();
+        (self.names_count, own.unwrap_or_else(|| self.venue.idempotency.names_of(user)))
+    }
+
+    fn give_name(&mut self, _: TimeMs, name: Fingerprint, entry: NameEntry) {
+        let before = self.name(name).map_or(0, |before| before.firsts.len());
+        self.count_names(entry.user, entry.firsts.len(), before);
+        self.names.insert(name, entry);
+    }
+
+    fn add_part(&mut self, name: Fingerprint, user: UserNo, first: (u8, Sequence)) {
+        if let Some(mut entry) = self.name(name) {
+            entry.firsts.push(first);
+            self.names.insert(name, entry);
+            self.count_names(user, 1, 0);
+        }
+    }
+
+    fn borrow_plan(&mut self) -> Plan {
+        Plan::within(self.met_left)
+    }
+
+    fn return_plan(&mut self, plan: Plan) {
+        self.met_left = self.met_left.saturating_sub(plan.acts.len());
     }
 }

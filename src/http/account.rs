@@ -6,8 +6,8 @@ use super::orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
+use super::rates::RequestClass;
 use super::reply::Reply;
-use super::routes::RequestClass;
 use super::unread_rows::read_in_turns;
 use super::wire::Text;
 use super::wire::account::BalanceJson;
@@ -35,8 +35,8 @@ pub fn balance(call: &Call) -> Result<Reply, Problem> {
 /// `GET /trading/fills`
 pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let market = form.query("marketId", parse::market_id);
-    let order = form.query("orderId", parse::order_id);
+    let market = form.query("marketId", parse::text);
+    let order = form.query("orderId", parse::text);
     let page = EitherPage::read(&mut form, FILLS_PAGE);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;

@@ -1,15 +1,15 @@
 //! The caller's own API keys. A key cannot create, revoke or replace a key with more rights than
 //! itself, so a stolen key gives no access that it did not have before.
 
-use super::admin_keys::{key_label, shown_keys};
+use super::admin_keys::{KeyLabel, shown_keys};
 use super::call::Call;
-use super::form::text;
 use super::idempotency;
 use super::keys::{ApiKey, START_KEY_LABEL};
-use super::parse;
+use super::members::bodies;
+use super::parse::Scope;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use exchange::command::{Command, KeyHash, Role};
@@ -43,7 +43,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 /// `GET /account/keys/{keyId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("keyId", parse::key_id);
+    let id = form.path("keyId");
     let id = form.finish(id)?;
     let (sequence, key) = call.look(|view| {
         let row = any_key(call, view, id)?;
@@ -52,12 +52,18 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &key)
 }
 
+bodies! {
+    /// A new key.
+    struct NewKey {
+        required { "scope" => scope: Scope, "label" => label: KeyLabel }
+    }
+}
+
 /// `POST /account/keys`. Only this answer shows the key.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let scope = form.field("scope", text(parse::scope));
-    let label = form.field("label", text(key_label));
-    let (role, label) = form.finish(scope.zip(label))?;
+    let mut form = call.form();
+    let key = form.body::<NewKey>();
+    let NewKey { scope: Scope(role), label: KeyLabel(label) } = form.finish(key)?;
     refuse_wider_scope(&call, role)?;
     let user = call.caller.user;
     let _creating = call.shared.key_creation.lock().await;
@@ -100,7 +106,7 @@ fn refuse_beyond_daily_limit(call: &Call, view: &ReadModel) -> Result<(), Proble
 /// `DELETE /account/keys/{keyId}`
 pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("keyId", parse::key_id);
+    let id = form.path("keyId");
     let id = form.finish(id)?;
     let (_, row) = call.look(|view| own_key(&call, view, id).cloned())?;
     refuse_wider_scope(&call, row.role)?;
@@ -116,7 +122,7 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let mut form = call.form();
-    let id = form.path("keyId", parse::key_id);
+    let id = form.path("keyId");
     let id = form.finish(id)?;
     let (_, old) = call.look(|view| own_key(&call, view, id).cloned())?;
     refuse_wider_scope(&call, old.role)?;

@@ -28,7 +28,8 @@ const PAGE_BYTES_MAX: usize = 1 << 20;
 /// `GET /admin/audit/head`. All figures are those at the end of one block.
 pub async fn head(call: Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
-    let seen = call.engine.past().ask(Moment::Head, |past| {
+    let past = call.past();
+    let seen = past.ask(Moment::Head, |past| {
         let digest = past.exchange().digest().map_err(|_| "the state's image contradicts itself");
         (*past.head(), past.results(), digest)
     });
@@ -62,8 +63,7 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let (from, limit) = form.finish(from.zip(limit))?;
     let (from, limit) = (from.unwrap_or(1), limit.unwrap_or(RECORDS_STANDARD));
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
-    let asked = call.engine.past().records(Sequence::new(from), count, PAGE_BYTES_MAX);
-    let mut records = asked.await?;
+    let mut records = call.past().records(Sequence::new(from), count, PAGE_BYTES_MAX).await?;
     // Records on disk that are not applied yet have no ids.
     let (applied, ()) = call.look(|_| Ok(()))?;
     records.retain(|record| record.sequence <= applied);

@@ -4,35 +4,36 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::admin_form::{
-    OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
-};
+use super::admin_form::{NewEvent, NewMarket, RevisedEvent, RevisedMarket};
 use super::admin_markets::naming_fields;
-use super::bounds::DISPUTE_WINDOW_SECONDS_MAX;
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
-use super::form::{Form, boolean, integer_up_to, text};
 use super::markets::tagged;
-use super::parse;
+use super::members::bodies;
+use super::parse::{Name, Slug};
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::catalogue::{CategoryJson, EventDetailJson, MarketDetailJson};
-use exchange::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision};
+use exchange::catalogue::CategoryDraft;
 use exchange::command::Command;
 use exchange::effect::Applied;
-use exchange::fees::Fees;
-use exchange::ids::{CategoryId, EventId, EventNo, MarketId};
-use exchange::units::TimeMs;
+use exchange::ids::{EventId, EventNo, MarketId};
 use views::ReadModel;
 use views::responses::StoredResponse;
 
+bodies! {
+    /// A new category.
+    struct NewCategory {
+        required { "name" => name: Name, "slug" => slug: Slug }
+    }
+}
+
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let name = form.field("name", text(parse::name));
-    let slug = form.field("slug", text(parse::slug));
-    let (name, slug) = form.finish(name.zip(slug))?;
+    let mut form = call.form();
+    let category = form.body::<NewCategory>();
+    let NewCategory { name: Name(name), slug: Slug(slug) } = form.finish(category)?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Category(category) = kept else { return None };
@@ -45,9 +46,9 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/events`
 pub async fn create_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let draft = event_draft(&mut form);
-    let (mut draft, categories) = form.finish(draft)?;
+    let mut form = call.form();
+    let event = form.body::<NewEvent>();
+    let (mut draft, categories) = form.finish(event)?.draft();
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
     let again = |view: &ReadModel, kept: &StoredResponse| {
@@ -62,13 +63,10 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/events/{eventId}`
 pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("eventId", parse::event_id);
-    let revision = event_revision(&mut form);
-    if revision.as_ref().is_some_and(|(r, c)| *r == EventRevision::default() && c.is_none()) {
-        form.note_nothing("at least one field is needed");
-    }
-    let (id, (mut revision, categories)) = form.finish(id.zip(revision))?;
+    let mut form = call.form();
+    let (id, event) = (form.path("eventId"), form.body::<RevisedEvent>());
+    let (id, event) = form.finish(id.zip(event))?;
+    let (mut revision, categories) = event.revision();
     let (_, event) = call.look(|view| {
         let event = event_no(view, id)?;
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
@@ -82,9 +80,9 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets`
 pub async fn create_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let draft = market_draft(&mut form, call.engine.now());
-    let (mut draft, event, categories) = form.finish(draft)?;
+    let mut form = call.form();
+    let market = form.body::<NewMarket>();
+    let (mut draft, event, categories) = form.finish(market)?.draft();
     let (_, ()) = call.look(|view| {
         draft.categories = category_nos(view, &categories)?;
         draft.event = event.map(|id| event_no(view, id)).transpose()?;
@@ -98,13 +96,10 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/markets/{marketId}`
 pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("marketId", parse::market_id);
-    let revision = market_revision(&mut form, call.engine.now());
-    if revision.as_ref().is_some_and(|(r, c)| *r == MarketRevision::default() && c.is_none()) {
-        form.note_nothing("at least one field is needed");
-    }
-    let (id, (mut revision, categories)) = form.finish(id.zip(revision))?;
+    let mut form = call.form();
+    let (id, market) = (form.path("marketId"), form.body::<RevisedMarket>());
+    let (id, market) = form.finish(id.zip(market))?;
+    let (mut revision, categories) = market.revision();
     let _revising = call.shared.revision.lock().await;
     let (sequence, (market, draft)) = call.look(|view| {
         let market = market_no(view, id)?;
@@ -135,7 +130,8 @@ pub fn market_before(
     view: &ReadModel,
     kept: &StoredResponse,
 ) -> Option<(MarketId, MarketDetailJson)> {
-    let StoredResponse::Market(row, probability) = kept else { return None };
+    let StoredResponse::Market(market) = kept else { return None };
+    let (row, probability) = &**market;
     Some((row.id, MarketDetailJson::at(view, row, *probability)))
 }
 
@@ -143,106 +139,4 @@ fn shown_event(view: &ReadModel, event: EventNo) -> Option<(EventId, EventDetail
     let row = view.catalogue.event(event)?;
     let markets = markets_of(view, row, Drafts::Shown);
     Some((row.id, EventDetailJson::of(view, row, &markets)))
-}
-
-fn event_draft(form: &mut Form<'_>) -> Option<(EventDraft, Vec<CategoryId>)> {
-    let titles = form.field("titles", titles);
-    let sub_titles = form.field("subTitles", sub_titles);
-    let descriptions = form.field("descriptions", descriptions);
-    let images = form.field("images", images);
-    let highlighted = form.field_optional("highlighted", boolean);
-    let category_ids = form.field_optional("categoryIds", categories);
-    let exclusive = form.field_optional("mutuallyExclusive", boolean);
-    let draft = EventDraft {
-        titles: titles?,
-        sub_titles: sub_titles?,
-        descriptions: descriptions?,
-        images: images?,
-        highlighted: highlighted?.unwrap_or(false),
-        categories: Vec::new(),
-        mutually_exclusive: exclusive?.unwrap_or(false),
-    };
-    Some((draft, category_ids?.unwrap_or_default()))
-}
-
-fn event_revision(form: &mut Form<'_>) -> Option<(EventRevision, Option<Vec<CategoryId>>)> {
-    let titles = form.field_optional("titles", titles);
-    let sub_titles = form.field_optional("subTitles", sub_titles);
-    let descriptions = form.field_optional("descriptions", descriptions);
-    let images = form.field_optional("images", images);
-    let highlighted = form.field_optional("highlighted", boolean);
-    let category_ids = form.field_optional("categoryIds", categories);
-    let revision = EventRevision {
-        titles: titles?,
-        sub_titles: sub_titles?,
-        descriptions: descriptions?,
-        images: images?,
-        highlighted: highlighted?,
-        categories: None,
-    };
-    Some((revision, category_ids?))
-}
-
-fn market_draft(
-    form: &mut Form<'_>,
-    now: TimeMs,
-) -> Option<(MarketDraft, Option<EventId>, Vec<CategoryId>)> {
-    let questions = form.field("questions", titles);
-    let descriptions = form.field("descriptions", descriptions);
-    let outcomes = form.field("outcomes", outcomes);
-    let logo = form.field("logo", text(parse::url));
-    let deadline = form.field("deadline", text(parse::moment));
-    note_passed(form, deadline, now);
-    let category_ids = form.field_optional("categoryIds", categories);
-    let event = form.field_optional("eventId", text(parse::event_id));
-    let highlighted = form.field_optional("highlighted", boolean);
-    let window = integer_up_to(DISPUTE_WINDOW_SECONDS_MAX);
-    let window = form.field_optional("disputeWindowSeconds", window);
-    let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));
-    let taker_fee = form.field_optional("takerFee", text(parse::fee_rate));
-    let OutcomeTexts { yes, no } = outcomes?;
-    let draft = MarketDraft {
-        questions: questions?,
-        descriptions: descriptions?,
-        yes_text: yes,
-        no_text: no,
-        logo: logo?,
-        deadline: deadline?,
-        categories: Vec::new(),
-        event: None,
-        highlighted: highlighted?.unwrap_or(false),
-        dispute_window_seconds: window?.unwrap_or(0),
-        fees: Fees { maker: maker_fee?.unwrap_or_default(), taker: taker_fee?.unwrap_or_default() },
-    };
-    Some((draft, event?, category_ids?.unwrap_or_default()))
-}
-
-fn market_revision(
-    form: &mut Form<'_>,
-    now: TimeMs,
-) -> Option<(MarketRevision, Option<Vec<CategoryId>>)> {
-    let questions = form.field_optional("questions", titles);
-    let descriptions = form.field_optional("descriptions", descriptions);
-    let outcomes = form.field_optional("outcomes", outcomes);
-    let logo = form.field_optional("logo", text(parse::url));
-    let deadline = form.field_optional("deadline", text(parse::moment));
-    note_passed(form, deadline.flatten(), now);
-    let category_ids = form.field_optional("categoryIds", categories);
-    let highlighted = form.field_optional("highlighted", boolean);
-    let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));
-    let taker_fee = form.field_optional("takerFee", text(parse::fee_rate));
-    let (yes_text, no_text) = outcomes?.map(|OutcomeTexts { yes, no }| (yes, no)).unzip();
-    let revision = MarketRevision {
-        questions: questions?,
-        descriptions: descriptions?,
-        yes_text,
-        no_text,
-        logo: logo?,
-        deadline: deadline?,
-        categories: None,
-        highlighted: highlighted?,
-        maker_fee: maker_fee?,
-        taker_fee: taker_fee?,
-    };
-    Some((revision, category_ids?))
 }

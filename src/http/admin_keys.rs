@@ -2,14 +2,14 @@
 
 use super::bounds::REVOKED_KEYS_SHOWN;
 use super::call::{Call, user_no};
-use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
-use super::parse::{self, Fault, Read};
-use super::problem::{FieldCode, Problem};
+use super::members::bodies;
+use super::parse::{Fault, Name, Read, Written};
+use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
-use exchange::command::Command;
+use exchange::command::{Command, Role};
 use exchange::ids::{KeyId, UserId, UserNo};
 use exchange::reject::Reject;
 use views::ReadModel;
@@ -19,7 +19,7 @@ use views::responses::StoredResponse;
 /// `GET /admin/users/{userId}/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("userId", parse::user_id);
+    let id = form.path("userId");
     let id = form.finish(id)?;
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
@@ -45,7 +45,7 @@ pub fn shown_keys(view: &ReadModel, user: UserNo) -> Vec<&KeyRow> {
 /// `GET /admin/users/{userId}/keys/{keyId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let ids = form.path("userId").zip(form.path("keyId"));
     let (user, key) = form.finish(ids)?;
     let (sequence, key) = call.look(|view| {
         let row = key_of(view, user, key)?;
@@ -54,14 +54,19 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &key)
 }
 
+bodies! {
+    /// A new key.
+    struct NewKey {
+        required { "role" => role: Role, "label" => label: KeyLabel }
+    }
+}
+
 /// `POST /admin/users/{userId}/keys`. Only this answer shows the key; the answer to a repetition
 /// does not.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("userId", parse::user_id);
-    let role = form.field("role", text(parse::role));
-    let label = form.field("label", text(key_label));
-    let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
+    let mut form = call.form();
+    let (id, key) = (form.path("userId"), form.body::<NewKey>());
+    let (id, NewKey { role, label: KeyLabel(label) }) = form.finish(id.zip(key))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let command = Command::AddKey { user, role, label, hash: key.hash() };
@@ -79,17 +84,22 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
 }
 
 /// A key's label. The label of the key set at start is reserved.
-pub fn key_label(text: &str) -> Read<String> {
-    if text == START_KEY_LABEL {
-        return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyLabel(pub String);
+
+impl Written for KeyLabel {
+    fn read(text: &str) -> Read<KeyLabel> {
+        if text == START_KEY_LABEL {
+            return Err(Fault::invalid("is reserved"));
+        }
+        Name::read(text).map(|Name(label)| KeyLabel(label))
     }
-    parse::name(text)
 }
 
 /// `DELETE /admin/users/{userId}/keys/{keyId}`
 pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let ids = form.path("userId").zip(form.path("keyId"));
     let (user, key) = form.finish(ids)?;
     let (_, (user, key)) =
         call.look(|view| key_of(view, user, key).map(|row| (row.user, row.no)))?;

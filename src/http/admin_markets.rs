@@ -2,25 +2,50 @@
 
 use super::admin_catalogue::market_before;
 use super::call::{Call, market_no};
-use super::form::{Form, text};
+use super::form::Form;
 use super::markets::{MARKETS_PAGE, MarketFilter};
+use super::members::bodies;
 use super::page::Page;
 use super::parse;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
+use exchange::catalogue::Outcome;
 use exchange::command::Command;
 use exchange::ids::MarketNo;
 use exchange::lifecycle::MarketStatus;
 use exchange::reject::Reject;
-use exchange::units::{Sequence, SettlementPrice};
+use exchange::units::{Sequence, SettlementPrice, TimeMs};
 use views::ReadModel;
+
+bodies! {
+    /// Nothing more than what the path says.
+    #[derive(Default)]
+    struct Nothing {}
+
+    /// A new deadline.
+    #[derive(Default)]
+    struct Reopening {
+        optional { "deadline" => deadline: TimeMs }
+    }
+
+    /// How a market came out.
+    struct Resolution {
+        required { "winningOutcomeId" => winner: Outcome }
+    }
+
+    /// What a contract of yes is then worth.
+    #[derive(Default)]
+    struct Voiding {
+        optional { "price" => price: SettlementPrice }
+    }
+}
 
 /// `GET /admin/markets`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let filter = MarketFilter::read(&mut form);
-    let status = form.query("status", parse::market_status);
+    let status = form.query("status", parse::text);
     let page = Page::read(&mut form, MARKETS_PAGE);
     let ((filter, status), page) = form.finish(filter.zip(status).zip(page))?;
     let (sequence, markets) = call.look(|view| {
@@ -55,9 +80,9 @@ pub async fn dispute(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets/{marketId}/reopen`
 pub async fn reopen(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_optional_body();
-    let deadline = form.field_optional("deadline", text(parse::moment));
-    let (market, deadline) = market_and(&call, form, deadline)?;
+    let mut form = call.form();
+    let reopening = form.body_or_default::<Reopening>();
+    let (market, Reopening { deadline }) = market_and(&call, form, reopening)?;
     // It may set the deadline, which a guarded revision compares.
     let _revising = call.shared.revision.lock().await;
     carry_out(&call, market, Command::ReopenMarket { market, deadline }).await
@@ -65,17 +90,17 @@ pub async fn reopen(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets/{marketId}/resolve`
 pub async fn resolve(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let winner = form.field("winningOutcomeId", text(parse::outcome));
-    let (market, winner) = market_and(&call, form, winner)?;
+    let mut form = call.form();
+    let resolution = form.body::<Resolution>();
+    let (market, Resolution { winner }) = market_and(&call, form, resolution)?;
     carry_out(&call, market, Command::ResolveMarket { market, winner }).await
 }
 
 /// `POST /admin/markets/{marketId}/void`
 pub async fn void(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_optional_body();
-    let price = form.field_optional("price", text(parse::settlement_price));
-    let (market, price) = market_and(&call, form, price)?;
+    let mut form = call.form();
+    let voiding = form.body_or_default::<Voiding>();
+    let (market, Voiding { price }) = market_and(&call, form, voiding)?;
     let price = match price {
         Some(price) => price,
         None => standard_price(&call, market)?,
@@ -107,8 +132,9 @@ fn standard_price(call: &Call, market: MarketNo) -> Result<SettlementPrice, Prob
 
 /// Executes a command that needs only its market.
 async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, Problem> {
-    let form = call.form_with_optional_body();
-    let (market, ()) = market_and(&call, form, Some(()))?;
+    let mut form = call.form();
+    let nothing = form.body_or_default::<Nothing>();
+    let (market, Nothing {}) = market_and(&call, form, nothing)?;
     carry_out(&call, market, command(market)).await
 }
 
@@ -118,7 +144,7 @@ fn market_and<T>(
     mut form: Form<'_>,
     value: Option<T>,
 ) -> Result<(MarketNo, T), Problem> {
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let (id, value) = form.finish(id.zip(value))?;
     let (_, market) = call.look(|view| market_no(view, id))?;
     Ok((market, value))

@@ -2,12 +2,12 @@
 //! 8).
 
 use super::call::{Call, user_no};
-use super::form::text;
+use super::members::bodies;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
-use super::parse;
+use super::parse::{Name, WebUrl};
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
+use super::route::BASE;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use exchange::command::Command;
 use exchange::ids::UserNo;
@@ -18,6 +18,18 @@ use views::responses::StoredResponse;
 
 /// Pages of users.
 const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+
+bodies! {
+    /// A new user.
+    struct NewUser {
+        required { "profileName" => name: Name, "profilePic" => picture: WebUrl }
+    }
+
+    /// Money that is moved.
+    struct Transfer {
+        required { "amount" => amount: Money }
+    }
+}
 
 /// `GET /admin/users`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
@@ -44,7 +56,7 @@ pub fn fees(call: &Call) -> Result<Reply, Problem> {
 /// `GET /admin/users/{userId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("userId", parse::user_id);
+    let id = form.path("userId");
     let id = form.finish(id)?;
     let (sequence, user) = call.look(|view| {
         let row = view.accounts.user(user_no(view, id)?);
@@ -55,10 +67,9 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users`
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let name = form.field("profileName", text(parse::name));
-    let picture = form.field("profilePic", text(parse::url));
-    let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
+    let mut form = call.form();
+    let user = form.body::<NewUser>();
+    let NewUser { name: Name(profile_name), picture: WebUrl(profile_pic) } = form.finish(user)?;
     let command = Command::CreateUser { profile_name, profile_pic };
     let again = |_: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::User(row) = kept else { return None };
@@ -81,19 +92,18 @@ pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
 
 /// Moves money into a user's account or out of it.
 async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("userId", parse::user_id);
-    let amount = form.field("amount", text(parse::money));
-    let (id, amount) = form.finish(id.zip(amount))?;
+    let mut form = call.form();
+    let (id, transfer) = (form.path("userId"), form.body::<Transfer>());
+    let (id, Transfer { amount }) = form.finish(id.zip(transfer))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     moved(call, command(user, amount)).await
 }
 
 /// `POST /admin/fees/withdrawals`
 pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let amount = form.field("amount", text(parse::money));
-    let amount = form.finish(amount)?;
+    let mut form = call.form();
+    let transfer = form.body::<Transfer>();
+    let Transfer { amount } = form.finish(transfer)?;
     let user = call.caller.user;
     moved(call, Command::TakeFees { user, amount }).await
 }
@@ -104,7 +114,7 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
     };
     let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Balance(balance) => Some(shown(view, *balance)),
+        StoredResponse::Balance(balance) => Some(shown(view, **balance)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

@@ -1,11 +1,14 @@
 //! `POST /trading/orders/batch`: several placements and cancels in one request, each executed or
 //! refused on its own (semantics 8).
 
+use serde::de::{Deserialize, Deserializer, Error as _};
+
+use super::asking::{AskingSeveral, Outcomes, ask_several};
 use super::call::{Call, Writing, Written};
-use super::form::{Faults, Fields, Form, array};
 use super::idempotency::meaning_of_several;
+use super::json::Json;
 use super::lazy_view::LazyView;
-use super::members::{self, Members, Noting};
+use super::members::{Checked, Faults, Given, Members, bodies, elements};
 use super::order_form::{OrderForm, TimeLimit};
 use super::orders::{
     Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
@@ -13,15 +16,13 @@ use super::orders::{
 };
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Kind, Problem};
+use super::rates::RequestClass;
 use super::reply::Reply;
-use super::routes::RequestClass;
 use super::tokens;
 use super::trials;
-use super::wire::json::Json;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
 use super::wire::results::PrintedResults;
-use engine::batch_reply::BatchReplies;
 use engine::pending::Refusal;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
 use exchange::effect::{Applied, Effect};
@@ -29,17 +30,11 @@ use exchange::ids::{OrderId, OrderNo, Token};
 use exchange::reject::Reject;
 use exchange::units::Sequence;
 use views::ReadModel;
+use views::orders::Sought;
 use views::responses::StoredResponse;
 
 /// Most operations of one request: they share a journal block.
 const OPERATIONS_MAX: usize = 100;
-
-/// A parsed operation.
-enum Operation {
-    Place(OrderForm),
-    Cancel(OrderId),
-    CancelNamed(Token),
-}
 
 /// An operation in progress.
 enum Slot {
@@ -75,6 +70,8 @@ pub enum Shown {
     Placed(Placed),
     /// It cancelled one.
     Cancelled(OrderJson),
+    /// An earlier request cancelled it.
+    CancelledBefore(Box<Sought>),
 }
 
 impl Shown {
@@ -82,20 +79,29 @@ impl Shown {
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn json(self) -> Result<BatchOrderJson, Problem> {
+    pub fn json(self, call: &Call) -> Result<BatchOrderJson, Problem> {
         Ok(match self {
             Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
+            Shown::CancelledBefore(sought) => {
+                let row = sought.row()?.ok_or_else(Problem::lacking_row)?;
+                let (_, json) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
+                BatchOrderJson::Cancelled(json)
+            }
         })
     }
 }
 
 /// `POST /trading/orders/batch`
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
-    let (read, dry_run) = read(&call)?;
+    let mut form = call.form();
+    let dry_run = form.query("dryRun", parse::boolean);
+    let batch = form.body::<BatchForm>();
+    let (BatchForm { operations: Operations(read) }, dry_run) = form.finish(batch.zip(dry_run))?;
     let drew = take_tokens(&call, &read)?;
+    // What cannot be read asks for nothing.
     let asked =
-        || read.iter().map(|operation| operation.as_ref().map_or_else(bad, Operation::meaning));
+        || read.iter().map(|one| one.as_ref().map_or_else(|_| Vec::new(), Operation::meaning));
     let once = call.once.as_ref().map(|once| meaning_of_several(once, asked()));
     let call = Call { once: once.map(Box::new), ..call };
     let resolved = resolved(&call, read);
@@ -122,7 +128,7 @@ struct Batch<'a> {
     /// Client order ids of orders placed here and not settled yet.
     names: Vec<Token>,
     /// Plain placements in the order of their slots: `placing` are submitted, `next` are not.
-    placing: BatchReplies,
+    placing: Vec<AskingSeveral>,
     next: Vec<KeyedCommand>,
     /// The serialised results of settled operations.
     results: PrintedResults,
@@ -137,7 +143,7 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     fn new(call: &'a Call, count: usize) -> Batch<'a> {
         let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (placing, last) = (call.engine.gather(), call.caller.as_of);
+        let (placing, last) = (Vec::new(), call.caller.as_of);
         let results = PrintedResults::expecting(count);
         let (names, replayed, reused) = (Vec::new(), true, None);
         Batch { call, slots, names, placing, next, results, replayed, reused, last }
@@ -189,7 +195,7 @@ impl<'a> Batch<'a> {
     fn submit_placements(&mut self) {
         if !self.next.is_empty() {
             let next = std::mem::take(&mut self.next);
-            self.call.engine.ask_several(&mut self.placing, next);
+            self.placing.push(ask_several(&self.call.engine, next));
         }
     }
 
@@ -210,7 +216,9 @@ impl<'a> Batch<'a> {
             changed_order(view, user, order).map(Shown::Cancelled)
         };
         let again = |view: &ReadModel, kept: &StoredResponse| match kept {
-            StoredResponse::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
+            StoredResponse::Cancelled(user, order) => {
+                Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
+            }
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
@@ -226,9 +234,11 @@ impl<'a> Batch<'a> {
     /// Waits for all submitted operations and serialises their results.
     async fn settle(&mut self) -> Result<(), Problem> {
         self.submit_placements();
-        let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
-        let placed = placing.came().await;
-        let mut placings = placed.each();
+        let mut placed = Vec::with_capacity(self.placing.len());
+        for placing in self.placing.drain(..) {
+            placed.push(placing.await);
+        }
+        let mut placings = placed.iter().flat_map(Outcomes::each);
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
@@ -241,7 +251,8 @@ impl<'a> Batch<'a> {
                     came => Err(limit.named(unplaced(came))),
                 },
                 Slot::Writing(writing, subject) => {
-                    let came = writing.came().await.and_then(|came| came.try_map(Shown::json));
+                    let came =
+                        writing.came().await.and_then(|came| came.try_map(|it| it.json(self.call)));
                     came.map_err(|problem| subject.explain(self.call, problem))
                 }
             };
@@ -322,11 +333,13 @@ fn resolved(
     let (lazy_view, mut likely) = (LazyView::of(call), None);
     let mut resolve = |operation| match operation {
         Operation::Place(order) => order.resolve_like(&mut likely, &lazy_view).map(Resolved::Place),
-        Operation::Cancel(id) => Ok(match own_open_order(&lazy_view, id) {
-            Some(order) => Resolved::Cancel(order),
-            None => Resolved::CancelEnded(id),
-        }),
-        Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
+        Operation::Cancel(CancelForm { order: Some(id), .. }) => {
+            let open = own_open_order(&lazy_view, id);
+            Ok(open.map_or(Resolved::CancelEnded(id), Resolved::Cancel))
+        }
+        Operation::Cancel(CancelForm { name, .. }) => {
+            name.map(Resolved::CancelNamed).ok_or_else(incomplete_effects)
+        }
     };
     operations.into_iter().map(|read| read.and_then(&mut resolve)).collect()
 }
@@ -337,108 +350,100 @@ fn take_tokens(
     call: &Call,
     operations: &[Result<Operation, Problem>],
 ) -> Result<Option<RequestClass>, Problem> {
-    let cancel = |operation: &&Result<Operation, Problem>| {
-        matches!(operation, Ok(Operation::Cancel(_) | Operation::CancelNamed(_)))
-    };
+    let cancel =
+        |operation: &&Result<Operation, Problem>| matches!(operation, Ok(Operation::Cancel(_)));
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     tokens::take_several(call, writes, cancels)?;
     Ok((writes == 0).then_some(RequestClass::Cancels))
 }
 
-/// Operations in order, each parsed or refused.
-type Operations = Vec<Result<Operation, Problem>>;
-
-/// Parses the operations, each of which may be bad on its own, and whether this is a dry run.
-fn read(call: &Call) -> Result<(Operations, Option<bool>), Problem> {
-    if call.query.is_none()
-        && let Some(read) =
-            members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {
-                "place" => OrderForm::read_from(plain).map(|order| Ok(Operation::Place(order))),
-                "cancel" => names(plain).and_then(cancel_by).map(Ok),
-                _ => None,
-            })
-    {
-        return Ok((read, None));
+bodies! {
+    /// A batch.
+    struct BatchForm {
+        required { "operations" => operations: Operations }
     }
-    let mut form = call.form_with_body();
-    let operations = form.field("operations", operations);
-    let dry_run = form.query("dryRun", parse::boolean);
-    let (operations, dry_run) = form.finish(operations.zip(dry_run))?;
-    Ok((operations.into_iter().map(Operation::read).collect(), dry_run))
+
+    /// A cancel by exactly one of two ids.
+    struct CancelForm {
+        optional { "orderId" => order: OrderId, "clientOrderId" => name: Token }
+    }
+    check one_is_named;
 }
 
-/// Reads the array; its elements are parsed one by one later.
-fn operations<'a>(faults: &mut Faults, field: &str, json: Json<'a>) -> Option<Vec<Json<'a>>> {
-    let elements = array(faults, field, json, OPERATIONS_MAX)?;
-    if elements.is_empty() {
-        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must have at least one element"));
-        return None;
+fn one_is_named(cancel: &CancelForm) -> Checked {
+    if cancel.order.is_some() != cancel.name.is_some() {
+        return Ok(());
     }
-    Some(elements)
+    Err(("", Fault::invalid("must have either orderId or clientOrderId")))
 }
 
-/// What an operation asks for that cannot be parsed: nothing.
-const fn bad(_: &Problem) -> Vec<u8> {
-    Vec::new()
+/// An operation as a batch has it.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Operation {
+    Place(#[serde(deserialize_with = "Given::plain")] OrderForm),
+    Cancel(#[serde(deserialize_with = "Given::plain")] CancelForm),
+}
+
+/// The operations of a batch in order, each read or refused.
+#[derive(Debug, Clone, PartialEq)]
+struct Operations(Vec<Result<Operation, Problem>>);
+
+impl Given for Operations {
+    fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Operations, D::Error> {
+        let all = Vec::<Operation>::deserialize(deserializer)?;
+        if !(1..=OPERATIONS_MAX).contains(&all.len()) {
+            return Err(D::Error::custom("are none or too many"));
+        }
+        Ok(Operations(all.into_iter().map(Ok).collect()))
+    }
+
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Operations> {
+        let elements = elements(json, at, (1, OPERATIONS_MAX), faults)?;
+        Some(Operations(elements.into_iter().map(Operation::read).collect()))
+    }
 }
 
 impl Operation {
+    /// Reads one, which may be bad while others are good.
+    fn read(json: Json) -> Result<Operation, Problem> {
+        let mut faults = Faults::default();
+        let read = Operation::noted(json, &mut faults).filter(|_| faults.is_empty());
+        read.ok_or_else(|| Problem::invalid(faults.into_errors()))
+    }
+
+    fn noted(json: Json, faults: &mut Faults) -> Option<Operation> {
+        let mut members = Members::open(json, "", faults)?;
+        let place = members.optional::<OrderForm>("place", faults);
+        let cancel = members.optional::<CancelForm>("cancel", faults);
+        members.close(faults);
+        match (place?, cancel?) {
+            (Some(order), None) => return Some(Operation::Place(order)),
+            (None, Some(cancel)) => return Some(Operation::Cancel(cancel)),
+            (None, None) => {
+                let fault = Fault::new(FieldCode::Required, "either place or cancel is needed");
+                faults.note("body", fault);
+            }
+            (Some(_), Some(_)) => {
+                let detail = "must not stand beside place: an operation is one of them";
+                faults.note("cancel", Fault::invalid(detail));
+            }
+        }
+        None
+    }
+
     /// What it asks for, in bytes.
     fn meaning(&self) -> Vec<u8> {
         match self {
             Operation::Place(order) => [&b"P"[..], &order.meaning()].concat(),
-            Operation::Cancel(id) => [&b"C"[..], id.uuid().as_bytes()].concat(),
-            Operation::CancelNamed(name) => [&b"N"[..], name.as_str().as_bytes()].concat(),
-        }
-    }
-
-    fn read(json: Json<'_>) -> Result<Operation, Problem> {
-        let mut form = Form::of_json(json);
-        let place = form.field_optional("place", |faults, field, json| {
-            let mut fields = Fields::open(faults, field, json)?;
-            let order = OrderForm::read_fields(faults, &mut fields);
-            fields.close(faults);
-            order.map(Operation::Place)
-        });
-        let cancel = form.field_optional("cancel", |faults, field, json| {
-            let mut fields = Fields::open(faults, field, json)?;
-            let names = names(&mut Noting { faults, fields: &mut fields });
-            fields.close(faults);
-            let cancel = cancel_by(names?);
-            if cancel.is_none() {
-                let detail = "must have either orderId or clientOrderId";
-                faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
+            Operation::Cancel(CancelForm { order: Some(id), .. }) => {
+                [&b"C"[..], id.uuid().as_bytes()].concat()
             }
-            cancel
-        });
-        match (&place, &cancel) {
-            (Some(None), Some(None)) => form.note_nothing("either place or cancel is needed"),
-            (Some(Some(_)), Some(Some(_))) => {
-                let detail = "must not stand beside place: an operation is one of them";
-                form.note("cancel", Fault::new(FieldCode::InvalidValue, detail));
-                return form.finish(None);
+            Operation::Cancel(CancelForm { name, .. }) => {
+                let name = name.as_ref().map_or("", Token::as_str);
+                [&b"N"[..], name.as_bytes()].concat()
             }
-            _ => {}
         }
-        form.finish(place.zip(cancel).and_then(|(place, cancel)| place.or(cancel)))
-    }
-}
-
-/// The ids by which an order to cancel is named.
-type Names = (Option<OrderId>, Option<Token>);
-
-fn names(members: &mut impl Members) -> Option<Names> {
-    let order = members.text("orderId", parse::order_id);
-    let name = members.text("clientOrderId", parse::token);
-    order.zip(name)
-}
-
-/// A cancel by exactly one of them.
-fn cancel_by(names: Names) -> Option<Operation> {
-    match names {
-        (Some(order), None) => Some(Operation::Cancel(order)),
-        (None, Some(name)) => Some(Operation::CancelNamed(name)),
-        _ => None,
     }
 }

@@ -10,10 +10,9 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderMap};
 
-use super::Limits;
+use super::limits::Limits;
 use super::media;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
-use super::routes::BodyRule;
 
 /// How long to wait for a body that no endpoint reads. Clients send it right after the head; one
 /// that does not must not hold its connection for long.
@@ -21,6 +20,19 @@ const UNREAD_WAIT: Duration = Duration::from_secs(1);
 
 /// Error of reading a body.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Whether a request carries a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRule {
+    /// It is ignored.
+    Ignored,
+    /// It must be empty: a client that sends one expects an effect that it would not have.
+    Absent,
+    /// It is optional.
+    Optional,
+    /// It is required.
+    Required,
+}
 
 /// Reads a body according to its rule.
 ///

@@ -34,8 +34,8 @@ struct Asked {
 /// `GET /trading/books/{marketId}/depth`
 pub async fn depth(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let market = form.path("marketId", parse::market_id);
-    let outcome = form.query_required("outcome", parse::outcome);
+    let market = form.path("marketId");
+    let outcome = form.query_required("outcome", parse::text);
     let levels = form.query("levels", |text| {
         let levels = usize::try_from(parse::digits(text)?).unwrap_or(usize::MAX);
         let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 1 to {LEVELS_MAX}"));

@@ -3,8 +3,10 @@
 //! refused with 413. They do not affect results: the journal does not
 //! store them.
 
-use super::parse::URL_CHARS_MAX;
-
+/// Longest URL: what browsers and proxies agree to carry. All its characters are of one byte.
+pub const URL_CHARS_MAX: usize = 2048;
+/// Largest slug, in bytes: it is part of a URL that people may type.
+pub const SLUG_BYTES_MAX: usize = 64;
 /// Longest question or title, per language: a few lines on a card.
 pub const TITLE_CHARS_MAX: usize = 1000;
 /// Longest description, per language: two pages of rules.

@@ -6,22 +6,25 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::Limits;
+use super::asking::{Asking, ask};
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
+use super::limits::Limits;
+use super::past::Past;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
+use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
-use super::routes::RequestClass;
+use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
-use engine::past::Past;
+use super::venue::Venue;
+use engine::Engine;
 use engine::pending::Answer;
-use engine::{Asking, Engine};
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
@@ -73,7 +76,7 @@ pub struct Writing<T>(Asking<Option<T>>);
 impl<T> Writing<T> {
     /// Waits for the outcome. A refusal is a problem.
     pub async fn came(self) -> Result<Written<T>, Problem> {
-        let (answer, seen) = self.0.came().await?;
+        let (answer, seen) = self.0.await?;
         let (sequence, replayed) = match answer.effects() {
             [Effect::Refused(reject)] => {
                 return Err(Problem::refused(*reject, answer.sequence()));
@@ -93,6 +96,10 @@ pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
 /// State shared by all requests.
 #[derive(Debug)]
 pub struct SharedState {
+    /// The venue, which may still be opening.
+    pub venue: Venue,
+    /// Counts of requests and connections.
+    pub traffic: Traffic,
     /// Limits of users, and last use of keys.
     pub keyring: Keyring,
     /// Cached answers.
@@ -111,8 +118,10 @@ pub struct SharedState {
 
 impl SharedState {
     /// Empty caches and full rates.
-    pub fn new(limits: &Limits) -> SharedState {
+    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits) -> SharedState {
         SharedState {
+            venue,
+            traffic,
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
             directory: Directory::default(),
@@ -144,32 +153,23 @@ pub struct Call {
     /// Its conditions on what it reads or changes.
     pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
-    /// token of that was left for [`Endpoint::Several`](super::routes::Endpoint::Several).
+    /// token of that was left for [`Endpoint::Several`](super::route::Endpoint::Several).
     pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
 }
 
 impl Call {
-    /// The form of an endpoint without a body.
+    /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
-        Form::new(&self.path, self.query.as_deref())
-    }
-
-    /// The form of an endpoint that needs a body.
-    pub fn form_with_body(&self) -> Form<'_> {
-        Form::with_body(&self.path, self.query.as_deref(), &self.body)
-    }
-
-    /// The form of an endpoint whose body may be left out.
-    pub fn form_with_optional_body(&self) -> Form<'_> {
-        if self.body.is_empty() { self.form() } else { self.form_with_body() }
+        Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.
     pub fn past(&self) -> Past {
-        let past = self.engine.past();
-        if self.caller.is_operator() { past.clone() } else { past.for_trader(self.caller.user) }
+        let past =
+            Past::new(Arc::clone(self.engine.past()), Arc::clone(self.shared.venue.questions()));
+        if self.caller.is_operator() { past } else { past.for_trader(self.caller.user) }
     }
 
     /// This request's idempotency key, if it has one, with the meaning of the request.
@@ -194,7 +194,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(self.engine.submit(command).await?)
+        accepted(ask(&self.engine, command, |_, _| ()).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an
@@ -225,7 +225,7 @@ impl Call {
             _ => show(view, &StoredResponse::of(applied, view)),
         };
         self.record(&command)?;
-        Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
+        Writing(ask(&self.engine, self.asked(command), look)).came().await
     }
 
     /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
@@ -239,7 +239,7 @@ impl Call {
         let user = self.caller.user;
         let look =
             move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
-        Ok(Writing(self.engine.ask_and_look(asked, look)?))
+        Ok(Writing(ask(&self.engine, asked, look)))
     }
 
     /// Calls `look` on one state of the read model; returns its result and that state's last

@@ -1,7 +1,6 @@
 //! Categories, as all callers see them.
 
 use super::call::Call;
-use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::catalogue::{CategoriesJson, CategoryJson};
@@ -21,7 +20,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 /// `GET /categories/{categoryId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("categoryId", parse::category_id);
+    let id = form.path("categoryId");
     let id = form.finish(id)?;
     let (sequence, category) = call.look(|view| {
         let category = view.catalogue.category_no(id);

@@ -3,26 +3,34 @@
 
 use super::call::{Call, event_no, public_market};
 use super::events::{Drafts, markets_of};
-use super::form::{Faults, text, texts};
-use super::parse::{self, Fault};
-use super::problem::{FieldCode, Problem};
+use super::members::{Several, bodies};
+use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::conversion::ConversionJson;
-use super::wire::json::Json;
 use exchange::command::{Command, Conversion};
 use exchange::ids::{MarketId, MarketSet};
 use exchange::reject::Reject;
 use exchange::rules::EXCLUSIVE_MARKETS_MAX;
+use exchange::units::Lots;
 use views::ReadModel;
 use views::responses::StoredResponse;
 
+bodies! {
+    /// What is converted.
+    struct ConversionForm {
+        required {
+            "marketIds" => markets: Several<MarketId, 1, EXCLUSIVE_MARKETS_MAX>,
+            "quantity" => quantity: Lots,
+        }
+    }
+}
+
 /// `POST /trading/events/{eventId}/convert`
 pub async fn convert(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("eventId", parse::event_id);
-    let ids = form.field("marketIds", market_ids);
-    let quantity = form.field("quantity", text(parse::lots));
-    let (id, (ids, quantity)) = form.finish(id.zip(ids.zip(quantity)))?;
+    let mut form = call.form();
+    let (id, conversion) = (form.path("eventId"), form.body::<ConversionForm>());
+    let (id, ConversionForm { markets: Several(ids), quantity }) =
+        form.finish(id.zip(conversion))?;
     let user = call.caller.user;
     let (_, (event, markets)) = call.look(|view| {
         let event = event_no(view, id)?;
@@ -42,14 +50,4 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
     };
     let written = call.submit_and_show(command, again).await?;
     written.reply(&written.shown)
-}
-
-/// Reads at least one market id, none twice.
-fn market_ids(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<MarketId>> {
-    let ids = texts(parse::market_id, EXCLUSIVE_MARKETS_MAX)(faults, field, json)?;
-    if ids.is_empty() {
-        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must have at least one element"));
-        return None;
-    }
-    Some(ids)
 }

@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 use hyper::http::request::Parts;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 
-use super::door::Door;
+use super::call::SharedState;
 use super::packing::Packed;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -29,28 +29,33 @@ type LazyFile = LazyLock<Option<Packed>>;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// `GET /docs`
-pub fn page(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    file(door, head, "text/html; charset=utf-8", &PAGE_PACKED)
+pub fn page(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
+    file(shared, head, "text/html; charset=utf-8", &PAGE_PACKED)
 }
 
 /// `GET /docs/start.js`
-pub fn start(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    file(door, head, "text/javascript; charset=utf-8", &START_PACKED)
+pub fn start(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
+    file(shared, head, "text/javascript; charset=utf-8", &START_PACKED)
 }
 
 /// `GET /docs/swagger-ui-bundle.js`
-pub fn script(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    file(door, head, "text/javascript; charset=utf-8", &SCRIPT)
+pub fn script(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
+    file(shared, head, "text/javascript; charset=utf-8", &SCRIPT)
 }
 
 /// `GET /docs/swagger-ui.css`
-pub fn style(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    file(door, head, "text/css; charset=utf-8", &STYLE)
+pub fn style(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
+    file(shared, head, "text/css; charset=utf-8", &STYLE)
 }
 
-fn file(door: &Door, head: &Parts, media: &'static str, file: &LazyFile) -> Result<Reply, Problem> {
+fn file(
+    shared: &SharedState,
+    head: &Parts,
+    media: &'static str,
+    file: &LazyFile,
+) -> Result<Reply, Problem> {
     let file = file.as_ref().ok_or_else(|| Problem::internal("a page's file is not there"))?;
-    Ok(file.reply(door.venue().sequence(), media, &head.headers))
+    Ok(file.reply(shared.venue.sequence(), media, &head.headers))
 }
 
 /// A file of the zip's `dist` folder.

@@ -18,22 +18,23 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
-use super::Limits;
 use super::auth::{self, Caller};
-use super::body::{BodyError, IncomingBody, take_body};
+use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
 use super::head;
 use super::idempotency;
+use super::limits::Limits;
 use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
 use super::problem::{Kind, Problem};
-use super::rates::Allowance;
+use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
 use super::request_id::{RequestId, RequestIds};
 use super::respond::{CLOSE, complete, failure, reuse_headers, success};
-use super::routes::{Access, BodyRule, Endpoint, PathParts, RequestClass, Route, Routes};
+use super::route::{Access, Endpoint, Route};
+use super::routes::{self, PathParts, Routes};
 use super::stream::Content;
 use super::tokens;
 use super::traffic::Traffic;
@@ -44,11 +45,9 @@ use exchange::reject::Reject;
 
 /// Checks requests, calls their endpoints and completes their answers.
 pub struct Door {
-    venue: Venue,
     routes: Routes,
     limits: Limits,
     shared: Arc<SharedState>,
-    traffic: Traffic,
     request_ids: RequestIds,
 }
 
@@ -66,31 +65,21 @@ struct Known<'a> {
 impl Door {
     /// A door for this venue.
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
-        let (venue, routes) = (venue.into(), Routes::new()?);
-        let traffic = Traffic::new(routes.count());
-        let shared = Arc::new(SharedState::new(&limits));
-        let request_ids = RequestIds::from_now();
-        Ok(Door { venue, routes, limits, shared, traffic, request_ids })
+        let names = routes::table().into_iter().map(|route| (route.method, route.template));
+        let traffic = Traffic::new(names.collect());
+        let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits));
+        let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
+        Ok(Door { routes, limits, shared, request_ids })
     }
 
     /// Counts of requests and connections.
-    pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
-    }
-
-    /// The users with most records since the start, and how many, most first.
-    pub fn heaviest(&self) -> Vec<(UserNo, u64)> {
-        self.shared.keyring.heaviest()
-    }
-
-    /// The table of routes.
-    pub const fn routes(&self) -> &Routes {
-        &self.routes
+    pub fn traffic(&self) -> &Traffic {
+        &self.shared.traffic
     }
 
     /// The venue.
-    pub const fn venue(&self) -> &Venue {
-        &self.venue
+    pub fn venue(&self) -> &Venue {
+        &self.shared.venue
     }
 
     /// Answers a request that came on no connection with a slot.
@@ -147,7 +136,8 @@ impl Door {
         let status = response.status().as_u16();
         // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
-        self.traffic.count(known.route, status, began);
+        let counted = known.route.map(|route| (route.number, route.class));
+        self.shared.traffic.count(counted, status, began);
         tracing::debug!(
             %method,
             route = known.route.map_or("none", |route| route.template),
@@ -161,7 +151,7 @@ impl Door {
 
     /// The answer to a connection for which no slot is free.
     pub fn no_slot(&self) -> Response<Bytes> {
-        self.traffic.turn_away();
+        self.shared.traffic.turn_away();
         let detail = "too many connections are open; nothing was accepted";
         let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
         let id = id.as_str();
@@ -206,9 +196,9 @@ impl Door {
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
-            return probe(self, head);
+            return probe(&self.shared, head);
         }
-        let engine = self.venue.engine()?;
+        let engine = self.shared.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
         known.caller = true;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
@@ -245,7 +235,7 @@ impl Door {
         if problem.kind != Kind::Refused(Reject::TooManyNames) {
             return None;
         }
-        let engine = self.venue.engine().ok()?;
+        let engine = self.shared.venue.engine().ok()?;
         let ms = engine.name_free_at(user)?.get().saturating_sub(engine.now().get()).max(1);
         u32::try_from(ms.unsigned_abs().div_ceil(1_000)).ok().and_then(NonZeroU32::new)
     }
@@ -272,9 +262,9 @@ impl Door {
             return Err(Problem::new(Kind::Forbidden, detail));
         }
         if let Endpoint::Probe(probe) = route.endpoint {
-            return probe(self, head);
+            return probe(&self.shared, head);
         }
-        let engine = self.venue.engine()?.clone();
+        let engine = self.shared.venue.engine()?.clone();
         let key = idempotency::key(&head.method, &head.headers)?;
         let conditions = Preconditions::read(&head.method, &head.headers, route.tagged)?;
         if !media::takes_json(&head.headers) {
@@ -291,13 +281,13 @@ impl Door {
             }
         };
         let query = head.uri.query().map(str::to_owned);
-        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route)));
+        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
         let call =
             Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
         let mut reply = match route.endpoint {
-            Endpoint::Probe(probe) => return probe(self, head),
+            Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
@@ -333,7 +323,7 @@ impl Door {
                 }
                 // A key may be revoked while its request is read.
                 let told = known.caller && problem.kind != Kind::InvalidApiKey;
-                let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
+                let sequence = problem.sequence.unwrap_or_else(|| self.shared.venue.sequence());
                 let sequence = Some(sequence).filter(|_| told);
                 allowance = problem.allowance.as_deref().copied().or(allowance);
                 failure(&problem, sequence, request_id, headers).map(Content::Whole)

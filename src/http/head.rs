@@ -7,7 +7,7 @@ use hyper::Version;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 
-use super::Limits;
+use super::limits::Limits;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 
 /// Refuses a head that exceeds the limits.

@@ -5,9 +5,8 @@ use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
-use super::parse;
+use super::parse::Written;
 use super::problem::{FieldCode, FieldError, Problem};
-use super::routes::Route;
 use engine;
 use exchange::command::{BodyHash, Command, IdempotencyKey, KeyHash};
 use exchange::ids::{Token, UserNo};
@@ -33,7 +32,7 @@ pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Proble
     if *method != Method::POST {
         return Err(bad(FieldCode::UnknownField, "is taken with POST only"));
     }
-    let key = parse::token(value.to_str().unwrap_or_default());
+    let key = Token::read(value.to_str().unwrap_or_default());
     key.map(Some).map_err(|fault| {
         Problem::invalid(vec![FieldError {
             field: FIELD.to_owned(),
@@ -56,9 +55,10 @@ fn bad(code: FieldCode, detail: &'static str) -> Problem {
 }
 
 /// The idempotency key with its caller and the endpoint, to which [`meaning`] adds what is asked.
-pub fn once(caller: UserNo, key: Token, route: &Route) -> IdempotencyKey {
-    let parts = [route.method.as_str(), route.base(), route.template];
-    IdempotencyKey { caller, key, part: 0, body: hash(parts.map(str::as_bytes)) }
+///
+/// `endpoint` are its method, base and template.
+pub fn once(caller: UserNo, key: Token, endpoint: [&str; 3]) -> IdempotencyKey {
+    IdempotencyKey { caller, key, part: 0, body: hash(endpoint.map(str::as_bytes)) }
 }
 
 /// The key of a request with this command. Requests are the same if they ask for the same: how

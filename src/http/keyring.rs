@@ -9,8 +9,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::auth::Caller;
-use super::rates::{Allowance, Bucket, Rate, Rates};
-use super::routes::RequestClass;
+use super::rates::{Allowance, Bucket, Rate, Rates, RequestClass};
 use engine::clock;
 use exchange::command::Command;
 use exchange::ids::{KeyNo, UserNo};

@@ -1,15 +1,13 @@
 //! The leaderboard: users ranked by realised profit and loss, or by contracts traded.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::board::{Board, By};
 use super::call::Call;
 use super::page::{Above, Page, PageRule};
 use super::parse::{Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::response_cache::CacheKey;
-use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
 use exchange::ids::UserNo;
 use exchange::units::{Sequence, TimeMs};
@@ -18,15 +16,6 @@ use views::performance::{Baseline, Day, Score};
 
 /// Pages of the leaderboard.
 const ENTRIES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
-
-/// The ranking criterion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// Realised profit and loss.
-    Pnl,
-    /// Contracts traded.
-    Volume,
-}
 
 /// The period that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +28,6 @@ pub enum Period {
     Month,
     /// Ever.
     All,
-}
-
-impl By {
-    const ALL: [(&'static str, By); 2] = [("pnl", By::Pnl), ("volume", By::Volume)];
 }
 
 impl Period {
@@ -73,69 +58,6 @@ fn named<T: Copy>(
     move |text| {
         let known = all.iter().find(|(name, _)| *name == text).copied();
         known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
-    }
-}
-
-/// A page of a leaderboard; the key of its cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Board {
-    by: By,
-    first: Day,
-    page: Page,
-}
-
-/// The users on a page with their ranks, and the paging echo.
-#[derive(Debug)]
-pub struct Ranked {
-    places: Vec<(u64, (UserNo, Score))>,
-    paging: Paging,
-}
-
-impl CacheKey for Board {
-    fn number(self) -> usize {
-        let Board { by, first, page: Page { limit, offset } } = self;
-        let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
-        let board = first.number().wrapping_mul(2).wrapping_add(by as usize);
-        page.wrapping_mul(31).wrapping_add(board)
-    }
-}
-
-impl CacheKey for Day {
-    fn number(self) -> usize {
-        Day::number(self)
-    }
-}
-
-impl Board {
-    /// The sort key: the better score first; of equal scores, the older user.
-    fn rank(self, (user, score): &(UserNo, Score)) -> impl Ord + use<> {
-        let rank = match self.by {
-            By::Pnl => (Some(score.realised), None),
-            By::Volume => (None, Some(score.volume)),
-        };
-        (Reverse(rank), *user)
-    }
-
-    /// The scores that may be on the page, and the count of all. It holds at most twice as many as
-    /// the page reaches to.
-    fn best(self, scores: impl Iterator<Item = (UserNo, Score)>) -> (Vec<(UserNo, Score)>, usize) {
-        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.indexes().end);
-        for score in scores {
-            count = count.saturating_add(1);
-            best.push(score);
-            if best.len() >= end.saturating_mul(2) {
-                best.select_nth_unstable_by_key(end, |score| self.rank(score));
-                best.truncate(end);
-            }
-        }
-        (best, count)
-    }
-
-    /// Sorts the best scores and cuts the page.
-    fn ranked(self, mut best: Vec<(UserNo, Score)>, count: usize) -> Ranked {
-        best.sort_unstable_by_key(|score| self.rank(score));
-        let (places, paging) = self.page.cut_known((1..).zip(best), count);
-        Ranked { places, paging }
     }
 }
 

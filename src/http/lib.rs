@@ -10,6 +10,9 @@ mod cores;
 mod future_pool;
 pub mod members;
 pub mod venue;
+pub mod asking;
+pub mod mailbox;
+pub mod past;
 pub mod directory;
 pub mod write_timeout;
 mod framing;
@@ -19,6 +22,7 @@ pub mod body;
 pub mod traffic;
 pub mod auth;
 pub mod keys;
+pub mod limits;
 pub mod rates;
 pub mod response_cache;
 pub mod keyring;
@@ -27,9 +31,11 @@ pub mod media;
 pub mod packing;
 pub mod idempotency;
 pub mod preconditions;
+pub mod route;
 pub mod routes;
 pub mod call;
 pub mod lazy_view;
+pub mod json;
 pub mod form;
 pub mod parse;
 pub mod page;
@@ -57,6 +63,7 @@ pub mod positions;
 pub mod account;
 pub mod statement;
 pub mod tape;
+mod board;
 mod leaderboard;
 pub mod account_keys;
 pub mod operations;
@@ -70,88 +77,5 @@ pub mod admin_audit;
 pub mod openapi;
 pub mod docs;
 
-use std::io;
-use std::time::Duration;
-
-use tokio::net::TcpListener;
-
-use rates::Rates;
-use unread_rows::UnreadLimits;
-use venue::Venue;
-
-/// Serves the API on `listener` until `shutdown` resolves, then drains for at most
-/// [`Limits::drain_wait`]. While the venue is opening, only health checks are answered; everything
-/// else is refused.
-///
-/// # Errors
-/// The table of routes is inconsistent, or a worker cannot be started. Errors of single connections
-/// are only logged.
-pub async fn serve(
-    listener: TcpListener,
-    venue: impl Into<Venue>,
-    limits: Limits,
-    shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
-    server::run(listener, venue.into(), limits, shutdown).await
-}
-
-/// The limits of the HTTP server. None of them changes what a command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Most open connections. A further one evicts the oldest that has never sent a valid key, or
-    /// is answered 503 and closed. Each costs about 20 KiB and a file descriptor.
-    pub connections_max: usize,
-    /// Longest wait for a request's head, from the opening of the connection or the previous
-    /// answer. It is also the longest idle time of a connection, since hyper has one timer for
-    /// both. Longer than the usual minute of the pools in front of a server, so that they close
-    /// first: a request that meets the server's close is lost.
-    pub head_wait: Duration,
-    /// Longest wait for a request's body, from the end of its head.
-    pub body_wait: Duration,
-    /// Longest time that an answer may make no progress because its client does not read.
-    pub write_wait: Duration,
-    /// Longest drain at shutdown; requests that are unanswered then are aborted.
-    pub drain_wait: Duration,
-    /// Largest body.
-    pub body_bytes_max: usize,
-    /// Largest request target: path and query.
-    pub uri_bytes_max: usize,
-    /// Largest sum of a request's header names and values.
-    pub headers_bytes_max: usize,
-    /// Most headers. hyper answers requests beyond its own bound of 100, which it checks without
-    /// allocating.
-    pub headers_max: usize,
-    /// Whether workers are pinned to a core each, if there is exactly one core per worker; only on
-    /// Linux.
-    pub workers_pinned: bool,
-    /// Rate limits and daily allowance per user; operators' keys have none.
-    pub rates: Rates,
-    /// Limits on rows of long lists that wait for their readers.
-    pub unread: UnreadLimits,
-    /// Largest read buffer of a connection; the largest request head must fit.
-    pub buffer_bytes_max: usize,
-}
-
-impl Limits {
-    /// The limits of a production server.
-    pub const STANDARD: Limits = Limits {
-        connections_max: 4096,
-        head_wait: Duration::from_secs(75),
-        body_wait: Duration::from_secs(10),
-        write_wait: Duration::from_secs(30),
-        drain_wait: Duration::from_secs(10),
-        body_bytes_max: 64 * 1024,
-        uri_bytes_max: 8 * 1024,
-        headers_bytes_max: 16 * 1024,
-        headers_max: 64,
-        workers_pinned: false,
-        rates: Rates::NONE,
-        unread: UnreadLimits::STANDARD,
-        buffer_bytes_max: 64 * 1024,
-    };
-}
-
-const _: () = assert!(
-    Limits::STANDARD.uri_bytes_max + Limits::STANDARD.headers_bytes_max
-        < Limits::STANDARD.buffer_bytes_max
-);
+pub use limits::Limits;
+pub use server::serve;

@@ -113,7 +113,7 @@ fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Proble
 /// `GET /markets/search`: the public markets whose question contains all the words, newest first.
 pub fn search(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let words = form.query_required("q", parse::search_words);
+    let words = form.query_required("q", parse::text);
     let filter = MarketFilter::read(&mut form);
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
@@ -129,7 +129,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
 /// `GET /markets/{marketId}`. Operators also find drafts.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let id = form.finish(id)?;
     let (sequence, market) = call.look(|view| {
         let row = if call.caller.is_operator() {
@@ -160,7 +160,7 @@ pub fn tagged(reply: Reply, draft: &MarketDraft) -> Reply {
 /// `GET /markets/{marketId}/activity`
 pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;

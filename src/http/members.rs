@@ -1,292 +1,350 @@
-//! Reads an object's members by name. Objects as nearly all clients write them (strings and
-//! booleans, nothing escaped) are read without building a tree. Anything else, valid or not, yields
-//! `None` here and is read by [`Form`](super::form::Form), which reports what is wrong.
+//! Bodies: structs whose members are typed values. serde reads one in a single pass; only a body
+//! that is not as it must be is read again, as a tree, for the list of all that is wrong with it.
 
-use super::form::{Faults, Fields, boolean, text};
-use super::parse::{Fault, Read};
-use super::wire::plain::Scan;
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
-/// Most members of a plain object: more than any object read this way has.
-const MEMBERS_MAX: usize = 16;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// A source of members. `None` stands for a bad member; each name is requested at most once.
-pub trait Members {
-    /// An optional string.
-    fn text<T>(&mut self, name: &'static str, parse: impl Fn(&str) -> Read<T>)
-    -> Option<Option<T>>;
+use super::json::Json;
+use super::parse::{Fault, Read, Written};
+use super::problem::{FieldCode, FieldError};
+use exchange::catalogue::Localized;
+use exchange::units::TimeMs;
 
-    /// A required string.
-    fn text_required<T>(
-        &mut self,
-        name: &'static str,
-        parse: impl Fn(&str) -> Read<T>,
-    ) -> Option<T>;
+/// Most bad fields reported: a body can have thousands of unknown fields, and nobody corrects more
+/// than this at a time.
+const ERRORS_MAX: usize = 100;
+/// Most bytes of an unknown field's name repeated in the answer.
+const NAME_BYTES_MAX: usize = 64;
 
-    /// An optional boolean.
-    fn truth(&mut self, name: &'static str) -> Option<Option<bool>>;
-
-    /// Records a fault of a member beyond its own syntax.
-    fn note(&mut self, name: &'static str, fault: Fault);
+/// The bad fields found so far.
+#[derive(Debug, Default)]
+pub struct Faults {
+    found: Vec<FieldError>,
+    /// Moments that the exchange refuses if they have passed.
+    pub deadlines: Vec<(String, TimeMs)>,
 }
 
-/// The members of a form, which records every fault.
-pub struct Noting<'f, 'a> {
-    /// Collects the faults.
-    pub faults: &'f mut Faults,
-    /// The members.
-    pub fields: &'f mut Fields<'a>,
-}
-
-impl Members for Noting<'_, '_> {
-    fn text<T>(
-        &mut self,
-        name: &'static str,
-        parse: impl Fn(&str) -> Read<T>,
-    ) -> Option<Option<T>> {
-        self.fields.optional(self.faults, name, text(parse))
-    }
-
-    fn text_required<T>(
-        &mut self,
-        name: &'static str,
-        parse: impl Fn(&str) -> Read<T>,
-    ) -> Option<T> {
-        self.fields.required(self.faults, name, text(parse))
-    }
-
-    fn truth(&mut self, name: &'static str) -> Option<Option<bool>> {
-        self.fields.optional(self.faults, name, boolean)
-    }
-
-    fn note(&mut self, name: &'static str, fault: Fault) {
-        self.faults.note(&self.fields.called(name), fault);
-    }
-}
-
-/// The members of a plain object. It is reused for the next object of a list, which probably has
-/// the same layout.
-pub struct FlatObject<'a> {
-    /// The first `count` are this object's; the rest are left from the object before, whose names
-    /// and values are guesses for the next one.
-    members: [(&'a str, Value<'a>); MEMBERS_MAX],
-    count: usize,
-    /// The text between the string values: before each one since the value before it, including its
-    /// name and opening quotation mark; `end` is what follows the last one. If the next object has
-    /// the same, it is read by comparison instead of byte by byte.
-    runs: [&'a str; MEMBERS_MAX],
-    end: Option<&'a str>,
-    /// Offset of the end of the last member's value.
-    value_end: usize,
-    /// Whether the object has the layout of the one before: the same members in the same order, all
-    /// strings.
-    same_layout: bool,
-    /// Number of members taken.
-    read: usize,
-    /// Number of names requested; and for each, its position in the object before.
-    asked: usize,
-    positions: [(&'static str, usize); MEMBERS_MAX],
-}
-
-/// A member's value.
-#[derive(Clone, Copy)]
-enum Value<'a> {
-    Text(&'a str),
-    Truth(bool),
-}
-
-impl Members for FlatObject<'_> {
-    fn text<T>(
-        &mut self,
-        name: &'static str,
-        parse: impl Fn(&str) -> Read<T>,
-    ) -> Option<Option<T>> {
-        match self.take(name) {
-            None => Some(None),
-            Some(Value::Text(text)) => parse(text).ok().map(Some),
-            Some(Value::Truth(_)) => None,
+impl Faults {
+    /// Records a bad field.
+    pub fn note(&mut self, field: &str, fault: Fault) {
+        if self.found.len() < ERRORS_MAX {
+            let Fault { code, detail } = fault;
+            self.found.push(FieldError { field: shortened(field).to_owned(), code, detail });
         }
     }
 
-    fn text_required<T>(
-        &mut self,
-        name: &'static str,
-        parse: impl Fn(&str) -> Read<T>,
-    ) -> Option<T> {
-        self.text(name, parse).flatten()
+    /// Records a field of another type than is expected.
+    pub fn wrong_type(&mut self, field: &str, expected: &'static str) {
+        self.note(field, Fault::new(FieldCode::WrongType, expected));
     }
 
-    fn truth(&mut self, name: &'static str) -> Option<Option<bool>> {
-        match self.take(name) {
-            None => Some(None),
-            Some(Value::Truth(value)) => Some(Some(value)),
-            Some(Value::Text(_)) => None,
-        }
+    /// Returns the value, or records its fault.
+    pub fn sift<T>(&mut self, field: &str, read: Read<T>) -> Option<T> {
+        read.map_err(|fault| self.note(field, fault)).ok()
     }
 
-    fn note(&mut self, _: &'static str, _: Fault) {}
+    /// Whether no field was bad.
+    pub const fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// All of them.
+    pub fn into_errors(self) -> Vec<FieldError> {
+        self.found
+    }
 }
 
-impl<'a> FlatObject<'a> {
-    fn new() -> FlatObject<'a> {
-        FlatObject {
-            members: [("", Value::Truth(false)); MEMBERS_MAX],
-            count: 0,
-            runs: [""; MEMBERS_MAX],
-            end: None,
-            value_end: 0,
-            same_layout: false,
-            read: 0,
-            asked: 0,
-            positions: std::array::from_fn(|position| ("", position)),
+/// The longest prefix of `name` that is repeated to the client.
+fn shortened(name: &str) -> &str {
+    name.get(..name.floor_char_boundary(NAME_BYTES_MAX)).unwrap_or(name)
+}
+
+/// A value that a member of a body may have.
+pub trait Given: Sized {
+    /// Reads it in one pass. What an error says is not told: the body is then read as a tree.
+    fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut faults = Faults::default();
+        let read = Self::noted(Json::deserialize(deserializer)?, "", &mut faults);
+        read.filter(|_| faults.is_empty()).ok_or_else(|| D::Error::custom("is not plain"))
+    }
+
+    /// Reads it from a tree, and notes what is wrong. `at` is its name, empty for a whole body.
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Self>;
+}
+
+/// [`Given::plain`] of an optional member, which is left out if it is not set, and never null.
+pub fn plain_some<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Given,
+{
+    T::plain(deserializer).map(Some)
+}
+
+/// Declares bodies. Of each member are given its name in JSON, its name here, and its type; `check`
+/// names a function for what members must be together, which returns the member at fault.
+macro_rules! bodies {
+    ($(
+        $(#[$about:meta])*
+        struct $Body:ident {
+            $(required { $($name:literal => $field:ident: $Type:ty),* $(,)? })?
+            $(optional { $($maybe:literal => $option:ident: $Kind:ty),* $(,)? })?
         }
-    }
-
-    /// Reads an object and replaces the members read before. `begins` is the offset at which its
-    /// list element starts.
-    fn fill(&mut self, scan: &mut Scan<'a>, begins: usize) -> Option<()> {
-        (self.count, self.read, self.asked) = (0, 0, 0);
-        (self.same_layout, self.end) = (false, None);
-        self.value_end = begins;
-        scan.object(|scan| {
-            let member = self.members.get_mut(self.count)?;
-            let (name, value) = *member;
-            let name = scan.name_like(name)?;
-            let likely = if let Value::Text(text) = value { text } else { "" };
-            let value = match scan.peek()? {
-                b'"' => {
-                    scan.sign(b'"')?;
-                    *self.runs.get_mut(self.count)? = scan.since(self.value_end)?;
-                    Value::Text(scan.begun_string_like(likely)?)
-                }
-                _ => Value::Truth(scan.truth()?),
-            };
-            self.value_end = scan.at();
-            *member = (name, value);
-            self.count = self.count.saturating_add(1);
-            Some(())
-        })
-    }
-
-    /// Reads an object with the layout of the one before; only the string values may differ. `None`
-    /// if it has another layout; then nothing is consumed.
-    fn fill_same_layout(&mut self, scan: &mut Scan<'a>) -> Option<()> {
-        let end = self.end?;
-        let begins = scan.at();
-        let taken = self.take_same_layout(scan, end);
-        if taken.is_none() {
-            scan.back_to(begins);
+        $(check $check:path;)?
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $Body {
+            $($(#[serde(rename = $name, deserialize_with = "crate::members::Given::plain")] $field: $Type,)*)?
+            $($(
+                #[serde(rename = $maybe, default, deserialize_with = "crate::members::plain_some")]
+                $option: Option<$Kind>,
+            )*)?
         }
-        (self.read, self.asked, self.same_layout) = (0, 0, taken.is_some());
-        taken
-    }
 
-    fn take_same_layout(&mut self, scan: &mut Scan<'a>, end: &str) -> Option<()> {
-        let members = self.members.get_mut(..self.count)?;
-        for ((_, value), run) in members.iter_mut().zip(&self.runs) {
-            scan.exactly(run)?;
-            let Value::Text(text) = value else { return None };
-            *text = scan.begun_string_like(text)?;
-        }
-        scan.exactly(end)
-    }
-
-    /// Called at the end of the list element: records what follows the last string value.
-    fn record_end(&mut self, scan: &Scan<'a>) {
-        let members = self.members.get(..self.count).unwrap_or_default();
-        if members.iter().all(|(_, value)| matches!(value, Value::Text(_))) {
-            self.end = scan.since(self.value_end);
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, name: &'static str) -> Option<Value<'a>> {
-        if self.read < self.count { self.find(name) } else { None }
-    }
-
-    /// Finds a member, trying its position in the object before first.
-    #[inline]
-    fn find(&mut self, name: &'static str) -> Option<Value<'a>> {
-        let members = self.members.get(..self.count)?;
-        let (asked, position) = self.positions.get_mut(self.asked)?;
-        self.asked = self.asked.saturating_add(1);
-        if !(self.same_layout && std::ptr::eq(*asked, name)) {
-            let is_it =
-                |position: usize| members.get(position).is_some_and(|(member, _)| *member == name);
-            if !is_it(*position) {
-                let found = members.iter().position(|(member, _)| *member == name);
-                *position = found.unwrap_or(MEMBERS_MAX);
+        impl $crate::members::Given for $Body {
+            fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let body = <$Body as serde::Deserialize>::deserialize(deserializer)?;
+                $($check(&body).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
+                Ok(body)
             }
-            *asked = name;
+
+            fn noted(
+                json: $crate::json::Json,
+                at: &str,
+                faults: &mut $crate::members::Faults,
+            ) -> Option<Self> {
+                #[allow(unused_mut, reason = "a body may have no members")]
+                let mut members = $crate::members::Members::open(json, at, faults)?;
+                $($(let $field = members.required($name, faults);)*)?
+                $($(let $option = members.optional($maybe, faults);)*)?
+                members.close(faults);
+                let body = $Body { $($($field: $field?,)*)? $($($option: $option?,)*)? };
+                $(if let Err((name, fault)) = $check(&body) {
+                    faults.note(&$crate::members::called(at, name), fault);
+                    return None;
+                })?
+                Some(body)
+            }
         }
-        let (_, value) = members.get(*position)?;
-        self.read = self.read.saturating_add(1);
-        Some(*value)
-    }
+    )*};
+}
+pub(crate) use bodies;
 
-    /// `read`, if every member was taken: there is no unknown and no repeated one.
-    fn whole<T>(&self, read: Option<T>) -> Option<T> {
-        read.filter(|_| self.read == self.count)
+/// What is wrong with a body whose members are each good: the member at fault, or `body`.
+pub type Checked = Result<(), (&'static str, Fault)>;
+
+/// The fault of a body that has none of the members of which at least one is needed.
+pub fn lacking(detail: &'static str) -> Checked {
+    Err(("body", Fault::new(FieldCode::Required, detail)))
+}
+
+/// A member's full name, as errors show it; that of the object itself if the member has none.
+pub fn called<'n>(at: &str, name: &'n str) -> Cow<'n, str> {
+    match (at, name) {
+        ("", name) => Cow::Borrowed(name),
+        (at, "") => Cow::Owned(at.to_owned()),
+        (at, name) => Cow::Owned(format!("{at}.{name}")),
     }
 }
 
-/// Reads a plain object; `None` if it is not one, or if `read` finds a fault.
-pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut FlatObject<'_>) -> Option<T>) -> Option<T> {
-    let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
-    let mut plain = FlatObject::new();
-    plain.fill(&mut scan, 0)?;
-    scan.end()?;
-    let read = read(&mut plain);
-    plain.whole(read)
+/// The members of a JSON object; each is taken at most once.
+#[derive(Debug)]
+pub struct Members<'n> {
+    at: &'n str,
+    left: Vec<(String, Json)>,
 }
 
-/// Reads an object whose only member, called `name`, is an array of one to `most` objects. Each of
-/// them has one member that is a plain object; `read` gets its name and its members.
-pub fn list<T>(
-    bytes: &[u8],
-    name: &str,
-    most: usize,
-    mut read: impl FnMut(&str, &mut FlatObject<'_>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
-    let (mut elements, mut plain, mut likely) = (Vec::with_capacity(most), FlatObject::new(), "");
-    only(&mut scan, "", |scan, found| {
-        if found != name {
+impl<'n> Members<'n> {
+    /// The members of an object called `at`, or of a whole body.
+    pub fn open(json: Json, at: &'n str, faults: &mut Faults) -> Option<Members<'n>> {
+        match json {
+            Json::Object(left) => return Some(Members { at, left }),
+            _ if at.is_empty() => faults.wrong_type("body", "must be a JSON object"),
+            _ => faults.wrong_type(at, "must be an object"),
+        }
+        None
+    }
+
+    /// Reads an optional member.
+    pub fn optional<T: Given>(&mut self, name: &str, faults: &mut Faults) -> Option<Option<T>> {
+        let mut found = self.left.extract_if(.., |(member, _)| member == name);
+        let (first, repeated) = (found.next(), found.next().is_some());
+        found.for_each(drop);
+        let Some((_, value)) = first else { return Some(None) };
+        let field = called(self.at, name);
+        if repeated {
+            faults.note(&field, Fault::new(FieldCode::Repeated, "is given more than once"));
             return None;
         }
-        scan.array(|scan| {
-            if elements.len() >= most {
-                return None;
-            }
-            if plain.fill_same_layout(scan).is_none() {
-                let begins = scan.at();
-                only(scan, likely, |scan, kind| {
-                    likely = kind;
-                    plain.fill(scan, begins)
-                })?;
-                plain.record_end(scan);
-            }
-            let element = read(likely, &mut plain);
-            elements.push(plain.whole(element)?);
-            Some(())
-        })
-    })?;
-    scan.end()?;
-    Some(elements).filter(|elements| !elements.is_empty())
+        T::noted(value, &field, faults).map(Some)
+    }
+
+    /// Reads a required member.
+    pub fn required<T: Given>(&mut self, name: &str, faults: &mut Faults) -> Option<T> {
+        let read = self.optional(name, faults)?;
+        if read.is_none() {
+            let fault = Fault::new(FieldCode::Required, "is missing");
+            faults.note(&called(self.at, name), fault);
+        }
+        read
+    }
+
+    /// Records every member that was not read as unknown.
+    pub fn close(self, faults: &mut Faults) {
+        for (name, _) in &self.left {
+            let field = called(self.at, shortened(name));
+            faults.note(&field, Fault::new(FieldCode::UnknownField, "is not a field of this body"));
+        }
+    }
 }
 
-/// Reads an object with exactly one member, probably called `likely`.
-fn only<'a>(
-    scan: &mut Scan<'a>,
-    likely: &'a str,
-    mut member: impl FnMut(&mut Scan<'a>, &'a str) -> Option<()>,
-) -> Option<()> {
-    let mut members = 0_usize;
-    scan.object(|scan| {
-        members = members.saturating_add(1);
-        let name = scan.name_like(likely)?;
-        if members > 1 { None } else { member(scan, name) }
-    })?;
-    (members == 1).then_some(())
+/// The elements of an array of so many.
+pub fn elements(
+    json: Json,
+    at: &str,
+    (min, max): (usize, usize),
+    faults: &mut Faults,
+) -> Option<Vec<Json>> {
+    let Json::Array(elements) = json else {
+        faults.wrong_type(at, "must be an array");
+        return None;
+    };
+    let detail = match elements.len() {
+        count if count > max => format!("must have at most {max} elements"),
+        count if count < min => "must have at least one element".to_owned(),
+        _ => return Some(elements),
+    };
+    faults.note(at, Fault::new(FieldCode::OutOfBounds, detail));
+    None
+}
+
+/// An integer of zero or more.
+pub fn integer(json: &Json, at: &str, faults: &mut Faults) -> Option<u64> {
+    let Json::Integer(value) = *json else {
+        faults.wrong_type(at, "must be an integer of zero or more");
+        return None;
+    };
+    Some(value)
+}
+
+struct WrittenText<T>(PhantomData<T>);
+
+impl<T: Written> Visitor<'_> for WrittenText<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        T::read(text).map_err(|fault| E::custom(fault.detail))
+    }
+}
+
+impl<T: Written> Given for T {
+    fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_str(WrittenText(PhantomData))
+    }
+
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<T> {
+        match json {
+            Json::Text(text) => return faults.sift(at, T::read(&text)),
+            Json::Null => {
+                let unset = "must be a string; what is not set is left out, and is not null";
+                faults.wrong_type(at, unset);
+            }
+            _ => faults.wrong_type(at, "must be a string"),
+        }
+        None
+    }
+}
+
+impl Given for bool {
+    fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        bool::deserialize(deserializer)
+    }
+
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<bool> {
+        let Json::Bool(value) = json else {
+            faults.wrong_type(at, "must be true or false");
+            return None;
+        };
+        Some(value)
+    }
+}
+
+/// An integer up to a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpTo<const MAX: u32>(pub u32);
+
+impl<const MAX: u32> Given for UpTo<MAX> {
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Self> {
+        let value = integer(&json, at, faults)?;
+        let inside = u32::try_from(value).ok().filter(|value| *value <= MAX);
+        if inside.is_none() {
+            faults.note(at, Fault::new(FieldCode::OutOfBounds, format!("must be at most {MAX}")));
+        }
+        inside.map(UpTo)
+    }
+}
+
+/// A list of different values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Several<T, const MIN: usize, const MAX: usize>(pub Vec<T>);
+
+impl<T: Given + PartialEq, const MIN: usize, const MAX: usize> Given for Several<T, MIN, MAX> {
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Self> {
+        let elements = elements(json, at, (MIN, MAX), faults)?;
+        let (count, mut values) = (elements.len(), Vec::new());
+        for (index, element) in elements.into_iter().enumerate() {
+            let at = format!("{at}[{index}]");
+            match T::noted(element, &at, faults) {
+                Some(value) if values.contains(&value) => {
+                    faults.note(&at, Fault::new(FieldCode::Repeated, "is there already"));
+                }
+                read => values.extend(read),
+            }
+        }
+        (values.len() == count).then_some(Several(values))
+    }
+}
+
+/// A text in all three languages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Translated<T> {
+    /// The texts.
+    pub text: Localized,
+    rule: PhantomData<T>,
+}
+
+impl<T: Written + Into<String>> Given for Translated<T> {
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Self> {
+        let mut members = Members::open(json, at, faults)?;
+        let [pt, en, es] =
+            ["pt", "en", "es"].map(|language| members.required::<T>(language, faults));
+        members.close(faults);
+        let (pt, en, es) = (pt?.into(), en?.into(), es?.into());
+        Some(Translated { text: Localized { pt, en, es }, rule: PhantomData })
+    }
+}
+
+/// A moment that must be in the future. If it has passed, that is told beside other faults; alone
+/// it is left to the exchange, which refuses it in the order of its records, and not again for a
+/// repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline(pub TimeMs);
+
+impl Given for Deadline {
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Deadline> {
+        let deadline = TimeMs::noted(json, at, faults)?;
+        faults.deadlines.push((at.to_owned(), deadline));
+        Some(Deadline(deadline))
+    }
 }
 
 #[cfg(test)]

@@ -3,21 +3,20 @@
 
 use hyper::http::request::Parts;
 
-use super::call::Call;
-use super::door::Door;
+use super::call::{Call, SharedState};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::operations::{StatusJson, TimeJson};
 
 /// `GET /healthz`: the process can answer. If it cannot, a restart is right.
-pub fn health(door: &Door, _: &Parts) -> Result<Reply, Problem> {
-    Reply::ok(door.venue().sequence(), &StatusJson { status: "ok", warnings: Vec::new() })
+pub fn health(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
+    Reply::ok(shared.venue.sequence(), &StatusJson { status: "ok", warnings: Vec::new() })
 }
 
 /// `GET /readyz`: the venue takes requests. During replay and after the intake has closed,
 /// traffic should go elsewhere; a restart helps only in the second case.
-pub fn readiness(door: &Door, _: &Parts) -> Result<Reply, Problem> {
-    let engine = door.venue().engine()?;
+pub fn readiness(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
+    let engine = shared.venue.engine()?;
     if let Some(reason) = engine.halted() {
         return Err(Problem::halted(reason));
     }

@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
-use super::form::text;
 use super::lazy_view::LazyView;
+use super::members::{Checked, bodies, lacking};
 use super::order_form::{OrderForm, TimeLimit};
 use super::page::{Above, PageRule};
-use super::parse::{self, Fault};
+use super::parse::{self, Escaped, Fault};
 use super::problem::{FieldCode, Kind, Problem, Told};
 use super::reply::Reply;
 use super::stream::{self, Content};
@@ -18,15 +18,15 @@ use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
 use super::wire::cancelled::{CancelledJson, CancelledOrderJson};
-use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson, RowThen};
+use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
 use exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
 use exchange::reject::Reject;
-use exchange::units::Sequence;
+use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
 use views::history::HistoryError;
-use views::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
+use views::orders::{AsPlaced, OrderList, OrderRow, OrdersIn, Sought};
 use views::responses::StoredResponse;
 
 /// Most orders in one answer: all open ones, and the newest others. The interface has no pages
@@ -41,10 +41,13 @@ const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::
 /// `POST /trading/orders`. The answer is built from the record's effects; the read model is needed
 /// only for repetitions.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
-    let (form, dry_run) = OrderForm::read(&call)?;
-    let terms = form.resolve(&LazyView::of(&call))?;
+    let mut form = call.form();
+    let dry_run = form.query("dryRun", parse::boolean);
+    let order = form.body::<OrderForm>();
+    let (order, dry_run) = form.finish(order.zip(dry_run))?;
+    let terms = order.resolve(&LazyView::of(&call))?;
     let limit = TimeLimit::of(&terms);
-    if dry_run {
+    if dry_run.unwrap_or(false) {
         return trials::place(&call, terms).await.map_err(|problem| limit.named(problem));
     }
     let unnamed = terms.client_order_id.is_none() && call.once.is_none();
@@ -65,8 +68,8 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
 pub enum Placed {
     /// Placed by this request.
     Now(PlacedJson),
-    /// Placed by an earlier request: the order's row as it was then, and the order with its fills.
-    Before(Box<(RowThen, SoughtFills)>),
+    /// Placed by an earlier request: the order as it was then.
+    Before(Box<AsPlaced>),
 }
 
 impl Placed {
@@ -77,9 +80,7 @@ impl Placed {
     pub fn json(self) -> Result<PlacedJson, Problem> {
         match self {
             Placed::Now(json) => Ok(json),
-            Placed::Before(before) => {
-                PlacedJson::again(before.0, before.1)?.ok_or_else(Problem::lacking_row)
-            }
+            Placed::Before(before) => PlacedJson::again(*before)?.ok_or_else(Problem::lacking_row),
         }
     }
 }
@@ -99,17 +100,8 @@ pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
 /// An order placed by an earlier request.
 pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> {
     match kept {
-        StoredResponse::Order(row) => {
-            let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((RowThen::Kept(**row), fills))))
-        }
-        StoredResponse::Ended(user, order) => {
-            let fills = view.orders.fills_of_order(*user, *order);
-            Some(Placed::Before(Box::new((RowThen::Last, fills))))
-        }
         StoredResponse::Placed(user, order) => {
-            let fills = view.orders.fills_of_order(*user, *order);
-            Some(Placed::Before(Box::new((RowThen::Told, fills))))
+            Some(Placed::Before(Box::new(view.orders.as_placed(*user, *order))))
         }
         _ => None,
     }
@@ -124,7 +116,7 @@ pub fn incomplete_effects() -> Problem {
 pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
-    let market = form.query("marketId", parse::market_id);
+    let market = form.query("marketId", parse::text);
     // Without a cursor there are no pages.
     let page = if form.asks("cursor") {
         CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
@@ -325,24 +317,34 @@ fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), History
 /// `GET /trading/orders/{orderId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("orderId", parse::order_id);
+    let id = form.path("orderId");
     let id = form.finish(id)?;
     let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
     show(call, sought, |row| row.id() == id)
 }
 
+bodies! {
+    /// What an order becomes.
+    struct Amendment {
+        optional { "price" => price: Tick, "quantity" => quantity: Lots }
+    }
+    check something_becomes_else;
+}
+
+fn something_becomes_else(amendment: &Amendment) -> Checked {
+    match amendment {
+        Amendment { price: None, quantity: None } => lacking("price or quantity is needed"),
+        _ => Ok(()),
+    }
+}
+
 /// `PATCH /trading/orders/{orderId}`
 pub async fn amend(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("orderId", parse::order_id);
-    let price = form.field_optional("price", text(parse::tick));
-    let quantity = form.field_optional("quantity", text(parse::lots));
-    if let (Some(None), Some(None)) = (price, quantity) {
-        form.note_nothing("price or quantity is needed");
-    }
-    let dry_run = form.query("dryRun", parse::boolean);
-    let asked = form.finish(id.zip(price.zip(quantity)).zip(dry_run))?;
-    let ((id, (price, quantity)), dry_run) = asked;
+    let mut form = call.form();
+    let (id, dry_run) = (form.path("orderId"), form.query("dryRun", parse::boolean));
+    let amendment = form.body::<Amendment>();
+    let ((id, dry_run), Amendment { price, quantity }) =
+        form.finish(id.zip(dry_run).zip(amendment))?;
     let user = call.caller.user;
     let row = own_row(&call, id)?;
     let (order, seen) = (row.no, seen(&call, &row)?);
@@ -372,7 +374,7 @@ fn seen(call: &Call, row: &OrderRow) -> Result<Option<SeenTerms>, Problem> {
 /// `DELETE /trading/orders/{orderId}`
 pub async fn cancel(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("orderId", parse::order_id);
+    let id = form.path("orderId");
     let id = form.finish(id)?;
     let user = call.caller.user;
     let order = own_order(&call, id)?;
@@ -382,8 +384,8 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
 /// `GET /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub fn named(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("clientOrderId", parse::token_in_path);
-    let id = form.finish(id)?;
+    let id = form.path("clientOrderId");
+    let Escaped(id) = form.finish(id)?;
     let sought = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
     show(call, sought, |_| true)
 }
@@ -391,8 +393,8 @@ pub fn named(call: &Call) -> Result<Reply, Problem> {
 /// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("clientOrderId", parse::token_in_path);
-    let id = form.finish(id)?;
+    let id = form.path("clientOrderId");
+    let Escaped(id) = form.finish(id)?;
     let user = call.caller.user;
     let order = named_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
@@ -401,7 +403,7 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
 /// `DELETE /trading/orders`
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let market = form.query("marketId", parse::market_id);
+    let market = form.query("marketId", parse::text);
     let market = form.finish(market)?;
     let user = call.caller.user;
     let (_, market) =

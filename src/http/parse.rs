@@ -8,7 +8,7 @@ use icu_properties::props::DefaultIgnorableCodePoint;
 use url::{Host, Url};
 use uuid::Uuid;
 
-use super::bounds::NAME_CHARS_MAX;
+use super::bounds::{NAME_CHARS_MAX, SLUG_BYTES_MAX, URL_CHARS_MAX};
 use super::problem::FieldCode;
 use engine::past::Moment;
 use exchange::catalogue::Outcome;
@@ -19,7 +19,7 @@ use exchange::ids::{
 };
 use exchange::lifecycle::MarketStatus;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
-use views::search::Words;
+use views::search::Words as Sought;
 
 /// The fault of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,24 @@ impl Fault {
 /// The result of reading one value.
 pub type Read<T> = Result<T, Fault>;
 
+/// A value that a client writes as text: in a path, a query, or a string of JSON.
+pub trait Written: Sized {
+    /// Reads it.
+    fn read(text: &str) -> Read<Self>;
+}
+
+/// Reads a text as the value that is wanted.
+pub fn text<T: Written>(text: &str) -> Read<T> {
+    T::read(text)
+}
+
+/// Boxes what is large and seldom given.
+impl<T: Written> Written for Box<T> {
+    fn read(text: &str) -> Read<Box<T>> {
+        T::read(text).map(Box::new)
+    }
+}
+
 fn uuid(text: &str) -> Read<Uuid> {
     // The crate also accepts braces, `urn:uuid:` and no hyphens; the interface has one form.
     const HYPHENATED_LEN: usize = 36;
@@ -52,60 +70,50 @@ fn uuid(text: &str) -> Read<Uuid> {
     parsed.ok_or_else(|| Fault::invalid("must be a UUID"))
 }
 
-/// A user's id.
-pub fn user_id(text: &str) -> Read<UserId> {
-    uuid(text).map(UserId::from_uuid)
+macro_rules! ids {
+    ($($Id:ident),*) => {$(
+        impl Written for $Id {
+            fn read(text: &str) -> Read<$Id> {
+                uuid(text).map($Id::from_uuid)
+            }
+        }
+    )*};
 }
 
-/// A key's id.
-pub fn key_id(text: &str) -> Read<KeyId> {
-    uuid(text).map(KeyId::from_uuid)
-}
-
-/// A category's id.
-pub fn category_id(text: &str) -> Read<CategoryId> {
-    uuid(text).map(CategoryId::from_uuid)
-}
-
-/// An event's id.
-pub fn event_id(text: &str) -> Read<EventId> {
-    uuid(text).map(EventId::from_uuid)
-}
-
-/// A market's id.
-pub fn market_id(text: &str) -> Read<MarketId> {
-    uuid(text).map(MarketId::from_uuid)
-}
-
-/// An order's id.
-pub fn order_id(text: &str) -> Read<OrderId> {
-    uuid(text).map(OrderId::from_uuid)
-}
+ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId);
 
 /// A token chosen by the client, such as a client order id.
-pub fn token(text: &str) -> Read<Token> {
-    let detail = || format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
-    Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
+impl Written for Token {
+    fn read(text: &str) -> Read<Token> {
+        let detail = || format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
+        Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
+    }
 }
 
 /// A token in a path, percent-encoded: `/`, `?`, `#` and `%` as `%2F` and the like.
-pub fn token_in_path(text: &str) -> Read<Token> {
-    let malformed = || Fault::invalid("has a % that is not followed by two hexadecimal digits");
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let digits = part.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
-        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok()).ok_or_else(malformed)?;
-        bytes.push(byte);
-        bytes.extend(part.bytes().skip(2));
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Escaped(pub Token);
+
+impl Written for Escaped {
+    fn read(text: &str) -> Read<Escaped> {
+        let malformed = || Fault::invalid("has a % that is not followed by two hexadecimal digits");
+        let mut parts = text.split('%');
+        let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+        for part in parts {
+            let digits = part.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
+            let byte =
+                digits.and_then(|two| u8::from_str_radix(two, 16).ok()).ok_or_else(malformed)?;
+            bytes.push(byte);
+            bytes.extend(part.bytes().skip(2));
+        }
+        Token::read(&String::from_utf8_lossy(&bytes)).map(Escaped)
     }
-    token(&String::from_utf8_lossy(&bytes))
 }
 
 /// Category ids, separated by commas.
 pub fn category_ids(text: &str) -> Read<Vec<CategoryId>> {
     text.split(',')
-        .map(category_id)
+        .map(CategoryId::read)
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::invalid("must be UUIDs separated by commas"))
 }
@@ -128,27 +136,25 @@ pub fn digits(text: &str) -> Read<u64> {
     Ok(text.parse().unwrap_or(u64::MAX))
 }
 
-/// `yes` or `no`.
-pub fn outcome(text: &str) -> Read<Outcome> {
-    match text {
-        "yes" => Ok(Outcome::Yes),
-        "no" => Ok(Outcome::No),
-        _ => Err(Fault::invalid("must be yes or no")),
-    }
+macro_rules! words {
+    ($($(#[$about:meta])* $Value:ty: $($word:literal => $value:expr),*; $detail:literal)*) => {$(
+        $(#[$about])*
+        impl Written for $Value {
+            fn read(text: &str) -> Read<$Value> {
+                match text {
+                    $($word => Ok($value),)*
+                    _ => Err(Fault::invalid($detail)),
+                }
+            }
+        }
+    )*};
 }
 
-/// `BUY` or `SELL`.
-pub fn side(text: &str) -> Read<Side> {
-    match text {
-        "BUY" => Ok(Side::Buy),
-        "SELL" => Ok(Side::Sell),
-        _ => Err(Fault::invalid("must be BUY or SELL")),
-    }
-}
-
-/// `LIMIT`, the only type of order.
-pub fn order_type(text: &str) -> Read<()> {
-    if text == "LIMIT" { Ok(()) } else { Err(Fault::invalid("must be LIMIT")) }
+/// The type of an order: there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderType {
+    /// `LIMIT`.
+    Limit,
 }
 
 /// The time in force, as the interface names it.
@@ -162,58 +168,45 @@ pub enum Force {
     Fok,
 }
 
-/// `GTC`, `IOC` or `FOK`.
-pub fn force(text: &str) -> Read<Force> {
-    match text {
-        "GTC" => Ok(Force::Gtc),
-        "IOC" => Ok(Force::Ioc),
-        "FOK" => Ok(Force::Fok),
-        _ => Err(Fault::invalid("must be GTC, IOC or FOK")),
-    }
+/// What a key may do, as traders name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope(pub Role);
+
+words! {
+    Outcome: "yes" => Outcome::Yes, "no" => Outcome::No; "must be yes or no"
+    Side: "BUY" => Side::Buy, "SELL" => Side::Sell; "must be BUY or SELL"
+    OrderType: "LIMIT" => OrderType::Limit; "must be LIMIT"
+    Force: "GTC" => Force::Gtc, "IOC" => Force::Ioc, "FOK" => Force::Fok;
+        "must be GTC, IOC or FOK"
+    SelfTradePrevention:
+        "CANCEL_TAKER" => SelfTradePrevention::CancelTaker,
+        "CANCEL_MAKER" => SelfTradePrevention::CancelMaker,
+        "CANCEL_BOTH" => SelfTradePrevention::CancelBoth;
+        "must be CANCEL_TAKER, CANCEL_MAKER or CANCEL_BOTH"
+    Role: "reader" => Role::Reader, "trader" => Role::Trader, "operator" => Role::Operator;
+        "must be reader, trader or operator"
+    Scope:
+        "read" => Scope(Role::Reader),
+        "trade" => Scope(Role::Trader),
+        "operator" => Scope(Role::Operator);
+        "must be read, trade or operator"
 }
 
-/// `CANCEL_TAKER`, `CANCEL_MAKER` or `CANCEL_BOTH`.
-pub fn self_trade(text: &str) -> Read<SelfTradePrevention> {
-    match text {
-        "CANCEL_TAKER" => Ok(SelfTradePrevention::CancelTaker),
-        "CANCEL_MAKER" => Ok(SelfTradePrevention::CancelMaker),
-        "CANCEL_BOTH" => Ok(SelfTradePrevention::CancelBoth),
-        _ => Err(Fault::invalid("must be CANCEL_TAKER, CANCEL_MAKER or CANCEL_BOTH")),
+impl Written for TradingMode {
+    fn read(text: &str) -> Read<TradingMode> {
+        let detail = "must be normal, cancel-only or read-only";
+        TradingMode::named(text).ok_or_else(|| Fault::invalid(detail))
     }
-}
-
-/// `reader`, `trader` or `operator`.
-pub fn role(text: &str) -> Read<Role> {
-    match text {
-        "reader" => Ok(Role::Reader),
-        "trader" => Ok(Role::Trader),
-        "operator" => Ok(Role::Operator),
-        _ => Err(Fault::invalid("must be reader, trader or operator")),
-    }
-}
-
-/// `read`, `trade` or `operator`.
-pub fn scope(text: &str) -> Read<Role> {
-    match text {
-        "read" => Ok(Role::Reader),
-        "trade" => Ok(Role::Trader),
-        "operator" => Ok(Role::Operator),
-        _ => Err(Fault::invalid("must be read, trade or operator")),
-    }
-}
-
-/// `normal`, `cancel-only` or `read-only`.
-pub fn trading_mode(text: &str) -> Read<TradingMode> {
-    let detail = "must be normal, cancel-only or read-only";
-    TradingMode::named(text).ok_or_else(|| Fault::invalid(detail))
 }
 
 /// A market's status, in capitals.
-pub fn market_status(text: &str) -> Read<MarketStatus> {
-    MarketStatus::ALL
-        .into_iter()
-        .find(|status| status.name() == text)
-        .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
+impl Written for MarketStatus {
+    fn read(text: &str) -> Read<MarketStatus> {
+        MarketStatus::ALL
+            .into_iter()
+            .find(|status| status.name() == text)
+            .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
+    }
 }
 
 /// The fault of a decimal, with the rule it must follow.
@@ -226,49 +219,42 @@ fn unit_fault(error: UnitError, rule: &'static str) -> Fault {
     }
 }
 
-/// An order's price (interface 4.5).
-pub fn tick(text: &str) -> Read<Tick> {
-    let rule = "0.01 to 0.99 in steps of 0.01, as in 0.60";
-    Tick::parse(text).map_err(|error| unit_fault(error, rule))
+/// A limit on an amount of money, which may be zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoneyLimit(pub Money);
+
+macro_rules! decimals {
+    ($($(#[$about:meta])* $Unit:ident: $parse:expr, $rule:literal)*) => {$(
+        $(#[$about])*
+        impl Written for $Unit {
+            fn read(text: &str) -> Read<$Unit> {
+                $parse(text).map_err(|error| unit_fault(error, $rule))
+            }
+        }
+    )*};
 }
 
-/// An order's quantity (semantics 1).
-pub fn lots(text: &str) -> Read<Lots> {
-    let rule = "more than 0, at most 100000000, in steps of 0.000001, as in 2.5";
-    Lots::parse(text).map_err(|error| unit_fault(error, rule))
-}
-
-/// An amount of money, more than zero.
-pub fn money(text: &str) -> Read<Money> {
-    let rule = "more than 0, at most 92233720368.54775807, in steps of 0.00000001, as in 25.00";
-    Money::parse(text).map_err(|error| unit_fault(error, rule))
-}
-
-/// A limit on an amount of money; may be zero.
-pub fn money_limit(text: &str) -> Read<Money> {
-    Money::parse_limit(text).map_err(|error| {
-        unit_fault(error, "0 to 92233720368.54775807, in steps of 0.00000001, as in 25.00")
-    })
-}
-
-/// A settlement price.
-pub fn settlement_price(text: &str) -> Read<SettlementPrice> {
-    let rule = "0.00 to 1.00 in steps of 0.01, as in 0.50";
-    SettlementPrice::parse(text).map_err(|error| unit_fault(error, rule))
-}
-
-/// A market's fee rate.
-pub fn fee_rate(text: &str) -> Read<FeeRate> {
-    let rule = "0 to 1 with at most four decimals, as in 0.0700";
-    FeeRate::parse(text).map_err(|error| unit_fault(error, rule))
+decimals! {
+    /// An order's price (interface 4.5).
+    Tick: Tick::parse, "0.01 to 0.99 in steps of 0.01, as in 0.60"
+    /// An order's quantity (semantics 1).
+    Lots: Lots::parse, "more than 0, at most 100000000, in steps of 0.000001, as in 2.5"
+    Money: Money::parse,
+        "more than 0, at most 92233720368.54775807, in steps of 0.00000001, as in 25.00"
+    MoneyLimit: |text| Money::parse_limit(text).map(MoneyLimit),
+        "0 to 92233720368.54775807, in steps of 0.00000001, as in 25.00"
+    SettlementPrice: SettlementPrice::parse, "0.00 to 1.00 in steps of 0.01, as in 0.50"
+    FeeRate: FeeRate::parse, "0 to 1 with at most four decimals, as in 0.0700"
 }
 
 /// A time in RFC 3339 with any offset, truncated to milliseconds.
-pub fn moment(text: &str) -> Read<TimeMs> {
-    let moment = DateTime::parse_from_rfc3339(text)
-        .map_err(|_| Fault::invalid("must be a moment such as 2030-01-31T18:00:00.000Z"))?;
-    TimeMs::new(moment.timestamp_millis())
-        .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
+impl Written for TimeMs {
+    fn read(text: &str) -> Read<TimeMs> {
+        let moment = DateTime::parse_from_rfc3339(text)
+            .map_err(|_| Fault::invalid("must be a moment such as 2030-01-31T18:00:00.000Z"))?;
+        TimeMs::new(moment.timestamp_millis())
+            .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
+    }
 }
 
 /// A time in a query: there a `+` that was not escaped has become a space, and the offset may have
@@ -276,11 +262,11 @@ pub fn moment(text: &str) -> Read<TimeMs> {
 pub fn moment_in_query(text: &str) -> Read<TimeMs> {
     let text = text.replace(' ', "+");
     let place = text.len().checked_sub(2).filter(|place| text.is_char_boundary(*place));
-    let whole = moment(&text);
+    let whole = TimeMs::read(&text);
     match place {
         Some(place) if whole.is_err() => {
             let (hours, minutes) = text.split_at(place);
-            moment(&format!("{hours}:{minutes}")).or(whole)
+            TimeMs::read(&format!("{hours}:{minutes}")).or(whole)
         }
         _ => whole,
     }
@@ -297,29 +283,31 @@ pub fn past_moment(text: &str) -> Read<Moment> {
     })
 }
 
-/// Longest URL: what browsers and proxies agree to carry. All its characters are of one byte.
-pub const URL_CHARS_MAX: usize = 2048;
-
 /// An `http` or `https` URL of the characters of RFC 3986, without credentials, that all parsers
 /// read alike: its host is written as it is meant. It is stored as it was written.
-pub fn url(text: &str) -> Read<String> {
-    not_longer(text, URL_CHARS_MAX)?;
-    let fault = || Fault::invalid("must be an http or https URL");
-    let (scheme, rest) = text.split_once("://").ok_or_else(fault)?;
-    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let parsed = Url::parse(text).map_err(|_| fault())?;
-    let host = parsed.host_str().unwrap_or_default();
-    let written = authority.get(..host.len()).is_some_and(|own| own.eq_ignore_ascii_case(host));
-    // An IPv6 address has several forms, none of which could be a name.
-    let meant = written || matches!(parsed.host(), Some(Host::Ipv6(_)));
-    if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
-        && meant
-        && authority.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
-        && is_of_url(rest)
-    {
-        Ok(text.to_owned())
-    } else {
-        Err(fault())
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebUrl(pub String);
+
+impl Written for WebUrl {
+    fn read(text: &str) -> Read<WebUrl> {
+        not_longer(text, URL_CHARS_MAX)?;
+        let fault = || Fault::invalid("must be an http or https URL");
+        let (scheme, rest) = text.split_once("://").ok_or_else(fault)?;
+        let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let parsed = Url::parse(text).map_err(|_| fault())?;
+        let host = parsed.host_str().unwrap_or_default();
+        let written = authority.get(..host.len()).is_some_and(|own| own.eq_ignore_ascii_case(host));
+        // An IPv6 address has several forms, none of which could be a name.
+        let meant = written || matches!(parsed.host(), Some(Host::Ipv6(_)));
+        if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
+            && meant
+            && authority.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+            && is_of_url(rest)
+        {
+            Ok(WebUrl(text.to_owned()))
+        } else {
+            Err(fault())
+        }
     }
 }
 
@@ -330,16 +318,21 @@ fn is_of_url(text: &str) -> bool {
     text.bytes().all(sign) && text.split('%').skip(1).all(hex) && text.matches('#').count() <= 1
 }
 
-/// Largest slug, in bytes: it is part of a URL that people may type.
-pub const SLUG_BYTES_MAX: usize = 64;
-
 /// A category's short name for URLs.
-pub fn slug(text: &str) -> Read<String> {
-    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
-    if text.is_empty() || text.len() > SLUG_BYTES_MAX || !text.bytes().all(allowed) {
-        return Err(Fault::invalid("must be 1 to 64 small letters, digits, hyphens, underscores"));
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slug(pub String);
+
+impl Written for Slug {
+    fn read(text: &str) -> Read<Slug> {
+        let allowed =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+        if text.is_empty() || text.len() > SLUG_BYTES_MAX || !text.bytes().all(allowed) {
+            return Err(Fault::invalid(
+                "must be 1 to 64 small letters, digits, hyphens, underscores",
+            ));
+        }
+        Ok(Slug(text.to_owned()))
     }
-    Ok(text.to_owned())
 }
 
 /// Refuses a text of more characters. They are counted as JSON Schema and people count them.
@@ -351,33 +344,60 @@ fn not_longer(text: &str, chars_max: usize) -> Read<()> {
     Err(Fault::new(FieldCode::OutOfBounds, detail))
 }
 
-/// A text for people of at most `chars_max` characters, without control characters other than
-/// line breaks and tabs. It may be empty.
-pub fn prose(text: &str, chars_max: usize) -> Read<String> {
-    not_longer(text, chars_max)?;
-    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(Fault::invalid("must not have control characters"));
+/// A text for people of at most so many characters, without control characters other than line
+/// breaks and tabs. It may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prose<const MAX: usize>(pub String);
+
+impl<const MAX: usize> Written for Prose<MAX> {
+    fn read(text: &str) -> Read<Self> {
+        not_longer(text, MAX)?;
+        if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+            return Err(Fault::invalid("must not have control characters"));
+        }
+        Ok(Prose(text.to_owned()))
     }
-    Ok(text.to_owned())
 }
 
-/// A text as [`prose`], but not blank.
-pub fn words(text: &str, chars_max: usize) -> Read<String> {
-    if text.trim().is_empty() {
-        return Err(Fault::invalid("must not be empty"));
+/// A text as [`Prose`], but not blank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words<const MAX: usize>(pub String);
+
+impl<const MAX: usize> Written for Words<MAX> {
+    fn read(text: &str) -> Read<Self> {
+        if text.trim().is_empty() {
+            return Err(Fault::invalid("must not be empty"));
+        }
+        Prose::<MAX>::read(text).map(|Prose(text)| Words(text))
     }
-    prose(text, chars_max)
 }
 
 /// A name that others see: words of which every character shows, in the order in which they are
 /// stored. Otherwise two names could look the same.
-pub fn name(text: &str) -> Read<String> {
-    let name = words(text, NAME_CHARS_MAX)?;
-    if name.chars().any(is_hidden) {
-        return Err(Fault::invalid("must not have invisible or bidirectional characters"));
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name(pub String);
+
+impl Written for Name {
+    fn read(text: &str) -> Read<Name> {
+        let Words(name) = Words::<NAME_CHARS_MAX>::read(text)?;
+        if name.chars().any(is_hidden) {
+            return Err(Fault::invalid("must not have invisible or bidirectional characters"));
+        }
+        Ok(Name(name))
     }
-    Ok(name)
 }
+
+macro_rules! owned {
+    ($($Text:ident $(<const $MAX:ident>)?),*) => {$(
+        impl$(<const $MAX: usize>)? From<$Text$(<$MAX>)?> for String {
+            fn from($Text(text): $Text$(<$MAX>)?) -> String {
+                text
+            }
+        }
+    )*};
+}
+
+owned!(Prose<const MAX>, Words<const MAX>);
 
 /// Whether nothing shows where it stands; those that turn the direction of a text are among them.
 fn is_hidden(letter: char) -> bool {
@@ -390,9 +410,11 @@ fn is_hidden(letter: char) -> bool {
 const SEARCH_CHARS_MAX: usize = 1000;
 
 /// Words to search for.
-pub fn search_words(text: &str) -> Read<Words> {
-    let text = words(text, SEARCH_CHARS_MAX)?;
-    Words::of(&text).ok_or_else(|| Fault::invalid("must have a word"))
+impl Written for Sought {
+    fn read(text: &str) -> Read<Sought> {
+        let Words(text) = Words::<SEARCH_CHARS_MAX>::read(text)?;
+        Sought::of(&text).ok_or_else(|| Fault::invalid("must have a word"))
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::routes::RequestClass;
+use hyper::Method;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 const NANOSECONDS_PER_DAY: u64 = 24 * 60 * 60 * NANOSECONDS_PER_SECOND;
@@ -16,6 +16,45 @@ const BURST_SECONDS: u32 = 2;
 /// The highest rate. Higher rates would not limit anything, and the time to fill the largest burst
 /// at one token per second must fit 64 bits of nanoseconds.
 const PER_SECOND_MAX: u32 = 1_000_000;
+
+/// The class of a request, for rate limits and metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestClass {
+    /// Health checks, metrics and documentation.
+    Probes,
+    /// Requests without a command.
+    Reads,
+    /// Commands that only cancel orders. They have a bucket of their own, so other commands cannot
+    /// use up their tokens.
+    Cancels,
+    /// Any other command.
+    Writes,
+}
+
+impl RequestClass {
+    /// All classes.
+    pub const ALL: [RequestClass; 4] =
+        [RequestClass::Probes, RequestClass::Reads, RequestClass::Cancels, RequestClass::Writes];
+
+    /// Its name in metrics and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RequestClass::Probes => "probes",
+            RequestClass::Reads => "reads",
+            RequestClass::Cancels => "cancels",
+            RequestClass::Writes => "writes",
+        }
+    }
+
+    /// The class of a request without a route.
+    pub fn of_method(method: &Method) -> RequestClass {
+        if matches!(*method, Method::GET | Method::HEAD) {
+            RequestClass::Reads
+        } else {
+            RequestClass::Writes
+        }
+    }
+}
 
 /// How fast a bucket fills and how much it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::preconditions;
 use super::problem::Problem;
-use super::routes::RequestClass;
+use super::rates::RequestClass;
 use super::stream::{Content, Rows};
 use super::wire::print;
 use exchange::units::Sequence;

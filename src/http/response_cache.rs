@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::leaderboard::{Board, Ranked};
+use super::board::{Board, Ranked};
 use super::market_cache::MarketPageCache;
+use super::page::Page;
 use exchange::catalogue::Outcome;
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::Sequence;
@@ -53,6 +54,21 @@ impl Default for ResponseCaches {
 pub trait CacheKey: Copy + PartialEq {
     /// A number from which the slot is derived; different keys may share it.
     fn number(self) -> usize;
+}
+
+impl CacheKey for Board {
+    fn number(self) -> usize {
+        let Board { by, first, page: Page { limit, offset } } = self;
+        let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
+        let board = first.number().wrapping_mul(2).wrapping_add(by as usize);
+        page.wrapping_mul(31).wrapping_add(board)
+    }
+}
+
+impl CacheKey for Day {
+    fn number(self) -> usize {
+        Day::number(self)
+    }
 }
 
 /// A number of levels of each side of a book, in the prices of an outcome.

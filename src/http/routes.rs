@@ -1,157 +1,19 @@
 //! The table of routes: every path, method and endpoint.
 
-use std::pin::Pin;
-
 use hyper::Method;
-use hyper::http::request::Parts;
 use matchit::{InsertError, Router};
 
+use super::body::BodyRule;
 use super::call::Call;
-use super::door::Door;
 use super::problem::{Kind, Problem};
+use super::rates::RequestClass;
 use super::reply::Reply;
+use super::route::{Access, Endpoint, EndpointFuture, ProbeFn, Route};
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
     operations, orders, positions, statement, switches, tape,
 };
-use exchange::command::Role;
-
-/// Prefix of every path of the interface (interface 9).
-pub const BASE: &str = "/api/v1";
-
-/// The answer of an asynchronous endpoint.
-pub type EndpointFuture = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
-
-/// Path parameters by name.
-pub type PathParts = Vec<(String, String)>;
-
-/// The handler of a request.
-#[derive(Clone, Copy)]
-pub enum Endpoint {
-    /// Reads the server's own state. Has no query and no body.
-    Probe(fn(&Door, &Parts) -> Result<Reply, Problem>),
-    /// Reads the read model only.
-    Read(fn(&Call) -> Result<Reply, Problem>),
-    /// Reads the read model only, and may read for long.
-    Long(fn(Call) -> EndpointFuture),
-    /// Submits a command.
-    Write(fn(Call) -> EndpointFuture),
-    /// Submits several commands, each of which takes a token of its own class: whether there are
-    /// enough is known only after parsing.
-    Several(fn(Call) -> EndpointFuture),
-    /// May query past states, which takes a while.
-    Past(fn(Call) -> EndpointFuture),
-}
-
-/// Who may call a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Everybody, without a key, even before the venue is open.
-    Everybody,
-    /// Any key.
-    Keys,
-    /// Keys of traders and operators.
-    Traders,
-    /// Operators' keys.
-    Operators,
-}
-
-impl Access {
-    /// The least role that is allowed.
-    pub const fn least(self) -> Role {
-        match self {
-            Access::Everybody | Access::Keys => Role::Reader,
-            Access::Traders => Role::Trader,
-            Access::Operators => Role::Operator,
-        }
-    }
-}
-
-/// The class of a request, for rate limits and metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestClass {
-    /// Health checks, metrics and documentation.
-    Probes,
-    /// Requests without a command.
-    Reads,
-    /// Commands that only cancel orders. They have a bucket of their own, so other commands cannot
-    /// use up their tokens.
-    Cancels,
-    /// Any other command.
-    Writes,
-}
-
-impl RequestClass {
-    /// All classes.
-    pub const ALL: [RequestClass; 4] =
-        [RequestClass::Probes, RequestClass::Reads, RequestClass::Cancels, RequestClass::Writes];
-
-    /// Its name in metrics and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RequestClass::Probes => "probes",
-            RequestClass::Reads => "reads",
-            RequestClass::Cancels => "cancels",
-            RequestClass::Writes => "writes",
-        }
-    }
-
-    /// The class of a request without a route.
-    pub fn of_method(method: &Method) -> RequestClass {
-        if matches!(*method, Method::GET | Method::HEAD) {
-            RequestClass::Reads
-        } else {
-            RequestClass::Writes
-        }
-    }
-}
-
-/// Whether a request carries a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyRule {
-    /// It is ignored.
-    Ignored,
-    /// It must be empty: a client that sends one expects an effect that it would not have.
-    Absent,
-    /// It is optional.
-    Optional,
-    /// It is required.
-    Required,
-}
-
-/// One line of the table.
-pub struct Route {
-    /// Method.
-    pub method: Method,
-    /// Path after [`Route::base`]; parameters are in braces.
-    pub template: &'static str,
-    /// Who may call it.
-    pub access: Access,
-    /// Whether a body is read.
-    pub body: BodyRule,
-    /// Whether what it names has an entity tag, on which reads and writes may depend.
-    pub tagged: bool,
-    /// Its class.
-    pub class: RequestClass,
-    /// Its handler.
-    pub endpoint: Endpoint,
-    /// Its index in the table.
-    pub number: usize,
-}
-
-impl Route {
-    /// Whether the endpoint itself takes the tokens for its operations.
-    pub const fn draws_itself(&self) -> bool {
-        matches!(self.endpoint, Endpoint::Several(_))
-    }
-
-    /// The prefix of its path: the interface's base, or nothing for probes, which monitoring
-    /// expects at the root.
-    pub const fn base(&self) -> &'static str {
-        if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
-    }
-}
 
 /// The table.
 pub fn table() -> Vec<Route> {
@@ -166,7 +28,9 @@ fn probes() -> Vec<Route> {
         probe("/healthz", Access::Everybody, operations::health),
         probe("/readyz", Access::Everybody, operations::readiness),
         probe("/metrics", Access::Operators, metrics::page),
-        probe("/api/v1/openapi.json", Access::Everybody, openapi::describe),
+        probe("/api/v1/openapi.json", Access::Everybody, |shared, head| {
+            openapi::describe(table, shared, head)
+        }),
         probe("/docs", Access::Everybody, docs::page),
         probe("/docs/start.js", Access::Everybody, docs::start),
         probe("/docs/swagger-ui.css", Access::Everybody, docs::style),
@@ -344,11 +208,7 @@ fn past(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     get(template, Endpoint::Past(endpoint))
 }
 
-fn probe(
-    template: &'static str,
-    access: Access,
-    endpoint: fn(&Door, &Parts) -> Result<Reply, Problem>,
-) -> Route {
+fn probe(template: &'static str, access: Access, endpoint: ProbeFn) -> Route {
     Route { access, class: RequestClass::Probes, ..get(template, Endpoint::Probe(endpoint)) }
 }
 
@@ -391,18 +251,17 @@ fn operators_only(route: Route) -> Route {
 /// The table, indexed by path.
 pub struct Routes {
     router: Router<Vec<Route>>,
-    /// Method and template of each route, by its number.
-    names: Vec<(Method, &'static str)>,
 }
+
+/// Path parameters by name.
+pub type PathParts = Vec<(String, String)>;
 
 impl Routes {
     /// Builds the index. Two templates that differ only in the names of their parameters are an
     /// error.
     pub fn new() -> Result<Routes, InsertError> {
         let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
-        let mut names = Vec::new();
         for route in table() {
-            names.push((route.method.clone(), route.template));
             let path = format!("{}{}", route.base(), route.template);
             match by_path.iter_mut().find(|(other, _)| *other == path) {
                 Some((_, routes)) => routes.push(route),
@@ -413,17 +272,7 @@ impl Routes {
         for (path, routes) in by_path {
             router.insert(path, routes)?;
         }
-        Ok(Routes { router, names })
-    }
-
-    /// Number of routes.
-    pub const fn count(&self) -> usize {
-        self.names.len()
-    }
-
-    /// The method and template of a route.
-    pub fn name(&self, number: usize) -> (&str, &'static str) {
-        self.names.get(number).map_or(("", "none"), |(method, path)| (method.as_str(), path))
+        Ok(Routes { router })
     }
 
     /// The route for a method and a path, with the path parameters. `HEAD` is handled as `GET`;

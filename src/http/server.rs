@@ -13,9 +13,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::Limits;
 use super::connection_slots::ConnectionSlots;
 use super::door::Door;
+use super::limits::Limits;
 use super::venue::Venue;
 use super::workers::{self, Workers};
 
@@ -36,10 +36,16 @@ pub fn workers_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Serves until `shutdown` resolves, then drains.
-pub async fn run(
+/// Serves the API on `listener` until `shutdown` resolves, then drains for at most
+/// [`Limits::drain_wait`]. While the venue is opening, only health checks are answered; everything
+/// else is refused.
+///
+/// # Errors
+/// The table of routes is inconsistent, or a worker cannot be started. Errors of single connections
+/// are only logged.
+pub async fn serve(
     listener: TcpListener,
-    venue: Venue,
+    venue: impl Into<Venue>,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {

@@ -50,7 +50,7 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
 /// `GET /account/pnl`
 pub fn pnl(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let market = form.query("marketId", parse::market_id);
+    let market = form.query("marketId", parse::text);
     if let Some(market) = form.finish(market)? {
         return pnl_in(call, market);
     }

@@ -2,13 +2,13 @@
 //! that the operator sets.
 
 use super::call::{Call, user_no};
-use super::form::{Faults, integer, text};
-use super::parse::{self, Fault};
+use super::json::Json;
+use super::members::{Faults, Given, bodies, integer};
+use super::parse::{Fault, MoneyLimit};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
-use super::wire::json::Json;
-use exchange::command::Command;
+use exchange::command::{Command, TradingMode};
 use exchange::restrictions::Heartbeat;
 use views::ReadModel;
 use views::responses::StoredResponse;
@@ -17,6 +17,27 @@ use views::responses::StoredResponse;
 const TIMEOUT_SECONDS_MIN: u32 = 5;
 /// Longest timeout: a longer one would not protect orders that nobody watches.
 const TIMEOUT_SECONDS_MAX: u32 = 300;
+
+/// Seconds until a heartbeat runs out: 0 for never, or within the bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout(u32);
+
+bodies! {
+    /// A heartbeat.
+    struct Beat {
+        required { "timeoutSeconds" => timeout: Timeout }
+    }
+
+    /// A trading mode.
+    struct Mode {
+        required { "mode" => mode: TradingMode }
+    }
+
+    /// A limit on what a user may lose.
+    struct Exposure {
+        required { "limit" => limit: MoneyLimit }
+    }
+}
 
 /// `GET /trading/heartbeat`
 pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
@@ -34,12 +55,12 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
 
 /// `POST /trading/heartbeat`
 pub async fn beat(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let seconds = form.field("timeoutSeconds", |faults, field, json| timeout(faults, field, &json));
-    let timeout_seconds = form.finish(seconds)?;
+    let mut form = call.form();
+    let beat = form.body::<Beat>();
+    let Beat { timeout: Timeout(timeout_seconds) } = form.finish(beat)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(**heartbeat)),
         _ => None,
     };
     if call.once.is_none()
@@ -64,20 +85,21 @@ fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> 
     Some(Reply::ok(sequence, &HeartbeatJson::from(Heartbeat { until, expired: false })))
 }
 
-/// Reads a timeout: 0, or within the bounds.
-fn timeout(faults: &mut Faults, field: &str, json: &Json<'_>) -> Option<u32> {
-    let seconds = integer(faults, field, json)?;
-    let fits = |seconds: &u32| {
-        *seconds == 0 || (TIMEOUT_SECONDS_MIN..=TIMEOUT_SECONDS_MAX).contains(seconds)
-    };
-    let timeout = u32::try_from(seconds).ok().filter(fits);
-    if timeout.is_none() {
-        let detail = format!(
-            "must be {TIMEOUT_SECONDS_MIN} to {TIMEOUT_SECONDS_MAX}, or 0 to switch it off"
-        );
-        faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
+impl Given for Timeout {
+    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Timeout> {
+        let seconds = integer(&json, at, faults)?;
+        let fits = |seconds: &u32| {
+            *seconds == 0 || (TIMEOUT_SECONDS_MIN..=TIMEOUT_SECONDS_MAX).contains(seconds)
+        };
+        let timeout = u32::try_from(seconds).ok().filter(fits);
+        if timeout.is_none() {
+            let detail = format!(
+                "must be {TIMEOUT_SECONDS_MIN} to {TIMEOUT_SECONDS_MAX}, or 0 to switch it off"
+            );
+            faults.note(at, Fault::new(FieldCode::OutOfBounds, detail));
+        }
+        timeout.map(Timeout)
     }
-    timeout
 }
 
 /// `GET /admin/venue/mode`
@@ -89,9 +111,9 @@ pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/venue/mode`
 pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let mode = form.field("mode", text(parse::trading_mode));
-    let mode = form.finish(mode)?;
+    let mut form = call.form();
+    let wanted = form.body::<Mode>();
+    let Mode { mode } = form.finish(wanted)?;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
         StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
         _ => None,
@@ -102,20 +124,18 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users/{userId}/mode`
 pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("userId", parse::user_id);
-    let mode = form.field("mode", text(parse::trading_mode));
-    let (id, mode) = form.finish(id.zip(mode))?;
+    let mut form = call.form();
+    let (id, wanted) = (form.path("userId"), form.body::<Mode>());
+    let (id, Mode { mode }) = form.finish(id.zip(wanted))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetUserMode { user, mode }).await
 }
 
 /// `POST /admin/users/{userId}/exposure-limit`
 pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let id = form.path("userId", parse::user_id);
-    let limit = form.field("limit", text(parse::money_limit));
-    let (id, limit) = form.finish(id.zip(limit))?;
+    let mut form = call.form();
+    let (id, exposure) = (form.path("userId"), form.body::<Exposure>());
+    let (id, Exposure { limit: MoneyLimit(limit) }) = form.finish(id.zip(exposure))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: Some(limit) }).await
 }
@@ -123,7 +143,7 @@ pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
 /// `DELETE /admin/users/{userId}/exposure-limit`
 pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("userId", parse::user_id);
+    let id = form.path("userId");
     let id = form.finish(id)?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: None }).await

@@ -26,7 +26,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// `GET /markets/{marketId}/trades`
 pub fn trades(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let page = CursorPage::read(&mut form, TRADES_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
@@ -39,7 +39,7 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
 /// `GET /markets/{marketId}/stats`
 pub fn stats(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let id = form.finish(id)?;
     let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
         let market = public_market(view, id)?.no;
@@ -131,7 +131,7 @@ fn later(time: TimeMs, ms: i64) -> TimeMs {
 /// `GET /markets/{marketId}/candles`
 pub async fn candles(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let id = form.path("marketId");
     let interval_read = form.query_required("interval", interval);
     // With an unknown interval the range is read all the same, so that its faults are reported too.
     let length = interval_read.map_or(Interval::Day, |(_, length)| length);

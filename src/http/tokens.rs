@@ -6,8 +6,7 @@ use super::auth::Caller;
 use super::call::Call;
 use super::keyring::{Keyring, Lacking};
 use super::problem::{FieldCode, FieldError, Kind, Problem};
-use super::rates::Allowance;
-use super::routes::RequestClass;
+use super::rates::{Allowance, RequestClass};
 
 /// Takes one token for a request. If none of its class is left and the request has `several`
 /// commands, it takes a cancel's, since it may only cancel. Returns the class that was charged and

@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::routes::{RequestClass, Route};
+use hyper::Method;
+
+use super::rates::RequestClass;
 use engine::histogram::{Histogram, Spread};
 
 /// Statuses with a counter of their own, sorted; others share the last counter.
@@ -13,9 +15,14 @@ const STATUSES: [u16; 21] = [
     501, 503,
 ];
 
+/// A count of answers, with the method and template of their route, and their status.
+pub type Answers<'a> = (Option<(&'a str, &'static str)>, Option<u16>, u64);
+
 /// The counters.
 #[derive(Debug)]
 pub struct Traffic {
+    /// Method and template of each route, by its number.
+    routes: Vec<(Method, &'static str)>,
     /// By the route's number; the last entry is for requests without a route.
     answers: Vec<[AtomicU64; STATUSES.len() + 1]>,
     /// By request class.
@@ -26,11 +33,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// All zero, for this many routes.
-    pub fn new(routes: usize) -> Traffic {
+    /// All zero, for these routes.
+    pub fn new(routes: Vec<(Method, &'static str)>) -> Traffic {
         let none = || std::array::from_fn(|_| AtomicU64::new(0));
         Traffic {
-            answers: (0..=routes).map(|_| none()).collect(),
+            answers: (0..=routes.len()).map(|_| none()).collect(),
+            routes,
             took: std::array::from_fn(|_| Histogram::of_times()),
             connections: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
@@ -38,25 +46,25 @@ impl Traffic {
         }
     }
 
-    /// Counts an answer and the time since `began`.
-    pub fn count(&self, route: Option<&Route>, status: u16, began: Instant) {
-        let row = route.map_or(self.answers.len().saturating_sub(1), |route| route.number);
+    /// Counts an answer by the route with this number and of this class, and the time since
+    /// `began`.
+    pub fn count(&self, route: Option<(usize, RequestClass)>, status: u16, began: Instant) {
+        let row = route.map_or(self.routes.len(), |(number, _)| number);
         let index = STATUSES.binary_search(&status).unwrap_or(STATUSES.len());
         if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(index)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some(took) = route.and_then(|route| self.took.get(route.class as usize)) {
+        if let Some(took) = route.and_then(|(_, class)| self.took.get(class as usize)) {
             took.count_since(began);
         }
     }
 
-    /// The non-zero counts of answers: the route's number, or `None` without a route; the status,
-    /// or `None` for a rare one; the count.
-    pub fn answers(&self) -> impl Iterator<Item = (Option<usize>, Option<u16>, u64)> {
-        let routes = self.answers.len().saturating_sub(1);
+    /// The non-zero counts of answers: the route's method and template, or `None` without a route;
+    /// the status, or `None` for a rare one; the count.
+    pub fn answers(&self) -> impl Iterator<Item = Answers<'_>> {
         let rows = self.answers.iter().enumerate();
         rows.flat_map(move |(row, statuses)| {
-            let route = (row < routes).then_some(row);
+            let route = self.routes.get(row).map(|(method, template)| (method.as_str(), *template));
             let counts = statuses.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
             let some = counts.filter(|(_, count)| *count > 0);
             some.map(move |(index, count)| (route, STATUSES.get(index).copied(), count))

@@ -1,6 +1,7 @@
 //! Dry runs: the result that a placement, an amend or a batch would have now. Nothing is journaled
 //! and no name is used up; `Sequence` is the last record that the answer reflects.
 
+use super::asking::try_out;
 use super::batch::{Resolved, Shown, Subject, key_reused};
 use super::call::Call;
 use super::order_form::TimeLimit;
@@ -14,8 +15,7 @@ use exchange::command::{Command, IdempotencyKey, PlaceOrder};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{OrderNo, UserNo};
 use exchange::invariant::Broken;
-use exchange::trial::Tried;
-use exchange::trial::several::{KeyedStep, Step};
+use exchange::trial::{KeyedStep, Step};
 use exchange::units::{Lots, Tick};
 use views::ReadModel;
 use views::responses::StoredResponse;
@@ -24,9 +24,9 @@ use views::responses::StoredResponse;
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let once = call.once.as_ref().and_then(|_| call.once_for(&Command::PlaceOrder(terms.clone())));
-    let show = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
+    let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
         let sequence = view.watermark();
-        let applied = consistent(came)?;
+        let applied = only(came)?;
         let (sequence, placed, replayed) = match applied.effects {
             [Effect::Refused(reject)] => return Err(Problem::refused(*reject, sequence)),
             [Effect::Repeated { first }] => {
@@ -38,7 +38,7 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, placed.ok_or_else(incomplete_effects)?, balance, replayed))
     };
-    let tried = call.engine.try_out(Tried::Place(terms), once, show).await?;
+    let tried = try_out(&call.engine, vec![(Step::Place(terms), once)], show).await?;
     let (sequence, placed, balance, replayed) = tried?;
     let content = TriedJson { result: placed.json()?, dry_run: true, balance };
     Ok(Reply::ok(sequence, &content)?.replayed(replayed))
@@ -52,9 +52,9 @@ pub async fn amend(
     quantity: Option<Lots>,
 ) -> Result<Reply, Problem> {
     let user = call.caller.user;
-    let show = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
+    let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
         let sequence = view.watermark();
-        let applied = consistent(came)?;
+        let applied = only(came)?;
         if let [Effect::Refused(reject)] = applied.effects {
             return Err(Problem::refused(*reject, sequence));
         }
@@ -63,8 +63,8 @@ pub async fn amend(
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, TriedJson { result: OrderJson::of(view, &row), dry_run: true, balance }))
     };
-    let tried = Tried::Amend { user, order, price, quantity };
-    let (sequence, content) = call.engine.try_out(tried, None, show).await??;
+    let steps = vec![(Step::Amend { user, order, price, quantity }, None)];
+    let (sequence, content) = try_out(&call.engine, steps, show).await??;
     Reply::ok(sequence, &content)
 }
 
@@ -82,6 +82,7 @@ pub async fn batch(
             let subject = match &step {
                 Step::Place(terms) => Subject::Placement(TimeLimit::of(terms)),
                 Step::Cancel { order, .. } => order.map_or(Subject::Unplaced, Subject::Order),
+                Step::Amend { .. } | Step::Ask => Subject::Unplaced,
             };
             steps.push(keyed(step));
             subject
@@ -95,14 +96,14 @@ pub async fn batch(
         let balance = balance_after(view, user, effects)?;
         Ok::<_, Problem>((sequence, shown, balance))
     };
-    let (sequence, shown, balance) = call.engine.try_out_several(user, steps, show).await??;
+    let (sequence, shown, balance) = try_out(&call.engine, steps, show).await??;
     let mut shown = shown.into_iter();
     let results = slots.into_iter().map(|slot| {
         let came = slot.and_then(|subject| {
             let came = shown.next().unwrap_or_else(|| Err(incomplete_effects()));
             came.map_err(|problem| subject.explain(call, problem))
         });
-        let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
+        let json = came.and_then(|(shown, replayed)| Ok((shown.json(call)?, replayed)));
         match json {
             Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),
             Err(problem) if key_reused(&problem) => Err(problem),
@@ -119,20 +120,23 @@ pub async fn batch(
 /// An operation as a step of the dry run. A client order id may name an order placed by an earlier
 /// step.
 fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
+    let user = call.caller.user;
     Ok(match operation {
         Resolved::Place(terms) => Step::Place(terms),
-        Resolved::Cancel(order) => Step::Cancel { name: None, order: Some(order) },
-        Resolved::CancelEnded(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
+        Resolved::Cancel(order) => Step::Cancel { user, name: None, order: Some(order) },
+        Resolved::CancelEnded(id) => {
+            Step::Cancel { user, name: None, order: Some(own_order(call, id)?) }
+        }
         Resolved::CancelNamed(name) => {
             let named = |step: &Step| match step {
                 Step::Place(terms) => terms.client_order_id.as_deref() == Some(&name),
-                Step::Cancel { .. } => false,
+                Step::Amend { .. } | Step::Cancel { .. } | Step::Ask => false,
             };
             let order = match named_order(call, name) {
                 Err(problem) if !before.iter().any(|(step, _)| named(step)) => return Err(problem),
                 order => order.ok(),
             };
-            Step::Cancel { name: Some(name), order }
+            Step::Cancel { user, name: Some(name), order }
         }
     })
 }
@@ -156,8 +160,8 @@ fn shown(
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
                 None => match &*view.answers.or_placed(*first, user) {
-                    StoredResponse::Order(row) if row.no.0 != *first => {
-                        Some(Shown::Cancelled(OrderJson::of(view, row)))
+                    StoredResponse::Cancelled(user, order) => {
+                        Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
                     }
                     kept => placed_before(view, kept).map(Shown::Placed),
                 },
@@ -185,17 +189,21 @@ fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
 /// Whether a request for this command was executed before, under its idempotency key.
 pub async fn executed_before(call: &Call, command: &Command) -> Result<bool, Problem> {
     let Some(once) = call.once_for(command) else { return Ok(false) };
-    let show =
-        |view: &ReadModel, came: Result<&Applied<'_>, Broken>| match consistent(came)?.effects {
-            [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
-            effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
-        };
-    call.engine.try_out(Tried::Asked, Some(once), show).await?
+    let show = |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| match only(came)?.effects {
+        [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
+        effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
+    };
+    try_out(&call.engine, vec![(Step::Ask, Some(once))], show).await?
 }
 
 /// The result of a dry run, unless the state contradicts itself.
 fn consistent<T>(came: Result<T, Broken>) -> Result<T, Problem> {
     came.map_err(|_| Problem::internal("a trial came to what cannot be"))
+}
+
+/// The result of a dry run of one step.
+fn only<'a>(came: Result<&'a [Applied<'a>], Broken>) -> Result<&'a Applied<'a>, Problem> {
+    consistent(came)?.first().ok_or_else(incomplete_effects)
 }
 
 /// The user's balance after these effects.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::past::{ASKERS_MAX, Questions};
 use super::problem::Problem;
 use engine::Engine;
 use engine::meter::{Meter, ReplayProgress};
@@ -12,12 +13,14 @@ use exchange::units::Sequence;
 pub struct Venue {
     meter: Arc<Meter>,
     engine: Arc<OnceLock<Engine>>,
+    questions: Arc<Questions>,
 }
 
 impl Venue {
     /// A venue whose engine is being started; `meter` reports its progress.
     pub fn opening(meter: Arc<Meter>) -> Venue {
-        Venue { meter, engine: Arc::default() }
+        let questions = Arc::new(Questions::at_once(ASKERS_MAX));
+        Venue { meter, engine: Arc::default(), questions }
     }
 
     /// Opens the venue to requests. It opens once; a second engine is ignored and logged.
@@ -30,6 +33,11 @@ impl Venue {
     /// The engine; [`Problem::starting`] before the venue is open.
     pub fn engine(&self) -> Result<&Engine, Problem> {
         self.engine.get().ok_or_else(|| Problem::starting(self.progress()))
+    }
+
+    /// The slots for questions about the past.
+    pub const fn questions(&self) -> &Arc<Questions> {
+        &self.questions
     }
 
     /// The meter of the engine's threads.

@@ -23,15 +23,15 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
-use super::Limits;
 use super::connection_slots::{ConnectionSlot, Granted};
 use super::cores::Cores;
 use super::door::Door;
 use super::framing::CheckedStream;
 use super::future_pool::{FuturePool, RequestSlot};
+use super::limits::Limits;
+use super::mailbox;
 use super::stream::Content;
 use super::write_timeout::WriteTimeout;
-use engine::mailbox;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;

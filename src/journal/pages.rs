@@ -1,32 +1,27 @@
-//! The page store: pages of the projection's history, as bytes under names. It is a cache that can
-//! be rebuilt from the journal; so lost or changed pages are not prevented, only detected by a
-//! checksum when they are read.
+//! The page store: pages of the projection's history, as bytes under names. All of it can be made
+//! again from the journal; so lost or changed pages are not prevented, only detected by a checksum
+//! when they are read.
 //!
-//! Pages are in one file; a sled tree of its own is the index. The index only refers to synced
-//! pages: the locations of pages put since the last sync are in memory. Once the index refers
-//! durably to a page's new location, the old bytes are invalidated, so that a damaged index is
-//! detected, and their space is reused. What the index does not refer to when the store is opened
-//! is free too: the rest of a killed process.
+//! Pages are appended to one file, each once; a sled tree of its own is the index, which only
+//! refers to synced pages: the places of pages put since the last sync are in memory. What the file
+//! holds beyond the synced pages is cut off when the store is opened.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::directory::sync_names;
 use super::store::{Step, StoreError};
 use super::tree::{Shape, caught, open_db};
 use super::watch::{Fate, WatchedFile};
 
-mod unsynced;
 mod places;
-mod free_space;
 
-use free_space::{FreeSpace, UsedSpace};
 use places::{Group, Location};
-use unsynced::{Locations, UnsyncedIndex};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
@@ -37,21 +32,20 @@ const PAGES_FILE: &str = "pages";
 /// sled's data file.
 const INDEX_FILE: &str = "db";
 /// First bytes of the page file: the format version. A store of another format is rebuilt.
-const FORMAT: [u8; 8] = *b"OOPAGES2";
+const FORMAT: [u8; 8] = *b"OOPAGES3";
 /// Its length.
 const FORMAT_BYTES: u64 = FORMAT.len() as u64;
-/// Overwrites the first bytes of a page that was replaced: a CRC-32 detects every
-/// change within 32 consecutive bits.
-const INVALID: [u8; 4] = [0xFF; 4];
 /// Index entries inserted between two syncs of the index: with more, sled would free and refill
 /// segments whose successors are not on disk yet, and a power cut could lose both.
 const GROUPS_SYNCED_TOGETHER: usize = 512;
 /// sled's tree with the locations of pages.
 const INDEX_TREE: &str = "places";
-/// sled's tree of attested snapshots.
-const VOUCHED_TREE: &str = "vouched";
+/// sled's tree of what is known about the whole store.
+const KNOWN_TREE: &str = "known";
 /// Key in that tree of the point up to which all pages are here.
 const COMPLETE_KEY: &[u8] = b"complete through";
+/// Key in that tree of the length of the file up to which it is synced.
+const END_KEY: &[u8] = b"end";
 /// sled's segment size; it buffers one in memory. The groups of a leaf (see `tree.rs`) have some
 /// hundred bytes each: far from the quarter of a segment above which sled uses a file that it never
 /// syncs. sled opens no database with another segment size, such as earlier versions that stored
@@ -71,9 +65,13 @@ pub const NAME_BYTES: usize = 13;
 /// an index entry.
 pub type Name = [u8; NAME_BYTES];
 
+/// Places by name.
+type Locations = BTreeMap<Name, Location>;
+
 /// A data directory's page store.
 #[derive(Debug)]
 pub struct PageStore {
+    data: PathBuf,
     open: RwLock<Option<Open>>,
 }
 
@@ -82,17 +80,29 @@ pub struct PageStore {
 struct Open {
     // Fields are dropped in this order.
     index: sled::Tree,
-    vouched: sled::Tree,
+    known: sled::Tree,
     _db: sled::Db,
     index_file: File,
     pages: File,
-    unsynced: Mutex<UnsyncedIndex>,
+    unsynced: Mutex<Unsynced>,
     /// Both files, to notice when they are lost.
     watched: [WatchedFile; 2],
     /// Held during a sync.
     sync_lock: Mutex<()>,
     /// Path of the sign that a page was lost or damaged, or that a sync failed.
     damaged: PathBuf,
+}
+
+/// Places that are not in the index yet.
+#[derive(Debug)]
+struct Unsynced {
+    /// The file's length.
+    end: u64,
+    new: Locations,
+    /// Being synced to the index.
+    syncing: Arc<Locations>,
+    /// Whether a sync failed: what reached the disk is unknown then.
+    failed: bool,
 }
 
 impl PageStore {
@@ -110,36 +120,46 @@ impl PageStore {
         let opening = |error: io::Error| StoreError::of(Step::Open, &error, &error);
         let db = open_db(&dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
         let tree = |name| caught(Step::Open, || db.open_tree(name));
-        let (index, vouched) = (tree(INDEX_TREE)?, tree(VOUCHED_TREE)?);
+        let (index, known) = (tree(INDEX_TREE)?, tree(KNOWN_TREE)?);
         let index_file = File::open(dir.join(INDEX_FILE)).map_err(opening)?;
         let mut kept = File::options();
         let kept = kept.create(true).truncate(false).read(true).write(true);
         let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
-        if pages.metadata().map_err(opening)?.len() < FORMAT_BYTES {
-            if !caught(Step::Open, || Ok(index.is_empty() && vouched.is_empty()))? {
-                return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
+        let length = pages.metadata().map_err(opening)?.len();
+        let end = caught(Step::Open, || known.get(END_KEY))?;
+        let end = match end.and_then(|end| end.as_ref().try_into().ok().map(u64::from_be_bytes)) {
+            Some(end) => end,
+            None if caught(Step::Open, || Ok(index.is_empty() && known.is_empty()))? => {
+                pages.set_len(0).and_then(|()| pages.write_all_at(&FORMAT, 0)).map_err(opening)?;
+                FORMAT_BYTES
             }
-            pages.write_all_at(&FORMAT, 0).map_err(opening)?;
+            None => return Err(StoreError::new(Step::Open, "the index of the pages is damaged")),
+        };
+        if length < end && end > FORMAT_BYTES {
+            return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
         }
         let mut format = FORMAT;
         pages.read_exact_at(&mut format, 0).map_err(opening)?;
         if format != FORMAT {
             return Err(StoreError::new(Step::Open, "the page file is of another format"));
         }
-        let (end, free_space) = reclaim(&index, &index_file, &pages)?;
+        if length > end {
+            pages.set_len(end).map_err(opening)?;
+        }
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let (unsynced, sync_lock) =
-            (Mutex::new(UnsyncedIndex::new(end, free_space)), Mutex::new(()));
+        let (new, syncing) = (Locations::new(), Arc::default());
+        let unsynced = Mutex::new(Unsynced { end, new, syncing, failed: false });
         let damaged = dir.join(DAMAGED_FILE);
         let watched = |name, file: &File| WatchedFile::of(&dir.join(name), file.try_clone()?);
         let watched = [
             watched(PAGES_FILE, &pages).map_err(opening)?,
             watched(INDEX_FILE, &index_file).map_err(opening)?,
         ];
+        let sync_lock = Mutex::new(());
         let open = Open {
             index,
-            vouched,
+            known,
             _db: db,
             index_file,
             pages,
@@ -148,7 +168,27 @@ impl PageStore {
             sync_lock,
             damaged,
         };
-        Ok(PageStore { open: RwLock::new(Some(open)) })
+        Ok(PageStore { data: data.to_path_buf(), open: RwLock::new(Some(open)) })
+    }
+
+    /// Removes all pages, to be made anew.
+    ///
+    /// # Errors
+    /// The system's; the store is closed then.
+    pub fn renew(&self) -> Result<(), StoreError> {
+        let unused = self.on(Step::Open, |open| {
+            let indexed = caught(Step::Open, || Ok(!open.index.is_empty()))?;
+            Ok(!indexed && open.unsynced().new.is_empty())
+        });
+        if unused == Ok(true) {
+            return Ok(());
+        }
+        self.close();
+        PageStore::remove(&self.data).map_err(|error| StoreError::new(Step::Remove, error))?;
+        let new = PageStore::open(&self.data)?;
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        *open = new.open.write().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(())
     }
 
     /// Removes the page store of a data directory.
@@ -195,11 +235,12 @@ impl PageStore {
         call(open.as_ref().ok_or_else(|| StoreError::new(step, "the pages are closed"))?)
     }
 
-    /// Puts pages of different names, replacing older ones; returns the bytes written. They are
+    /// Puts pages, leaving out those that are here already; returns the bytes written. They are
     /// durable after the next [`sync`](PageStore::sync).
     ///
     /// # Errors
-    /// The store's. Some pages may have been put all the same.
+    /// The store's, or there is another page of the same name. Some pages may have been put all the
+    /// same.
     pub fn put<'a>(
         &self,
         pages: impl Iterator<Item = (Name, &'a [u8])>,
@@ -207,36 +248,12 @@ impl PageStore {
         self.on(Step::Put, |open| open.put(pages))
     }
 
-    /// As [`put`](PageStore::put), leaving out pages that are stored already.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn put_again<'a>(
-        &self,
-        pages: impl Iterator<Item = (Name, &'a [u8])>,
-    ) -> Result<u64, StoreError> {
-        self.on(Step::Put, |open| {
-            open.put(pages.filter(|(name, page)| {
-                let there = open.location(name).ok().flatten();
-                there.is_none_or(|there| !there.may_have(name, page))
-            }))
-        })
-    }
-
     /// The page of a name, if there is one.
     ///
     /// # Errors
     /// The store's, or the page's bytes have changed.
     pub fn get(&self, name: &Name) -> Result<Option<Vec<u8>>, StoreError> {
-        self.on(Step::Read, |open| open.read(name, open.location(name)?))
-    }
-
-    /// Attests a snapshot's pages; durable after the next sync.
-    ///
-    /// # Errors
-    /// The store's.
-    pub fn vouch(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.on(Step::Put, |open| caught(Step::Put, || open.vouched.insert(key, value).map(drop)))
+        self.on(Step::Read, |open| open.read(name))
     }
 
     /// Attests that the store has all pages up to some point, in place of an earlier one; durable
@@ -245,7 +262,8 @@ impl PageStore {
     /// # Errors
     /// The store's.
     pub fn complete(&self, point: &[u8]) -> Result<(), StoreError> {
-        self.vouch(COMPLETE_KEY, point)
+        let put = |open: &Open| open.known.insert(COMPLETE_KEY, point).map(drop);
+        self.on(Step::Put, |open| caught(Step::Put, || put(open)))
     }
 
     /// The attested point up to which all pages are here.
@@ -253,16 +271,8 @@ impl PageStore {
     /// # Errors
     /// The store's.
     pub fn completed(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.vouched(COMPLETE_KEY)
-    }
-
-    /// The attested value under a key.
-    ///
-    /// # Errors
-    /// The store's.
-    pub fn vouched(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         self.on(Step::Read, |open| {
-            let found = caught(Step::Read, || open.vouched.get(key))?;
+            let found = caught(Step::Read, || open.known.get(COMPLETE_KEY))?;
             Ok(found.map(|found| found.to_vec()))
         })
     }
@@ -309,7 +319,7 @@ impl PageStore {
 }
 
 impl Open {
-    fn unsynced(&self) -> MutexGuard<'_, UnsyncedIndex> {
+    fn unsynced(&self) -> MutexGuard<'_, Unsynced> {
         self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -324,15 +334,17 @@ impl Open {
     fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
         let (mut bytes, mut locations, mut written) = (Vec::new(), Vec::new(), 0_u64);
         for (name, page) in pages {
-            let location = Location::new(&name, page)?;
-            written = written.saturating_add(u64::from(location.length));
-            let room = self.unsynced().take_free(location.length);
-            if let Some(offset) = room {
-                self.write_at(page, offset)?;
-                self.unsynced().put(name, Location { offset, ..location });
-                continue;
+            let offset = bytes.len() as u64;
+            let location = Location { offset, ..Location::new(&name, page)? };
+            match self.location(&name)? {
+                Some(there) if there.may_have(&name, page) => continue,
+                Some(_) => {
+                    let failed = StoreError::new(Step::Put, "another page has that name");
+                    return Err(self.marked(failed));
+                }
+                None => locations.push((name, location)),
             }
-            locations.push((name, Location { offset: bytes.len() as u64, ..location }));
+            written = written.saturating_add(u64::from(location.length));
             bytes.extend_from_slice(page);
             if bytes.len() >= WRITE_BYTES {
                 self.append(&bytes, &mut locations)?;
@@ -343,7 +355,7 @@ impl Open {
         let full = {
             let unsynced = self.unsynced();
             // After a failed sync there are no more syncs, and the next start rebuilds everything.
-            unsynced.count() > UNSYNCED_MAX && !unsynced.failed()
+            unsynced.new.len() > UNSYNCED_MAX && !unsynced.failed
         };
         if full {
             self.sync()?;
@@ -357,43 +369,38 @@ impl Open {
         bytes: &[u8],
         locations: &mut Vec<(Name, Location)>,
     ) -> Result<(), StoreError> {
-        let end = self.unsynced().append(bytes.len() as u64);
-        self.write_at(bytes, end)?;
+        let end = self.unsynced().end;
+        let written = self.pages.write_all_at(bytes, end);
+        written.map_err(|error| StoreError::new(Step::Put, error))?;
         let mut unsynced = self.unsynced();
+        unsynced.end = end.saturating_add(bytes.len() as u64);
         for (name, location) in locations.drain(..) {
-            unsynced
-                .put(name, Location { offset: end.saturating_add(location.offset), ..location });
+            let offset = end.saturating_add(location.offset);
+            unsynced.new.insert(name, Location { offset, ..location });
         }
         Ok(())
     }
 
-    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
-        let written = self.pages.write_all_at(bytes, offset);
-        written.map_err(|error| StoreError::new(Step::Put, error))
-    }
-
-    /// Reads a page at a location that was looked up before. The page may have moved since.
-    fn read(&self, name: &Name, location: Option<Location>) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut location = location;
-        while let Some(found) = location {
-            let within = self.unsynced().reaches(found.end());
-            let mut page = vec![0; if within { found.length as usize } else { 0 }];
-            let read = self.pages.read_exact_at(&mut page, found.offset);
-            read.map_err(|error| StoreError::new(Step::Read, error))?;
-            if within && found.may_have(name, &page) {
-                return Ok(Some(page));
-            }
-            location = self.location(name)?;
-            if location == Some(found) {
-                return Err(StoreError::new(Step::Read, "the page changed after it was put there"));
-            }
+    fn read(&self, name: &Name) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(location) = self.location(name)? else { return Ok(None) };
+        let changed = || StoreError::new(Step::Read, "the page changed after it was put there");
+        // A damaged index may claim any length.
+        if location.end() > self.unsynced().end {
+            return Err(changed());
         }
-        Ok(None)
+        let mut page = vec![0; location.length as usize];
+        let read = self.pages.read_exact_at(&mut page, location.offset);
+        read.map_err(|error| StoreError::new(Step::Read, error))?;
+        if location.may_have(name, &page) { Ok(Some(page)) } else { Err(changed()) }
     }
 
     fn location(&self, name: &Name) -> Result<Option<Location>, StoreError> {
-        if let Some(location) = self.unsynced().location(name) {
-            return Ok(Some(location));
+        {
+            let unsynced = self.unsynced();
+            let location = unsynced.new.get(name).or_else(|| unsynced.syncing.get(name));
+            if let Some(location) = location {
+                return Ok(Some(*location));
+            }
         }
         let (group, slot) = places::group_and_slot(name);
         Ok(self.group(&group)?.get(slot))
@@ -408,7 +415,7 @@ impl Open {
         let guard = self.sync_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.not_failed()?;
         let written = self.sync_pages().map_err(|failed| {
-            self.unsynced().sync_failed();
+            self.unsynced().failed = true;
             self.marked(failed)
         });
         drop(guard);
@@ -421,43 +428,48 @@ impl Open {
 
     /// The system reports a failed sync once: a second attempt's success means nothing.
     fn not_failed(&self) -> Result<(), StoreError> {
-        let failed = self.unsynced().failed();
+        let failed = self.unsynced().failed;
         if failed { Err(StoreError::new(Step::Sync, "an earlier sync failed")) } else { Ok(()) }
     }
 
     fn sync(&self) -> Result<(), StoreError> {
         let guard = self.sync_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.not_failed()?;
-        let new = self.unsynced().begin_sync();
-        let synced = self.index_pages(&new).and_then(|before| {
-            self.invalidate(&before)?;
-            Ok(before)
-        });
-        let synced = match synced {
-            Ok(before) => {
-                self.unsynced().synced(&before);
-                Ok(())
-            }
-            Err(failed) => {
-                self.unsynced().sync_failed();
-                Err(self.marked(failed))
-            }
+        let (new, end) = {
+            let mut unsynced = self.unsynced();
+            unsynced.syncing = Arc::new(std::mem::take(&mut unsynced.new));
+            (Arc::clone(&unsynced.syncing), unsynced.end)
         };
+        let synced = self.index_pages(&new, end);
+        if synced.is_ok() {
+            self.unsynced().syncing = Arc::default();
+        } else {
+            // Kept, so that they are found: the index may lack them.
+            self.unsynced().failed = true;
+        }
+        let synced = synced.map_err(|failed| self.marked(failed));
         drop(guard);
         synced
     }
 
-    /// Marks the store as damaged after a failed sync.
+    /// Marks the store as damaged after a failure.
     fn marked(&self, failed: StoreError) -> StoreError {
         let Err(error) = self.mark() else { return failed };
         let what = format_args!("{}, and that could not be noted: {error}", failed.what);
         StoreError::new(failed.step, what)
     }
 
-    /// Syncs these pages, then the index that refers to them. Returns the locations replaced.
-    fn index_pages(&self, new: &Locations) -> Result<Vec<Location>, StoreError> {
+    /// Syncs these pages, then the index that refers to them.
+    fn index_pages(&self, new: &Locations, end: u64) -> Result<(), StoreError> {
         self.sync_pages()?;
-        let (mut new, mut before) = (new.iter().peekable(), Vec::new());
+        let known = caught(Step::Put, || self.known.get(END_KEY))?;
+        if new.is_empty() && known.is_some_and(|known| known == end.to_be_bytes()) {
+            return self.sync_index();
+        }
+        // First: sled never has what came later without what came before.
+        let put = || self.known.insert(END_KEY, &end.to_be_bytes()).map(drop);
+        caught(Step::Put, put)?;
+        let mut new = new.iter().peekable();
         for groups in 1_usize.. {
             let Some((name, _)) = new.peek() else { break };
             let key = places::group_and_slot(name).0;
@@ -465,8 +477,7 @@ impl Open {
             while let Some((name, location)) =
                 new.next_if(|(name, _)| places::group_and_slot(name).0 == key)
             {
-                let there = group.set(places::group_and_slot(name).1, *location);
-                before.extend(there.filter(|there| there != location));
+                group.set(places::group_and_slot(name).1, *location);
             }
             let bytes = group.encode();
             caught(Step::Put, || self.index.insert(key, bytes).map(drop))?;
@@ -474,8 +485,7 @@ impl Open {
                 self.sync_index()?;
             }
         }
-        self.sync_index()?;
-        Ok(before)
+        self.sync_index()
     }
 
     /// Syncs the index.
@@ -483,42 +493,6 @@ impl Open {
         caught(Step::Flush, || self.index.flush().map(drop))?;
         self.index_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
     }
-
-    /// Overwrites the first bytes at these locations, so that a stale index entry is detected.
-    fn invalidate(&self, locations: &[Location]) -> Result<(), StoreError> {
-        for location in locations {
-            let bytes = INVALID.get(..location.length as usize).unwrap_or(&INVALID);
-            self.write_at(bytes, location.offset)?;
-        }
-        Ok(())
-    }
-}
-
-/// Finds what the index does not refer to, and cuts off what is unused at the file's end. Returns
-/// the file's length, and the free space.
-fn reclaim(
-    index: &sled::Tree,
-    index_file: &File,
-    pages: &File,
-) -> Result<(u64, FreeSpace), StoreError> {
-    let opening = |error: io::Error| StoreError::of(Step::Open, &error, &error);
-    // What was read of the index may be in the system's memory only; a power cut must not bring
-    // back one that refers to what is overwritten from now on.
-    index_file.sync_data().map_err(opening)?;
-    let length = pages.metadata().map_err(opening)?.len();
-    let mut used = UsedSpace::none_of(length);
-    used.add(0, FORMAT_BYTES);
-    let mut groups = index.iter().values();
-    while let Some(group) = caught(Step::Open, || groups.next().transpose())? {
-        for location in Group::decode(&group)?.locations() {
-            used.add(location.offset, u64::from(location.length));
-        }
-    }
-    let (free_space, end) = used.rest();
-    if end < length {
-        pages.set_len(end).map_err(opening)?;
-    }
-    Ok((end.min(length), free_space))
 }
 
 impl Drop for PageStore {
@@ -528,34 +502,8 @@ impl Drop for PageStore {
 }
 
 #[cfg(any(test, feature = "faults"))]
-impl PageStore {
-    /// Runs `happens` while the index cannot be synced.
-    pub fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
-        self.while_unsynced_is(|open| &mut open.index_file, happens)
-    }
-
-    /// The same while the page file cannot be synced.
-    pub fn while_unwritten<T>(&self, happens: impl FnOnce() -> T) -> T {
-        self.while_unsynced_is(|open| &mut open.pages, happens)
-    }
-
-    fn while_unsynced_is<T>(
-        &self,
-        which: fn(&mut Open) -> &mut File,
-        happens: impl FnOnce() -> T,
-    ) -> T {
-        let swap = |file: File| {
-            let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-            open.as_mut().map(|open| std::mem::replace(which(open), file))
-        };
-        // A file that cannot be synced.
-        let unsynced = File::options().read(true).write(true).open("/dev/null");
-        let kept = unsynced.ok().and_then(swap);
-        let happened = happens();
-        drop(kept.and_then(swap));
-        happened
-    }
-}
+#[path = "../../tests/unit/journal/pages_faults.rs"]
+mod faults;
 
 #[cfg(test)]
 #[path = "../../tests/unit/journal/pages.rs"]

@@ -1,43 +1,22 @@
-//! The format of a record: a header of 16 bytes, the idempotency key if there is one, then a flat
-//! struct in bincode, one per kind and version. Only this module and its submodules know bincode
-//! (journal-format.md, "Records").
+//! The format of a record: a header of 16 bytes, the idempotency key if there is one, then the
+//! command's fields (journal-format.md, "Records"). The fields and their order are those of the
+//! table of commands; their bytes are what bincode writes for flat structs of them, little-endian
+//! and of fixed width, so that a value has exactly one encoding.
 
-mod cut;
-mod kinds;
-mod plain;
-
-use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
-use bincode::enc::write::Writer;
-use bincode::{BorrowDecode, Decode, Encode};
-
-use self::cut::{AmendOrderV1, AmendOrderV2, CancelOrderV1, Fields, HandDecoded, PlaceOrderV1};
-use self::cut::{cancelled_of, order_of};
-use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
-use exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
-use exchange::ids::{Token, UserNo};
+use exchange::command::{Command, IdempotencyKey, KeyedCommand, Record};
+use exchange::image::coding::{BadImage, Fixed, ImageSink, Imaged, Tagged};
 use exchange::units::{Sequence, TimeMs};
 
 /// Bytes of a record's header: length of the body, kind, version, flags and time.
 pub const RECORD_HEADER_BYTES: usize = 16;
 /// Largest record, header included: alone it fills a block.
 pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
-/// Version of the bodies of the kinds that are encoded and decoded by hand.
-const BODY_VERSION: u8 = 1;
-/// The kinds of nearly all records of a busy venue.
-const PLACED: u16 = 19;
-const CANCELLED: u16 = 21;
 /// Flag: an idempotency key precedes the body.
 const FLAG_ONCE: u8 = 1;
-
-/// Little-endian and fixed-width: variable-width integers have several encodings, and a hash chain
-/// needs exactly one. Limited, so that a forged length cannot allocate.
-type BincodeConfig = Configuration<LittleEndian, Fixint, Limit<RECORD_BYTES_MAX>>;
-const BINCODE: BincodeConfig = bincode::config::standard()
-    .with_little_endian()
-    .with_fixed_int_encoding()
-    .with_limit::<RECORD_BYTES_MAX>();
+/// Space for most records: any of an order without a client order id.
+const SMALL_BYTES: usize = 80;
 
 /// Why bytes are not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,27 +80,13 @@ pub enum EncodeError {
 /// cannot be encoded never shares a block with others.
 pub fn admit(asked: &KeyedCommand) -> Result<(), EncodeError> {
     let KeyedCommand { once, command } = asked;
-    if is_small(command) {
-        let kind = fields::kind_of(command);
-        return fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field));
-    }
-    encode(command, once.as_deref(), TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
+    check(command)?;
+    let mut length = Length(0);
+    write(command, once.as_deref(), TimeMs::default(), &mut length);
+    if length.0 <= RECORD_BYTES_MAX { Ok(()) } else { Err(EncodeError::TooLarge) }
 }
 
-/// Whether a command has no long texts, so that its record is always small: it need not be encoded
-/// to check its size. These are most of a busy venue's commands.
-const fn is_small(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::PlaceOrder(_)
-            | Command::AmendOrder { .. }
-            | Command::CancelOrder { .. }
-            | Command::CancelOrders { .. }
-            | Command::Heartbeat { .. }
-    )
-}
-
-/// Appends a record's bytes to `out`, which grows to `bytes_max` at most. Unchanged on error.
+/// Appends a record's bytes to `out`, which has `bytes_max` at most then. Unchanged on error.
 pub fn encode(
     command: &Command,
     once: Option<&IdempotencyKey>,
@@ -129,32 +94,22 @@ pub fn encode(
     out: &mut Vec<u8>,
     bytes_max: usize,
 ) -> Result<(), EncodeError> {
-    let kind = fields::kind_of(command);
-    fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field))?;
+    check(command)?;
     let start = out.len();
-    // The fast path: nearly all orders, at a fixed length.
-    if let (Command::PlaceOrder(order), None) = (command, once)
-        && let Some(record) = plain_order(order, time)
-    {
-        if start.saturating_add(record.len()) > bytes_max {
-            return Err(EncodeError::TooLarge);
-        }
-        out.extend_from_slice(&record);
-        return Ok(());
+    let end_max = bytes_max.min(start.saturating_add(RECORD_BYTES_MAX));
+    let mut space = [0; SMALL_BYTES];
+    let mut small = Fixed::over(&mut space);
+    write(command, once, time, &mut small);
+    match small.written() {
+        Some(record) => out.extend_from_slice(record),
+        None => write(command, once, time, &mut Tagged(&mut *out)),
     }
-    let mut tail = Tail { out, bytes_max: bytes_max.min(start.saturating_add(RECORD_BYTES_MAX)) };
-    // A placeholder: the length comes first and is known last.
-    let written = tail
-        .write(&[0; 4])
-        .and_then(|()| tail.write(&kind.to_le_bytes()))
-        .and_then(|()| tail.write(&[fields::version_of(command), once.map_or(0, |_| FLAG_ONCE)]))
-        .and_then(|()| tail.write(&time.get().to_le_bytes()))
-        .and_then(|()| once.map_or(Ok(()), |once| tail.put(OnceV1::from(once))))
-        .and_then(|()| kinds::encode_body(command, &mut tail));
     let bytes = out.len().saturating_sub(start);
     let body = u32::try_from(bytes.saturating_sub(RECORD_HEADER_BYTES));
     let place = out.get_mut(start..).and_then(|record| record.first_chunk_mut::<4>());
-    if let (Ok(()), Ok(body), Some(place)) = (written, body, place) {
+    if let (Ok(body), Some(place)) = (body, place)
+        && start.saturating_add(bytes) <= end_max
+    {
         *place = body.to_le_bytes();
         Ok(())
     } else {
@@ -185,289 +140,62 @@ pub fn decode(
     }
     let stamp = i64::from_le_bytes(*stamp);
     let time = TimeMs::new(stamp).ok_or(RecordError::Time(stamp))?;
-    let body = Body { kind, version, bytes: body };
-    let taken = RECORD_HEADER_BYTES.saturating_add(length);
-    // The fast path for nearly all records. They are built in place: moving a record through
-    // several results takes longer than decoding it.
-    match (kind, flags) {
-        (PLACED, 0) => {
-            let command = Command::PlaceOrder(order_of(&body.decode_by_hand()?, kind)?);
-            records.push(Record { sequence, time, once: None, command });
-        }
-        (CANCELLED, 0) => {
-            let command = cancelled_of(&body.decode_by_hand()?);
-            records.push(Record { sequence, time, once: None, command });
-        }
-        _ => {
-            let (once, command) = any(body, flags)?;
-            records.push(Record { sequence, time, once, command });
-        }
-    }
-    Ok(taken)
-}
-
-/// Decodes a command of any kind, and its idempotency key.
-#[inline(never)]
-fn any(
-    mut body: Body<'_>,
-    flags: u8,
-) -> Result<(Option<Box<IdempotencyKey>>, Command), RecordError> {
-    let kind = body.kind;
+    let mut body = Tagged(body);
+    let bad = |bad: BadImage| match bad {
+        BadImage::Field(field) | BadImage::Value(field) => RecordError::Field(kind, field),
+        _ => RecordError::Body(kind),
+    };
     let once = match flags {
         0 => None,
-        FLAG_ONCE => Some(Box::new(body.split_once()?)),
+        FLAG_ONCE => Some(Box::new(IdempotencyKey::read(&mut body).map_err(bad)?)),
         unknown => return Err(RecordError::UnknownFlags(kind, unknown)),
     };
-    let command = kinds::read(&body)?;
+    let command = Command::read_fields(kind, version, &mut body).map_err(bad)?;
+    if !body.0.is_empty() {
+        return Err(RecordError::Trailing(body.0.len()));
+    }
     fields::check(&command).map_err(|BadField(field)| RecordError::Field(kind, field))?;
-    Ok((once, command))
+    records.push(Record { sequence, time, once, command });
+    Ok(RECORD_HEADER_BYTES.saturating_add(length))
 }
 
-/// The end of a buffer that must not grow past a bound.
-struct Tail<'a> {
-    out: &'a mut Vec<u8>,
-    bytes_max: usize,
+fn check(command: &Command) -> Result<(), EncodeError> {
+    fields::check(command).map_err(|BadField(field)| EncodeError::Field(command.number(), field))
 }
 
-impl Writer for Tail<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), bincode::error::EncodeError> {
-        if self.out.len().saturating_add(bytes.len()) > self.bytes_max {
-            return Tail::no_room();
-        }
-        self.out.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
-impl Tail<'_> {
-    /// The error for a body that does not fit.
-    const fn no_room() -> Encoded {
-        Err(bincode::error::EncodeError::UnexpectedEnd)
-    }
-
-    /// Encodes one flat struct.
-    fn put(&mut self, body: impl Encode) -> Encoded {
-        bincode::encode_into_writer(body, &mut *self, BINCODE)
-    }
-}
-
-/// Whether a body fit.
-type Encoded = Result<(), bincode::error::EncodeError>;
-
-/// A body's bytes and the kind they claim to be.
-struct Body<'a> {
-    kind: u16,
-    version: u8,
-    bytes: &'a [u8],
-}
-
-impl<'a> Body<'a> {
-    /// Decodes the idempotency key that precedes the body.
-    fn split_once(&mut self) -> Result<IdempotencyKey, RecordError> {
-        let (once, taken): (OnceV1<'_>, usize) =
-            bincode::borrow_decode_from_slice(self.bytes, BINCODE)
-                .map_err(|_| RecordError::Body(self.kind))?;
-        self.bytes = self.bytes.get(taken..).unwrap_or_default();
-        let key = Token::new(once.key).ok_or(RecordError::Field(self.kind, "once.key"))?;
-        let (caller, body) = (UserNo(once.caller), BodyHash(once.body));
-        Ok(IdempotencyKey { caller, key, part: once.part, body })
-    }
-
-    /// Decodes one flat struct, which must take all bytes.
-    fn read<T: BorrowDecode<'a, ()>>(&self) -> Result<T, RecordError> {
-        let (body, taken) = bincode::borrow_decode_from_slice(self.bytes, BINCODE)
-            .map_err(|_| RecordError::Body(self.kind))?;
-        ends(self.bytes.get(taken..).unwrap_or_default())?;
-        Ok(body)
-    }
-
-    /// The same for the kinds decoded by hand.
-    #[inline]
-    fn decode_by_hand<T: HandDecoded<'a>>(&self) -> Result<T, RecordError> {
-        let mut fields = Fields(self.bytes);
-        let body = T::decode(&mut fields).ok_or(RecordError::Body(self.kind))?;
-        ends(fields.0)?;
-        Ok(body)
-    }
-}
-
-/// Checks that no bytes are left.
+/// Writes a record, but for the length that comes first: it is known last.
 #[inline]
-const fn ends(rest: &[u8]) -> Result<(), RecordError> {
-    if rest.is_empty() { Ok(()) } else { Err(RecordError::Trailing(rest.len())) }
+fn write(
+    command: &Command,
+    once: Option<&IdempotencyKey>,
+    time: TimeMs,
+    sink: &mut impl ImageSink,
+) {
+    sink.put_array([0; 4]);
+    command.number().write(sink);
+    sink.put_array([command.version(), once.map_or(0, |_| FLAG_ONCE)]);
+    time.write(sink);
+    if let Some(once) = once {
+        once.write(sink);
+    }
+    command.write_fields(sink);
 }
 
-// The flat structs, one per kind. The order of fields is the order on disk; a struct is never
-// changed, a new version gets a new struct.
+/// A sink that only counts.
+struct Length(usize);
 
-#[derive(Clone, Copy, Encode, BorrowDecode)]
-struct TextsV1<'a> {
-    pt: &'a str,
-    en: &'a str,
-    es: &'a str,
-}
-#[derive(Encode, BorrowDecode)]
-struct OnceV1<'a> {
-    caller: u32,
-    key: &'a str,
-    part: u8,
-    body: [u8; 32],
-}
+impl ImageSink for Length {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 = self.0.saturating_add(bytes.len());
+    }
 
-impl<'a> From<&'a IdempotencyKey> for OnceV1<'a> {
-    fn from(once: &'a IdempotencyKey) -> Self {
-        let (key, body) = (once.key.as_str(), once.body.0);
-        OnceV1 { caller: once.caller.0, key, part: once.part, body }
+    #[inline]
+    fn tags(&self) -> bool {
+        true
     }
 }
 
-#[derive(Encode, BorrowDecode)]
-struct OpenVenueV1<'a> {
-    rules_version: u32,
-    currency: &'a str,
-    user_open_orders_max: u32,
-    venue_open_orders_max: u32,
-    money_supply_max: i64,
-    repeat_window_seconds: u32,
-    user_names_max: u32,
-}
-#[derive(Encode, BorrowDecode)]
-struct CreateUserV1<'a> {
-    profile_name: &'a str,
-    profile_pic: &'a str,
-}
-#[derive(Encode, BorrowDecode)]
-struct AddKeyV1<'a> {
-    user: u32,
-    role: u8,
-    label: &'a str,
-    hash: [u8; 32],
-}
-#[derive(Encode, Decode)]
-struct RevokeKeyV1 {
-    user: u32,
-    key: u32,
-}
-#[derive(Encode, Decode)]
-struct TransferV1 {
-    user: u32,
-    amount: i64,
-}
-#[derive(Encode, BorrowDecode)]
-struct CreateCategoryV1<'a> {
-    name: &'a str,
-    slug: &'a str,
-}
-#[derive(Encode, BorrowDecode)]
-struct CreateEventV1<'a> {
-    titles: TextsV1<'a>,
-    sub_titles: TextsV1<'a>,
-    descriptions: TextsV1<'a>,
-    images: Vec<&'a str>,
-    highlighted: bool,
-    categories: Vec<u32>,
-    mutually_exclusive: bool,
-}
-#[derive(Encode, BorrowDecode)]
-struct CreateMarketV1<'a> {
-    questions: TextsV1<'a>,
-    descriptions: TextsV1<'a>,
-    yes_text: TextsV1<'a>,
-    no_text: TextsV1<'a>,
-    logo: &'a str,
-    deadline: i64,
-    categories: Vec<u32>,
-    event: Option<u32>,
-    highlighted: bool,
-    dispute_window_seconds: u32,
-    maker_fee: u16,
-    taker_fee: u16,
-}
-#[derive(Encode, BorrowDecode)]
-struct ReviseEventV1<'a> {
-    event: u32,
-    titles: Option<TextsV1<'a>>,
-    sub_titles: Option<TextsV1<'a>>,
-    descriptions: Option<TextsV1<'a>>,
-    images: Option<Vec<&'a str>>,
-    highlighted: Option<bool>,
-    categories: Option<Vec<u32>>,
-}
-#[derive(Encode, BorrowDecode)]
-struct ReviseMarketV1<'a> {
-    market: u32,
-    questions: Option<TextsV1<'a>>,
-    descriptions: Option<TextsV1<'a>>,
-    yes_text: Option<TextsV1<'a>>,
-    no_text: Option<TextsV1<'a>>,
-    logo: Option<&'a str>,
-    deadline: Option<i64>,
-    categories: Option<Vec<u32>>,
-    highlighted: Option<bool>,
-    maker_fee: Option<u16>,
-    taker_fee: Option<u16>,
-}
-#[derive(Encode, Decode)]
-struct PublishMarketV1 {
-    market: u32,
-}
-#[derive(Encode, Decode)]
-struct SuspendMarketV1 {
-    market: u32,
-}
-#[derive(Encode, Decode)]
-struct ReopenMarketV1 {
-    market: u32,
-    deadline: Option<i64>,
-}
-#[derive(Encode, Decode)]
-struct CloseMarketV1 {
-    market: u32,
-}
-#[derive(Encode, Decode)]
-struct ResolveMarketV1 {
-    market: u32,
-    winner: u8,
-}
-#[derive(Encode, Decode)]
-struct DisputeMarketV1 {
-    market: u32,
-}
-#[derive(Encode, Decode)]
-struct VoidMarketV1 {
-    market: u32,
-    price: u8,
-}
-#[derive(Encode, Decode)]
-struct CancelOrdersV1 {
-    user: u32,
-    market: Option<u32>,
-}
-#[derive(Encode, Decode)]
-struct AdvanceClockV1 {}
-#[derive(Encode, Decode)]
-struct HeartbeatV1 {
-    user: u32,
-    timeout_seconds: u32,
-}
-#[derive(Encode, Decode)]
-struct SetVenueModeV1 {
-    mode: u8,
-}
-#[derive(Encode, Decode)]
-struct SetUserModeV1 {
-    user: u32,
-    mode: u8,
-}
-#[derive(Encode, Decode)]
-struct SetExposureLimitV1 {
-    user: u32,
-    limit: Option<i64>,
-}
-#[derive(Encode, Decode)]
-struct ConvertV1 {
-    user: u32,
-    event: u32,
-    markets: Vec<u32>,
-    quantity: u64,
-}
+#[cfg(test)]
+#[path = "../../tests/unit/journal/record.rs"]
+mod tests;

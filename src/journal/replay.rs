@@ -2,7 +2,6 @@
 //! check of a journal. It compares the results that each block records.
 
 pub mod ahead;
-pub mod hasher_thread;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -14,7 +13,7 @@ use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::invariant::Broken;
 use exchange::prefetch::AHEAD;
-use exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
+use exchange::results::{Results, ResultsHash, ResultsLog};
 use exchange::units::Sequence;
 
 /// Most blocks between a block and the one whose results it records. A server has fewer between its
@@ -118,49 +117,14 @@ pub enum Stop<S> {
     Listener(S),
 }
 
-/// The end of a block.
-#[derive(Debug, Clone, Copy)]
-struct End {
-    /// Its last record.
-    through: Sequence,
-    /// The results hash up to there, once known.
-    hash: Option<ResultsHash>,
-}
-
-/// Recorded results to be compared once the replay's own are known.
-#[derive(Debug, Clone, Copy)]
-struct Claim {
-    /// First sequence of the block.
-    block: Sequence,
-    /// The first record that they cover and no block before.
-    from: Sequence,
-    /// The recorded results.
-    recorded: Results,
-}
-
-impl Claim {
-    /// Compares them.
-    fn check(&self, hash: ResultsHash) -> Result<(), ReplayFault> {
-        let Claim { block, from, recorded: Results { through, hash: recorded } } = *self;
-        let differs = ReplayFault::ResultsDiffer { block, from, through };
-        if hash == recorded { Ok(()) } else { Err(differs) }
-    }
-}
-
 /// An exchange, and the results of its records, block by block.
 #[derive(Debug, Clone)]
-pub struct Replayer<S = InlineHasher> {
+pub struct Replayer {
     exchange: Exchange,
-    log: ResultsLog<S>,
-    /// Ends of blocks, oldest first: the last one whose results a block recorded, or the start, and
-    /// every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] plus two.
-    ends: VecDeque<End>,
-    /// Results to compare once known, oldest first.
-    claims: VecDeque<Claim>,
-    /// The latest results known.
-    known: Results,
-    /// The last record of the last block applied.
-    ended: Sequence,
+    log: ResultsLog,
+    /// Results at the ends of blocks, oldest first: the last that a block recorded, or the start,
+    /// and every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] plus two.
+    ends: VecDeque<Results>,
     /// The record it started after.
     began: Sequence,
 }
@@ -176,27 +140,15 @@ impl Replayer {
     /// the earlier ones in their hash.
     pub fn resume(exchange: Exchange, results: ResultsHash) -> Replayer {
         let end = Results { through: exchange.sequence(), hash: results };
-        let Results { through, hash } = end;
-        let ends = VecDeque::from([End { through, hash: Some(hash) }]);
-        let (log, claims) = (ResultsLog::resume(end), VecDeque::new());
-        Replayer { exchange, log, ends, claims, known: end, ended: through, began: through }
-    }
-
-    /// Hashes results with `seal` from now on, which must continue after [`Replayer::results`].
-    /// Only between two blocks.
-    pub fn sealed_by<S: ResultsHasher>(self, seal: S) -> Replayer<S> {
-        let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
-        let log = ResultsLog::sealed_by(seal, ended);
-        Replayer { exchange, log, ends, claims, known, ended, began }
+        let (log, ends, began) = (ResultsLog::resume(end), VecDeque::from([end]), end.through);
+        Replayer { exchange, log, ends, began }
     }
 
     /// The results up to the last record applied. Within a block this copies the hash's state.
     pub fn results(&self) -> Results {
         self.log.latest()
     }
-}
 
-impl<S: ResultsHasher> Replayer<S> {
     /// The state after the last record applied.
     pub const fn exchange(&self) -> &Exchange {
         &self.exchange
@@ -207,39 +159,14 @@ impl<S: ResultsHasher> Replayer<S> {
         self.exchange
     }
 
-    /// The last record whose results some block records; verified once all is
-    /// [settled](Replayer::settle). The start, if there is none.
+    /// The last record whose results some block records. The start, if there is none.
     pub fn confirmed(&self) -> Sequence {
         self.ends.front().map_or(self.began, |end| end.through)
     }
 
-    /// The latest results known, at a block's end.
+    /// The results at the end of the last block that was applied as a whole.
     pub const fn known(&self) -> Results {
-        self.known
-    }
-
-    /// Waits for the results of all blocks applied and compares all that were recorded.
-    ///
-    /// # Errors
-    /// The first block that records other results, or the hasher is gone.
-    pub fn settle(&mut self) -> Result<Results, ReplayFault> {
-        while self.known.through < self.ended {
-            let (at, broken) = (self.ended, Broken::Unhashed);
-            let end = self.log.next(true).ok_or(ReplayFault::Broken { at, broken })?;
-            self.take_results(end)?;
-        }
-        Ok(self.known)
-    }
-
-    /// Waits for all results and hashes inline from now on.
-    ///
-    /// # Errors
-    /// As [`Replayer::settle`].
-    pub fn settled(mut self) -> Result<Replayer, ReplayFault> {
-        let end = self.settle()?;
-        let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
-        let log = ResultsLog::resume(end);
-        Ok(Replayer { exchange, log, ends, claims, known, ended, began })
+        self.log.sealed()
     }
 
     /// Compares the results that a block records, then applies its records not applied yet, appends
@@ -247,23 +174,19 @@ impl<S: ResultsHasher> Replayer<S> {
     /// calling it again with the same block continues. Effects stay in `effects` if the listener
     /// [keeps](Listener::KEEPS) them.
     ///
-    /// Results hashed on another thread may not be known yet: they are compared later, and nothing
-    /// applied meanwhile may be relied on before it is [settled](Replayer::settle).
-    ///
     /// # Errors
-    /// The journal's first fault, or the listener's stop. After a fault within a record, or of
-    /// results hashed on another thread, the state must not be used any more; any other is found
-    /// before anything of the block is applied.
+    /// The journal's first fault, or the listener's stop. After a fault within a record the state
+    /// must not be used any more; any other is found before anything of the block is applied.
     pub fn apply<L: Listener>(
         &mut self,
         block: &Durable<Block>,
         effects: &mut Vec<Effect>,
         listener: &mut L,
     ) -> Result<(), Stop<L::Stop>> {
-        if block.last() <= self.ended {
+        if block.last() <= self.known().through {
             return Ok(());
         }
-        self.compare(block).map_err(|fault| Stop::Fault(self.first_fault(fault)))?;
+        self.compare(block).map_err(Stop::Fault)?;
         for (place, record) in block.records().iter().enumerate() {
             if place % AHEAD == 0 {
                 self.exchange.prefetch(block.records().get(place..).unwrap_or_default());
@@ -278,45 +201,14 @@ impl<S: ResultsHasher> Replayer<S> {
             }
             let from = effects.len();
             self.exchange.apply(record, effects).map_err(|broken| {
-                let at = record.sequence;
-                Stop::Fault(self.first_fault(ReplayFault::Broken { at, broken }))
+                Stop::Fault(ReplayFault::Broken { at: record.sequence, broken })
             })?;
             let effects = effects.get(from..).unwrap_or_default();
             self.log.push(record, effects);
             listener.after(&self.exchange, record, effects).map_err(Stop::Listener)?;
         }
-        self.log.end();
-        self.ended = block.last();
-        self.ends.push_back(End { through: self.ended, hash: None });
-        while let Some(end) = self.log.next(false) {
-            self.take_results(end).map_err(Stop::Fault)?;
-        }
+        self.ends.push_back(self.log.seal());
         Ok(())
-    }
-
-    /// Takes the results at the end of the oldest block without, and compares.
-    fn take_results(&mut self, end: Results) -> Result<(), ReplayFault> {
-        self.known = end;
-        if let Some(of) = self.ends.iter_mut().rev().find(|of| of.through == end.through) {
-            of.hash = Some(end.hash);
-        }
-        while let Some(claim) = self.claims.front().copied() {
-            if claim.recorded.through > end.through {
-                break;
-            }
-            claim.check(end.hash)?;
-            self.claims.pop_front();
-        }
-        Ok(())
-    }
-
-    /// The first fault: an earlier block's wrong results, if they become known only now, else
-    /// `met`.
-    fn first_fault(&mut self, met: ReplayFault) -> ReplayFault {
-        match self.settle() {
-            Err(earlier @ ReplayFault::ResultsDiffer { .. }) => earlier,
-            _ => met,
-        }
     }
 
     /// Compares the results that a block records, and drops those that no later block may record.
@@ -325,13 +217,11 @@ impl<S: ResultsHasher> Replayer<S> {
         let through = recorded.through;
         let confirmed = self.confirmed();
         if through >= self.began || confirmed != self.began {
-            let place = self.ends.iter().position(|end| end.through == through);
-            let place = place.ok_or(ReplayFault::ResultsPlace { block: first, through })?;
-            let from = confirmed.next().min(through);
-            let claim = Claim { block: first, from, recorded };
-            match self.ends.get(place).and_then(|end| end.hash) {
-                Some(hash) => claim.check(hash)?,
-                None => self.claims.push_back(claim),
+            let found = self.ends.iter().position(|end| end.through == through);
+            let place = found.ok_or(ReplayFault::ResultsPlace { block: first, through })?;
+            if self.ends.get(place) != Some(&recorded) {
+                let from = confirmed.next().min(through);
+                return Err(ReplayFault::ResultsDiffer { block: first, from, through });
             }
             self.ends.drain(..place);
         }
@@ -372,22 +262,15 @@ impl<T: FnMut(&Record, &[Effect])> Listener for CallEach<T> {
 ///
 /// # Errors
 /// The first fault; nothing after it was applied.
-pub fn replay<S: ResultsHasher>(
+pub fn replay(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
-    replayer: &mut Replayer<S>,
+    replayer: &mut Replayer,
     each: impl FnMut(&Record, &[Effect]),
 ) -> Result<Head, ReplayError> {
     let mut head = Head::START;
     let (mut effects, mut listener) = (Vec::new(), CallEach(each));
     for block in blocks {
-        let block = match block {
-            Ok(block) => block,
-            // Wrong results of an earlier block are the first fault.
-            Err(error) => {
-                replayer.settle()?;
-                return Err(error.into());
-            }
-        };
+        let block = block?;
         effects.clear();
         match replayer.apply(&block, &mut effects, &mut listener) {
             Ok(()) => head = block.head(),

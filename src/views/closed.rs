@@ -1,9 +1,9 @@
 //! What each user realised in markets where nothing is held any more: sold, merged or converted
-//! away. In memory until the market ends, then on pages.
+//! away. In memory until the market ends; then they move to pages by and by.
 
 mod image;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
@@ -16,6 +16,9 @@ use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::lifecycle::MarketStatus;
 use exchange::units::{MoneySum, TimeMs};
+
+/// Rows of an ended market that move after a record: there may be as many as users.
+const MOVED_PER_RECORD: usize = 64;
 
 /// A market in which a user holds nothing any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +36,11 @@ pub struct ClosedRow {
 /// All users' closed positions.
 #[derive(Debug, Default)]
 pub struct Closed {
-    /// Those in markets that have not ended, and the same by market.
+    /// Those in markets that have not ended, or are ending, and the same by market.
     live: BTreeMap<(UserNo, MarketNo), ClosedRow>,
     by_market: BTreeSet<(MarketNo, UserNo)>,
+    /// Markets that ended, and when, whose rows are being moved.
+    ending: VecDeque<(MarketNo, TimeMs)>,
     ended: Streams<ClosedRow>,
 }
 
@@ -48,12 +53,17 @@ impl Closed {
     /// A user's, in markets that have not ended, in order of the markets. O(log n), plus O(1) each.
     pub fn live(&self, user: UserNo) -> impl Iterator<Item = &ClosedRow> {
         let all = (user, MarketNo(0))..=(user, MarketNo(u32::MAX));
-        self.live.range(all).map(|(_, row)| row)
+        let ends = |row: &ClosedRow| self.ending.iter().any(|(market, _)| *market == row.market);
+        self.live.range(all).map(|(_, row)| row).filter(move |row| !ends(row))
     }
 
     /// A user's, in markets that have ended: the last one ended first.
     pub fn ended(&self, user: UserNo) -> Newest<ClosedRow> {
-        self.ended.pages(user.0).newest_first()
+        let waiting = self.ending.iter().filter_map(|(market, time)| {
+            let row = self.live.get(&(user, *market))?;
+            Some(ClosedRow { updated_at: *time, ..*row })
+        });
+        self.ended.pages(user.0).newest_first().after(waiting.collect())
     }
 
     /// Folds a record that `positions` has not folded yet.
@@ -92,9 +102,10 @@ impl Closed {
                 ..
             } = effect
             {
-                faults.check(self.end(applied.time, *market));
+                self.ending.push_back((*market, applied.time));
             }
         }
+        faults.check(self.move_ended());
     }
 
     fn close(
@@ -120,10 +131,15 @@ impl Closed {
         }
     }
 
-    /// Moves the rows of a market that ended to pages.
-    fn end(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
+    /// Moves rows of the market that ended first to pages.
+    fn move_ended(&mut self) -> Result<(), Fault> {
+        let Some((market, time)) = self.ending.front().copied() else { return Ok(()) };
         let all = (market, UserNo(0))..=(market, UserNo(u32::MAX));
-        let users: Vec<UserNo> = self.by_market.range(all).map(|(_, user)| *user).collect();
+        let users = self.by_market.range(all).take(MOVED_PER_RECORD);
+        let users: Vec<UserNo> = users.map(|(_, user)| *user).collect();
+        if users.len() < MOVED_PER_RECORD {
+            self.ending.pop_front();
+        }
         for user in users {
             self.by_market.remove(&(market, user));
             if let Some(row) = self.live.remove(&(user, market)) {

@@ -25,7 +25,7 @@ use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_end
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 3;
+pub const IMAGE_VERSION: u32 = 4;
 /// Bytes written or read at once.
 const PAGE_BYTES: usize = 64 << 10;
 

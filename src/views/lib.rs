@@ -221,14 +221,7 @@ impl ReadModel {
         if applied.sequence < expected {
             return;
         }
-        self.answers.forget(applied.time, &self.orders);
-        for effect in applied.effects {
-            if let Effect::OrderAmended { order, user, .. } = effect
-                && let Some(row) = self.orders.open_order_of(*user, *order)
-            {
-                self.answers.keep_before_amend(&row, applied.time);
-            }
-        }
+        self.answers.forget(applied.time);
         let ReadModel { accounts, depth, orders, positions, closed, activity, .. } = self;
         let ReadModel { performance, tape, changes, statements, faults, .. } = self;
         accounts.fold(applied, faults);
@@ -257,7 +250,7 @@ impl ReadModel {
         }
         if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
             let kept = StoredResponse::of(applied, self);
-            self.answers.keep(applied, *until, kept);
+            self.answers.keep(applied.sequence, *until, kept);
         }
         self.watermark = applied.sequence;
         self.time = applied.time;

@@ -1,39 +1,34 @@
 //! The read model of all orders ever accepted, in the owner's wording, with their outcome. Open
-//! orders are kept whole in memory; of final orders, the newest are packed in memory and the rest
-//! are on pages.
+//! orders are in memory; of the others, the newest are packed in memory and the rest on pages.
 
 pub(super) mod image;
-mod compact_user_map;
 mod folding;
-mod late;
-mod leaf;
-mod leaves;
 mod list;
-mod marks;
 mod names;
 mod page;
 mod row;
 mod open;
-mod open_names;
 mod traders;
+mod unfinished;
 
-pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
+pub use list::{AsPlaced, FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
 pub use row::{OrderRow, OrderStatus};
+
+use std::collections::VecDeque;
 
 use super::fills::{FillList, Fills};
 use super::history::History;
-use super::history::chain::length;
-use super::history::pack::RowBuffer;
+use super::history::chain::{RowIndex, length};
 use super::history::stream::Tail;
 use exchange::effect::CancelReason;
 use exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use exchange::units::{Sequence, TimeMs};
-use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
 use open::{Open, OpenOrder};
 use page::Terms;
 use traders::{Begins, InMarket, Traders};
+use unfinished::UnfinishedPages;
 
 /// Greater than any order number.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
@@ -43,33 +38,23 @@ const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
 struct UserOrders {
     /// In the order they were placed.
     tail: Tail<Terms>,
-    /// The packed endings of the orders in the tail.
+    /// The packed endings of the orders in the tail, and their number.
     endings: Vec<u8>,
+    ended: RowIndex,
+    unfinished: UnfinishedPages,
     names: Names,
-}
-
-/// The order that the current record places, held until the record says what becomes of it: most
-/// takers end within their own record and never become open orders.
-#[derive(Debug, Clone, Copy)]
-struct Incoming {
-    no: OrderNo,
-    open_order: OpenOrder,
-    client_id: Option<Token>,
 }
 
 /// An order that the latest record ended.
 #[derive(Debug, Clone, Copy)]
 struct JustEnded {
-    no: OrderNo,
-    open_order: OpenOrder,
+    order: OpenOrder,
     reason: Option<CancelReason>,
-    client_id: Option<Token>,
 }
 
 impl JustEnded {
     fn row(&self) -> OrderRow {
-        let JustEnded { no, open_order, reason, client_id } = self;
-        open_order.ended(*no, *client_id, *reason)
+        self.order.ended(self.reason)
     }
 }
 
@@ -78,12 +63,14 @@ impl JustEnded {
 pub struct Orders {
     history: History,
     open: Open,
-    incoming: Option<Incoming>,
+    /// The order that the current record places, held until the record says what becomes of it:
+    /// most takers end within their own record and never become open orders.
+    incoming: Option<OpenOrder>,
     users: Vec<UserOrders>,
     /// By market, each user's orders and fills in it.
     markets: Vec<Traders>,
-    /// Endings of orders whose page was already written.
-    late: Late,
+    /// Markets that ended and whose users are being moved to pages.
+    ended: VecDeque<MarketNo>,
     /// Orders that the latest record ended, readable from memory until the next record.
     just_ended: Vec<JustEnded>,
     /// When the orders changed by the latest record were placed, in the order of its effects.
@@ -91,8 +78,6 @@ pub struct Orders {
     /// The newest order.
     newest: Option<OrderNo>,
     fills: Fills,
-    /// Buffer in which rows are packed.
-    buffer: RowBuffer,
 }
 
 impl Orders {
@@ -108,12 +93,7 @@ impl Orders {
 
     /// This user's order, if it is open. O(log n) in the user's open orders.
     pub fn open_order_of(&self, user: UserNo, order: OrderNo) -> Option<OrderRow> {
-        self.open.row_of(user, order)
-    }
-
-    /// Whether this user's order is open. O(log n) in the user's open orders.
-    pub fn stands(&self, user: UserNo, order: OrderNo) -> bool {
-        self.open.find(user, order).is_some()
+        self.open.get(user, order).map(|order| order.row())
     }
 
     /// When the orders that the latest record amended, matched as maker or cancelled were placed,
@@ -139,21 +119,22 @@ impl Orders {
     /// The newest order with this client order id. Finding one that is not open reads one page for
     /// each of a few dozen runs of names.
     pub fn named(&self, user: UserNo, name: Token) -> Sought {
-        let open = self.open.named(user, name).and_then(|order| self.found(user, order));
-        Sought(open.unwrap_or_else(|| {
-            let names = self.users.get(user.index()).map(|own| own.names.clone());
-            Search::Named(Box::new(self.pages(user)), names.unwrap_or_default(), name)
-        }))
+        let open = self.open.named(user, name);
+        Sought(open.map_or_else(
+            || {
+                let names = self.users.get(user.index()).map(|own| own.names.clone());
+                Search::Named(Box::new(self.pages(user)), names.unwrap_or_default(), name)
+            },
+            |open| Search::Found(open.row(), open.fills),
+        ))
     }
 
     fn found(&self, user: UserNo, order: OrderNo) -> Option<Search> {
-        let (row, fills) = if let Some(open_order) = self.open.get(user, order) {
-            (open_order.row(order, self.open.name(order)), open_order.fills)
-        } else {
-            let ended = self.just_ended.iter().find(|ended| ended.no == order)?;
-            (ended.row(), ended.open_order.fills)
-        };
-        (row.user == user).then_some(Search::Found(row, fills))
+        if let Some(open) = self.open.get(user, order) {
+            return Some(Search::Found(open.row(), open.fills));
+        }
+        let ended = self.just_ended.iter().find(|ended| ended.order.no == order)?;
+        (ended.order.user == user).then(|| Search::Found(ended.row(), ended.order.fills))
     }
 
     /// A user's orders, newest first.
@@ -183,7 +164,7 @@ impl Orders {
         most: usize,
     ) -> OrdersIn {
         let mut pages = self.pages(user);
-        let open = self.open.before(user, order).filter(|(_, open)| open.market == market);
+        let open = self.open.before(user, order).filter(|open| open.market == market);
         pages.open = open.take(most).collect();
         pages.open.reverse();
         OrdersIn { pages, begins: self.begins(user, market), before: order }
@@ -216,8 +197,7 @@ impl Orders {
 
     /// A user's open orders placed before this one, newest first.
     pub fn open_before(&self, user: UserNo, order: OrderNo) -> impl Iterator<Item = OrderRow> {
-        let open = self.open.before(user, order);
-        open.map(|(no, open_order)| open_order.row(no, self.open.name(no)))
+        self.open.before(user, order).map(|open_order| open_order.row())
     }
 
     /// A user's fills, newest first.
@@ -235,6 +215,13 @@ impl Orders {
         SoughtFills { sought: self.order(user, order), fills: self.fills.of(user) }
     }
 
+    /// An order of this user as the record that placed it left it.
+    pub fn as_placed(&self, user: UserNo, order: OrderNo) -> AsPlaced {
+        let mut pages = self.pages(user);
+        pages.open = self.open.get(user, order).into_iter().collect();
+        AsPlaced { pages, no: order, fills: self.fills.of(user) }
+    }
+
     fn begins(&self, user: UserNo, market: MarketNo) -> Begins {
         match self.markets.get(market.index()) {
             Some(traders) => traders.begins(&self.history, market, user),
@@ -250,7 +237,7 @@ impl Orders {
             user,
             tail: own.map(|own| own.tail.clone()).unwrap_or_default(),
             endings: own.map(|own| own.endings.clone()).unwrap_or_default(),
-            late: self.late.of(user).map(|(page, endings)| (page, endings.clone())).collect(),
+            waiting: own.map(|own| own.unfinished.waiting()).unwrap_or_default(),
             open: Vec::new(),
             cached: None,
         }

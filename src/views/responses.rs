@@ -1,46 +1,38 @@
 //! Stored responses: the first response to each request that may be repeated, kept for as long as
-//! the exchange keeps its idempotency key (semantics 8).
+//! the exchange keeps its idempotency key (semantics 8). Answers about orders are looked up.
 
 mod image;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
-
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
-use super::orders::{OrderRow, Orders};
-use exchange::command::{PlaceOrder, TimeInForce, TradingMode};
+use exchange::command::{PlaceOrder, TradingMode};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
 use exchange::restrictions::Heartbeat;
-use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
-/// Expiry entries checked per record: more than the one that a record can add.
-const LOOKED_AT_PER_RECORD: usize = 64;
+/// Expired responses removed per record: more than the one that a record can add.
+const REMOVED_PER_RECORD: usize = 64;
 
-/// The data of a response as its record left it. Rows are boxed: there may be millions of
-/// responses, and most are of the smaller kinds.
+/// The data of a response as its record left it. Boxed: there may be millions of the smaller kinds.
 #[derive(Debug, Clone)]
 pub enum StoredResponse {
-    /// An order that was placed or cancelled.
-    Order(Box<OrderRow>),
-    /// An order that ended in the record that placed it: its row never changes, so history has it.
-    Ended(UserNo, OrderNo),
-    /// An order of which no answer is stored, since its row tells what it was: see
-    /// [`StoredResponses::keep`].
+    /// An order that was placed: its row as it was then can be looked up.
     Placed(UserNo, OrderNo),
+    /// An order that was cancelled, and so never changes.
+    Cancelled(UserNo, OrderNo),
     /// An account's money after a deposit, a withdrawal or a payout of fees.
-    Balance(Balance),
+    Balance(Box<Balance>),
     /// A user that was created, or whose mode or limit was set.
     User(Box<UserRow>),
     /// The venue's trading mode.
     VenueMode(TradingMode),
     /// A heartbeat.
-    Heartbeat(Heartbeat),
+    Heartbeat(Box<Heartbeat>),
     /// A new key; not yet revoked.
     Key(KeyNo),
     /// A new category; categories never change.
@@ -48,7 +40,7 @@ pub enum StoredResponse {
     /// A new event.
     Event(Box<EventRow>),
     /// A market that was created or moved, and the displayed probability of yes.
-    Market(Box<MarketRow>, Ratio),
+    Market(Box<(MarketRow, Ratio)>),
     /// A conversion.
     Converted(Box<Converted>),
     /// No data beyond the fact that the request succeeded.
@@ -102,21 +94,13 @@ impl StoredResponse {
     fn of_effect(effect: &Effect, view: &ReadModel) -> Option<StoredResponse> {
         Some(match effect {
             Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } } => {
-                // Found in memory: it is open or ended by this record.
-                let row = view.orders.order(*user, *order).row().ok()??;
-                if row.status.open() {
-                    StoredResponse::Order(Box::new(row))
-                } else {
-                    StoredResponse::Ended(*user, *order)
-                }
+                StoredResponse::Placed(*user, *order)
             }
-            Effect::OrderCancelled { order, user, .. } => {
-                StoredResponse::Order(Box::new(view.orders.order(*user, *order).row().ok()??))
-            }
+            Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
             Effect::Deposited { user, .. }
             | Effect::Withdrawn { user, .. }
             | Effect::FeesTaken { user, .. } => {
-                StoredResponse::Balance(view.accounts.user(*user)?.balance)
+                StoredResponse::Balance(Box::new(view.accounts.user(*user)?.balance))
             }
             Effect::UserCreated { user, .. }
             | Effect::UserModeSet { user, .. }
@@ -125,7 +109,7 @@ impl StoredResponse {
             }
             Effect::VenueModeSet { mode } => StoredResponse::VenueMode(*mode),
             Effect::HeartbeatSet { until, .. } => {
-                StoredResponse::Heartbeat(Heartbeat { until: *until, expired: false })
+                StoredResponse::Heartbeat(Box::new(Heartbeat { until: *until, expired: false }))
             }
             Effect::KeyAdded { key, .. } => StoredResponse::Key(*key),
             Effect::CategoryCreated { category, .. } => StoredResponse::Category(*category),
@@ -134,33 +118,35 @@ impl StoredResponse {
             }
             Effect::MarketCreated { market, .. } | Effect::MarketMoved { market, .. } => {
                 let row = view.catalogue.market(*market)?.clone();
-                StoredResponse::Market(Box::new(row), view.probability_of_yes(*market))
+                StoredResponse::Market(Box::new((row, view.probability_of_yes(*market))))
             }
             _ => return None,
         })
     }
 }
 
-/// A stored response with its time and expiry.
+/// The stored response to a record.
 #[derive(Debug)]
 struct Row {
-    kept: StoredResponse,
-    given: TimeMs,
+    record: Sequence,
     until: TimeMs,
+    kept: StoredResponse,
 }
 
-/// All stored responses, by the record they answer.
+// There may be millions.
+const _: () = assert!(size_of::<Row>() == 32);
+
+/// All stored responses, in the order of their records, and so of their expiry.
 #[derive(Debug, Default)]
 pub struct StoredResponses {
-    rows: FxHashMap<Sequence, Row>,
-    /// When each response is checked for expiry, in order of time.
-    ends: VecDeque<(TimeMs, Sequence)>,
+    rows: VecDeque<Row>,
 }
 
 impl StoredResponses {
-    /// The stored response to this record, if it is still kept. O(1).
+    /// The stored response to this record, if it is still kept. O(log n).
     pub fn of(&self, record: Sequence) -> Option<&StoredResponse> {
-        self.rows.get(&record).map(|row| &row.kept)
+        let row = self.rows.binary_search_by_key(&record, |row| row.record).ok()?;
+        self.rows.get(row).map(|row| &row.kept)
     }
 
     /// Number of stored responses.
@@ -175,70 +161,23 @@ impl StoredResponses {
         self.of(record).map_or_else(placed, Cow::Borrowed)
     }
 
-    /// Stores a response, unless an order's row will always tell what it was: that of an order that
-    /// could not rest stays as its record left it, and that of a named one that rests untouched can
-    /// be told from its later states, until an amend (see [`Self::keep_before_amend`]). There are
-    /// millions of these.
-    pub(super) fn keep(&mut self, applied: &Applied<'_>, until: TimeMs, kept: StoredResponse) {
-        let told = match &kept {
-            StoredResponse::Order(row) => {
-                row.no.0 == applied.sequence
-                    && row.client_id.is_some()
-                    && row.filled == Lots::ZERO
-                    && row.status.open()
-            }
-            StoredResponse::Ended(..) => applied.effects.iter().any(|effect| match effect {
-                Effect::OrderAccepted { terms, .. } => {
-                    !matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
-                }
-                _ => false,
-            }),
-            _ => false,
-        };
-        if !told {
-            self.store(applied.sequence, Row { kept, given: applied.time, until });
+    /// Stores a response, unless it is that to the placing of an order: the orders have it.
+    pub(super) fn keep(&mut self, record: Sequence, until: TimeMs, kept: StoredResponse) {
+        if matches!(kept, StoredResponse::Placed(..)) {
+            return;
         }
-    }
-
-    /// Stores the response to an order's placing before it is amended for the first time, if it may
-    /// be asked for.
-    pub(super) fn keep_before_amend(&mut self, row: &OrderRow, now: TimeMs) {
-        if row.client_id.is_some() && !self.rows.contains_key(&row.no.0) {
-            let kept = StoredResponse::Order(Box::new(row.as_placed()));
-            let until = now.after_seconds(Rules::current().repeat_window_seconds);
-            self.store(row.no.0, Row { kept, given: row.created_at, until });
+        if self.rows.len() == self.rows.capacity() {
+            self.rows.reserve_exact((self.rows.len() / 8).max(4));
         }
+        let until = self.rows.back().map_or(until, |last| until.max(last.until));
+        self.rows.push_back(Row { record, until, kept });
     }
 
-    fn store(&mut self, record: Sequence, row: Row) {
-        self.look_again(row.until, record);
-        self.rows.insert(record, row);
-    }
-
-    /// Notes when a response is checked, not before those that were noted earlier.
-    fn look_again(&mut self, at: TimeMs, record: Sequence) {
-        let at = self.ends.back().map_or(at, |(last, _)| at.max(*last));
-        self.ends.push_back((at, record));
-    }
-
-    /// Removes expired responses. One whose order is still open is kept for another window.
-    pub(super) fn forget(&mut self, now: TimeMs, orders: &Orders) {
-        for _ in 0..LOOKED_AT_PER_RECORD {
-            let Some((at, record)) = self.ends.front().copied().filter(|(at, _)| *at <= now) else {
+    /// Removes expired responses.
+    pub(super) fn forget(&mut self, now: TimeMs) {
+        for _ in 0..REMOVED_PER_RECORD {
+            if self.rows.pop_front_if(|row| row.until <= now).is_none() {
                 return;
-            };
-            self.ends.pop_front();
-            let stands = self.rows.get(&record).is_some_and(|row| match &row.kept {
-                StoredResponse::Order(placed) => orders.stands(placed.user, placed.no),
-                _ => false,
-            });
-            match self.rows.get(&record).filter(|_| stands) {
-                Some(row) => {
-                    let window = row.until.get().saturating_sub(row.given.get());
-                    let next = TimeMs::new(at.max(now).get().saturating_add(window));
-                    self.look_again(next.unwrap_or(TimeMs::MAX), record);
-                }
-                None => drop(self.rows.remove(&record)),
             }
         }
     }

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
-use engine::start::{Running, start};
+use engine::start::{Options, Running, start};
 use exchange::command::{Command, Role};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
@@ -67,7 +67,7 @@ impl Venue {
     }
 
     async fn limited(limits: Limits) -> Venue {
-        let running = start(MemoryJournal::new()).unwrap();
+        let running = start(MemoryJournal::new(), Options::default()).unwrap();
         let engine = running.engine();
         let (profile_name, profile_pic) = ("op".to_owned(), "https://h/p.png".to_owned());
         let key = ApiKey::draw().unwrap();
@@ -77,7 +77,7 @@ impl Venue {
             Command::CreateUser { profile_name, profile_pic },
             Command::AddKey { user: UserNo(0), role, label, hash },
         ] {
-            let answer = engine.submit(command).await.unwrap();
+            let answer = engine.ask(command).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
         let door = Door::new(engine, limits).unwrap();

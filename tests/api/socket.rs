@@ -174,7 +174,7 @@ async fn a_key_revoked_before_the_body_arrives_is_refused() {
     // Whether the server has read the head by now or only checks the key after the revocation, the
     // answer is the same.
     tokio::time::sleep(Duration::from_millis(50)).await;
-    engine.submit(Command::RevokeKey { user: UserNo(0), key: KeyNo(0) }).await.unwrap();
+    engine.ask(Command::RevokeKey { user: UserNo(0), key: KeyNo(0) }).unwrap();
     slow.write_all(body.as_bytes()).await.unwrap();
     let answer = one(&mut slow).await;
     assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("INVALID_API_KEY"), "{answer}");

@@ -7,7 +7,6 @@ use exchange::effect::{Effect, Party};
 use exchange::ids::MarketSet;
 use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
-use journal::fields::KINDS;
 
 /// Refusals that random commands cannot reach: a run's venue is open, and never that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
@@ -210,7 +209,7 @@ impl Census {
         let refused =
             refusals.map(|reject| format!("refused {}", reject.code())).collect::<Vec<_>>();
         let kinds: Vec<String> =
-            KINDS.iter().map(|(_, _, kind)| format!("asked {}", camel(kind))).collect();
+            Command::KINDS.iter().map(|(_, kind)| format!("asked {}", camel(kind))).collect();
         let kinds = kinds.iter().map(String::as_str);
         let all = EXPECTED.into_iter().chain(kinds).chain(refused.iter().map(String::as_str));
         self.missing_of(all)

@@ -9,7 +9,7 @@ use exchange::effect::{Applied, Effect};
 use exchange::invariant::running::Running;
 use exchange::rules::SLICE;
 use exchange::script;
-use exchange::trial::Tried;
+use exchange::trial::Step as Part;
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 
@@ -130,20 +130,22 @@ impl Duel {
     /// trial.
     fn tried(&self, record: &Record) -> Result<Option<Vec<Effect>>, String> {
         let tried = match &record.command {
-            Command::PlaceOrder(terms) => Tried::Place(terms.clone()),
+            Command::PlaceOrder(terms) => Part::Place(terms.clone()),
             &Command::AmendOrder { user, order, price, quantity, seen: None } => {
-                Tried::Amend { user, order, price, quantity }
+                Part::Amend { user, order, price, quantity }
             }
             _ => return Ok(None),
         };
         let compared = self.records.len().is_multiple_of(DIGEST_EVERY);
         let digest = || compared.then(|| self.exchange.digest());
         let before = digest();
-        let effects = self.exchange.trial(tried, record.once.clone(), record.time, usize::MAX);
+        let steps = [(tried, record.once.clone())];
+        let effects = self.exchange.trial(&steps, record.time, usize::MAX);
         if digest() != before {
             return Err("a trial changed the state".to_owned());
         }
-        effects.map_err(|broken| format!("a trial: {broken:?}"))
+        let effects = effects.map_err(|broken| format!("a trial: {broken:?}"))?;
+        Ok(effects.and_then(|all| all.into_iter().next()))
     }
 
     /// Compares the whole state, and checks the invariants.

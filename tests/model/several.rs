@@ -7,7 +7,7 @@ use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::script;
-use exchange::trial::several::{KeyedStep, Step as Part};
+use exchange::trial::{KeyedStep, Step as Part};
 use exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 
 use crate::commands::{self, Step};
@@ -30,7 +30,7 @@ pub fn tried_as_done(
         let linked = link.and_then(|link| parts.get(usize::from(link)));
         let name = linked.and_then(|(part, _)| match part {
             Part::Place(terms) => terms.client_order_id.as_deref().copied(),
-            Part::Cancel { .. } => None,
+            _ => None,
         });
         let part = match command {
             Command::PlaceOrder(mut terms) if name.is_none() => {
@@ -38,15 +38,15 @@ pub fn tried_as_done(
                 Part::Place(terms)
             }
             Command::CancelOrder { order, .. } | Command::AmendOrder { order, .. } => {
-                Part::Cancel { name, order: Some(order) }
+                Part::Cancel { user, name, order: Some(order) }
             }
-            _ if name.is_some() => Part::Cancel { name, order: None },
+            _ if name.is_some() => Part::Cancel { user, name, order: None },
             _ => continue,
         };
         parts.push((part, once));
     }
     let digest = duel.exchange.digest();
-    let tried = duel.exchange.trial_of_several(user, &parts, now, usize::MAX);
+    let tried = duel.exchange.trial(&parts, now, usize::MAX);
     if duel.exchange.digest() != digest {
         return Err("a trial changed the state".to_owned());
     }
@@ -67,7 +67,7 @@ fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> V
     for (part, once) in parts {
         let command = match part {
             Part::Place(terms) => Some(Command::PlaceOrder(terms.clone())),
-            Part::Cancel { name, order } => {
+            Part::Cancel { name, order, .. } => {
                 // The newest order with that name, placed by an earlier part of the batch.
                 let so_named =
                     |terms: &PlaceOrder| terms.client_order_id.as_deref() == name.as_ref();
@@ -84,6 +84,7 @@ fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> V
                 let placed = name.and_then(|_| numbers.next());
                 placed.or(*order).map(|order| Command::CancelOrder { user, order })
             }
+            Part::Amend { .. } | Part::Ask => None,
         };
         let mut effects = Vec::new();
         if let Some(command) = command {
@@ -99,13 +100,13 @@ fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> V
 }
 
 /// The bound on orders met, given to the trials below.
-const MET_MAX: usize = 200;
+const MET_MAX: u64 = 200;
 
 #[test]
-fn a_trial_that_could_meet_too_many_orders_is_not_run() {
+fn a_trial_that_meets_too_many_orders_has_no_result() {
     let mut duel = Duel::unopened();
-    let script =
-        "venue USD orders 20000\nuser ann\nuser bob\ndeposit ann 1000\nmarket rain\npublish rain\n";
+    let script = "venue USD orders 20000\nuser ann\nuser bob\ndeposit ann 1000\ndeposit bob 1000\n\
+                  market rain\npublish rain\n";
     for record in script::parse(script).unwrap() {
         duel.exchange.apply(&record, &mut Vec::new()).unwrap();
     }
@@ -120,21 +121,28 @@ fn a_trial_that_could_meet_too_many_orders_is_not_run() {
             Lots::new(lots),
         )
     };
-    let tried = |exchange: &Exchange, lots| {
-        let steps = [(Part::Place(order(1, 60, lots)), None)];
-        exchange.trial_of_several(UserNo(1), &steps, exchange.time(), MET_MAX).unwrap()
+    let tried = |exchange: &Exchange, lots: &[u64]| {
+        let step = |lots: &u64| (Part::Place(order(1, 60, *lots)), None);
+        let steps: Vec<KeyedStep> = lots.iter().map(step).collect();
+        exchange.trial(&steps, exchange.time(), usize::try_from(MET_MAX).unwrap()).unwrap()
     };
-    for count in 0..=MET_MAX {
+    for _ in 0..=MET_MAX {
+        assert!(tried(&duel.exchange, &[MET_MAX + 1]).is_some());
         let sequence = duel.exchange.sequence().next();
         let (time, command) = (duel.exchange.time(), Command::PlaceOrder(order(0, 50, 1)));
         let record = Record { sequence, time, once: None, command };
-        if count == MET_MAX {
-            assert!(tried(&duel.exchange, ORDER_LOTS_MAX).is_some());
-        }
         duel.exchange.apply(&record, &mut Vec::new()).unwrap();
     }
-    assert_eq!(tried(&duel.exchange, ORDER_LOTS_MAX), None);
-    let most = u64::try_from(MET_MAX).unwrap();
+    // The bound is for all steps together.
+    for (lots, within) in [
+        (&[MET_MAX + 1][..], false),
+        (&[MET_MAX], true),
+        (&[MET_MAX - 1, 2], false),
+        (&[MET_MAX - 1, 1], true),
+    ] {
+        assert_eq!(tried(&duel.exchange, lots).is_some(), within, "{lots:?}");
+    }
+    // What is refused meets nobody.
     let refused = vec![Effect::Refused(Reject::InsufficientFunds)];
-    assert_eq!(tried(&duel.exchange, most), Some(vec![refused]));
+    assert_eq!(tried(&duel.exchange, &[ORDER_LOTS_MAX]), Some(vec![refused]));
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use engine::past::{Past, QuerySlot};
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{Command, PlaceOrder, Record, Role, Side, Wording};
 use exchange::ids::{MarketId, MarketNo, UserNo};
@@ -13,6 +12,7 @@ use exchange::results::Results;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use http::keys::ApiKey;
+use http::past::{Past, QuerySlot};
 use journal::Journal;
 use journal::block::BlockBuilder;
 use journal::memory::MemoryJournal;

@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use http::openapi::document;
+use http::routes;
 
 use super::client::{Answer, bare};
 use super::schema::{Members, faults, resolved};
 use super::venue::{NOBODY, Venue};
 
-pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
+pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(routes::table()).unwrap());
 
 /// Headers defined by HTTP itself, which any answer may have.
 const PLAIN: [&str; 10] = [

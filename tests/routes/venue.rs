@@ -13,13 +13,13 @@ use tokio::task::JoinHandle;
 use engine::clock;
 use engine::history::HistoryStore;
 use engine::meter::{Gauges, Meter};
-use engine::past::Past;
-use engine::start::{Running, Storage, start, start_with};
+use engine::start::{Options, Running, Storage, start};
 use exchange::command::{Command, Role};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
 use http::keys::ApiKey;
+use http::past::{Past, Questions};
 use http::rates::Rates;
 use http::{Limits, serve};
 use journal::Journal;
@@ -38,6 +38,7 @@ pub const PICTURE: &str = "https://assets.example.org/p.png";
 pub struct Venue {
     pub operator: Client,
     runtime: Runtime,
+    questions: Arc<Questions>,
     served: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>, Running)>,
 }
 
@@ -62,7 +63,7 @@ impl Opening {
 
     /// Opens the venue on an empty journal.
     pub fn open(&self) -> Running {
-        let running = start(MemoryJournal::new()).unwrap();
+        let running = start(MemoryJournal::new(), Options::default()).unwrap();
         self.venue.open(running.engine());
         running
     }
@@ -110,7 +111,11 @@ impl Venue {
         history: HistoryStore,
         key: Option<&str>,
     ) -> Venue {
-        let running = start_with(journal, Some(Storage { history, snapshots: None })).unwrap();
+        let running = start(
+            journal,
+            Options { storage: Some(Storage { history, snapshots: None }), ..Options::default() },
+        )
+        .unwrap();
         match key {
             Some(key) => {
                 let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -121,7 +126,7 @@ impl Venue {
     }
 
     fn ruled(journal: impl Journal + 'static, limits: Limits, rules: Rules) -> Venue {
-        Venue::opened(start(journal).unwrap(), limits, rules)
+        Venue::opened(start(journal, Options::default()).unwrap(), limits, rules)
     }
 
     fn opened(running: Running, limits: Limits, rules: Rules) -> Venue {
@@ -135,7 +140,7 @@ impl Venue {
             Command::CreateUser { profile_name, profile_pic },
             Command::AddKey { user: UserNo(0), role, label, hash },
         ] {
-            let answer = runtime.block_on(engine.submit(command)).unwrap();
+            let answer = engine.ask(command).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
         Venue::serving(running, runtime, key.reveal(), limits)
@@ -144,7 +149,7 @@ impl Venue {
     /// The venue of this journal, with the operator who has this key.
     pub fn resumed(journal: impl Journal + 'static, key: &str) -> Venue {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        Venue::serving(start(journal).unwrap(), runtime, key, Limits::STANDARD)
+        Venue::serving(start(journal, Options::default()).unwrap(), runtime, key, Limits::STANDARD)
     }
 
     fn serving(running: Running, runtime: Runtime, key: &str, limits: Limits) -> Venue {
@@ -152,16 +157,18 @@ impl Venue {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = serve(listener, engine, limits, async { drop(stopped.await) });
+        let venue = http::venue::Venue::from(engine);
+        let questions = Arc::clone(venue.questions());
+        let serving = serve(listener, venue, limits, async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
         let operator = Client { address, key: key.to_owned() };
-        Venue { operator, runtime, served: Some((stop, ended, running)) }
+        Venue { operator, runtime, questions, served: Some((stop, ended, running)) }
     }
 
     /// What answers questions about the past.
     pub fn past(&self) -> Past {
         let (.., running) = self.served.as_ref().unwrap();
-        running.engine().past().clone()
+        Past::new(Arc::clone(running.engine().past()), Arc::clone(&self.questions))
     }
 
     /// Stops the venue in order; returns whether it had halted before.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::bounded;
+use engine::background::Stepped;
 use engine::history::HistoryStore;
 use engine::matcher_status::MatcherStatus;
 use engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
@@ -123,27 +123,21 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
     history.folded(journal.head().sequence);
     let due = Arc::new(MatcherStatus::default());
     let board = Arc::new(SnapshotBoard::default());
-    let (ends, ending) = bounded(0);
-    let snapshotter = Snapshotter {
+    let mut snapshotter = Snapshotter {
         folder: SnapshotFolder::open(data).unwrap(),
         every: NonZeroU64::MIN,
         history: history.clone(),
         journal: journal.reader(),
         due: Arc::clone(&due),
         board: Arc::clone(&board),
-        pace: Throttle::background(ending),
+        pace: Throttle::full(),
         last: Sequence::ZERO,
+        seen: Sequence::ZERO,
         failed: false,
     };
     let posted = post(replayer.results());
-    due.post_came(None, posted);
-    due.post_folded(posted.through);
-    let thread = std::thread::spawn(move || snapshotter.run());
-    while board.read().taken + board.read().failures == 0 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    drop(ends);
-    thread.join().unwrap();
+    due.post_applied(posted, None, 0, None);
+    snapshotter.step();
     board.read()
 }
 

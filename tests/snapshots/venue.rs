@@ -1,21 +1,22 @@
 //! A venue on disk that replays recorded flow, and everything that can be observed of it.
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use engine::Engine;
 use engine::history::HistoryStore;
-use engine::pending::Refusal;
-use engine::start::{Running, Snapshots, Storage, start_with};
+use engine::start::{self, Options, Running, Snapshots, StartError, Storage};
+use engine::{Engine, INTAKE_MAX};
 use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;
 use exchange::results::ResultsHash;
 use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
+use journal::Journal;
 use journal::directory::LogJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use views::ReadModel;
@@ -42,14 +43,19 @@ pub fn commands() -> &'static [Command] {
 pub fn start(data: &Path, every: u64) -> Running {
     let (journal, _) = LogJournal::open(data).unwrap();
     let folder = SnapshotFolder::open(data).unwrap();
-    start_with(journal, Some(beside(data, folder, NonZeroU64::new(every)))).unwrap()
+    started(journal, beside(data, folder, NonZeroU64::new(every))).unwrap()
 }
 
 /// Starts on a data directory as if there were no snapshots.
 pub fn start_from_the_first_record(data: &Path) -> Running {
     let (journal, _) = LogJournal::open(data).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
-    start_with(journal, Some(Storage { history, snapshots: None })).unwrap()
+    started(journal, Storage { history, snapshots: None }).unwrap()
+}
+
+/// Starts with this storage.
+pub fn started(journal: impl Journal + 'static, storage: Storage) -> Result<Running, StartError> {
+    start::start(journal, Options { storage: Some(storage), ..Options::default() })
 }
 
 /// The storage of an engine in these tests, beside its journal.
@@ -60,19 +66,15 @@ pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) ->
 
 /// Applies commands, one after the other.
 pub fn play(engine: &Engine, commands: &[Command]) {
-    let mut answers = Vec::new();
+    let mut answers = VecDeque::new();
     for command in commands {
-        let answer = loop {
-            match engine.submit_detached(command.clone()) {
-                Ok(answer) => break answer,
-                Err(Refusal::Overloaded) => std::thread::sleep(Duration::from_millis(1)),
-                Err(refusal) => panic!("{refusal}"),
-            }
-        };
-        answers.push(answer);
+        answers.push_back(engine.begin(command.clone()));
+        if answers.len() > INTAKE_MAX / 2 {
+            answers.pop_front().unwrap().wait().unwrap();
+        }
     }
     for answer in answers {
-        answer.blocking_recv().unwrap().unwrap();
+        answer.wait().unwrap();
     }
 }
 

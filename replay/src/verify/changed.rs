@@ -6,14 +6,13 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
-use exchange::command::Record;
+use exchange::command::{Command, Record};
 use exchange::effect::Effect;
 use exchange::results::Results;
 use exchange::script;
 use exchange::units::TimeMs;
 use journal::Journal;
 use journal::block::{BLOCK_HEADER_BYTES, Block, BlockBuilder, RawBlock};
-use journal::fields::{KINDS, kind_of};
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
 use journal::replay::{Replayer, replay};
@@ -102,8 +101,8 @@ pub(super) fn blocks_of(
 
 fn venue() -> Vec<Block> {
     let records = script::parse(VENUE).unwrap();
-    let kinds: BTreeSet<u16> = records.iter().map(|record| kind_of(&record.command)).collect();
-    assert_eq!(kinds.len(), KINDS.len(), "{kinds:?}");
+    let kinds: BTreeSet<u16> = records.iter().map(|record| record.command.number()).collect();
+    assert_eq!(kinds.len(), Command::KINDS.len(), "{kinds:?}");
     let cut: Vec<Vec<Record>> = records.chunks(EACH).map(<[Record]>::to_vec).collect();
     blocks_of(&cut, |_, results| results)
 }

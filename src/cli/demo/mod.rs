@@ -2,23 +2,19 @@
 //!
 //! Must not know: any trading rule; HTTP beyond the example lines it prints.
 
-pub mod texts;
 pub mod people;
+pub mod script;
 pub mod seed;
-pub mod books;
-pub mod bets;
-pub mod quotes;
-pub mod pipeline;
 pub mod banner;
 
+use std::io;
 use std::net::SocketAddr;
 
+use engine::past::PastError;
 use engine::pending::Refusal;
 use exchange::reject::Reject;
+use exchange::script::ScriptError;
 use exchange::units::Sequence;
-use flow::{AccountIndex, FlowError, OrderRef};
-
-use texts::CatalogueError;
 
 /// Why the demo could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +22,18 @@ pub enum SeedError {
     /// The data directory holds a venue that is not a demo.
     #[error("this data directory holds a venue that is not a demo; give the demo its own")]
     NotADemo,
-    /// The embedded catalogue is wrong.
-    #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
-    /// The embedded recording is wrong.
-    #[error("the demo's recorded flow cannot be read: {0}")]
-    Flow(#[from] FlowError),
+    /// The data directory holds the beginning of another demo.
+    #[error("record {} is not of this demo: another version began it; delete its data", .0.get())]
+    OfAnother(Sequence),
+    /// The embedded script is wrong.
+    #[error("the demo's script cannot be read: {0}")]
+    Script(#[from] ScriptError),
+    /// The embedded script cannot be unpacked.
+    #[error("the demo's script cannot be unpacked: {0}")]
+    Packed(#[from] io::Error),
+    /// The journal cannot be read.
+    #[error("the demo that was begun cannot be read: {0}")]
+    Begun(#[from] PastError),
     /// The exchange refused a command that must succeed.
     #[error("record {} was refused: {reject}", sequence.get())]
     Refused {
@@ -40,24 +42,9 @@ pub enum SeedError {
         /// Why.
         reject: Reject,
     },
-    /// Something was created and cannot be found.
-    #[error("the demo's {0} was created and cannot be found")]
-    Vanished(String),
-    /// The catalogue asks for a flow that was not recorded.
-    #[error("the recorded flow has no market {0:?}")]
-    NoSuchFlow(String),
-    /// The recorded flow has an account without a user.
-    #[error("account {} of the recorded flow has no user", .0.0)]
-    NoSuchAccount(AccountIndex),
-    /// The recorded flow cancels an order that was not accepted.
-    #[error("order {} of the recorded flow was never accepted", .0.0)]
-    NoSuchOrder(OrderRef),
     /// The engine takes no commands.
     #[error("the engine takes no commands: {0}")]
-    Engine(Refusal),
-    /// The engine stopped with commands unanswered.
-    #[error("the engine stopped before it answered")]
-    Stopped,
+    Engine(#[from] Refusal),
 }
 
 /// The demo was told to listen on an address that others can reach.
@@ -75,10 +62,10 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 
 /// A bootstrapped in-memory venue for the tests of this module.
 #[cfg(test)]
-async fn venue() -> engine::Engine {
+fn venue() -> engine::Engine {
     let journal = journal::memory::MemoryJournal::new();
-    let engine = engine::start::start(journal).unwrap().engine();
-    super::bootstrap::bootstrap(&engine, None, |_| true).await.unwrap();
+    let engine = engine::start::start(journal, Default::default()).unwrap().engine();
+    super::bootstrap::bootstrap(&engine, None, |_| true).unwrap();
     engine
 }
 

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Fingerprint, IdempotencyTable, NameEntry};
+use super::table::{Fingerprint, IdempotencyTable, NameEntry};
 use crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count};
 use crate::image::coding::{imaged, write_count};
 use crate::units::{Sequence, TimeMs};

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
 use smallvec::{SmallVec, smallvec};
 
-use super::Fingerprint;
 use crate::ids::UserNo;
 use crate::invariant::Broken;
 use crate::units::{Sequence, TimeMs};
@@ -22,9 +22,20 @@ const INDEX_PARTS: usize = 256;
 /// The owner of a reused name's earlier slot in a table that was read.
 const NOBODY: UserNo = UserNo(u32::MAX);
 
+/// The first half of a SHA-256: collisions cannot be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fingerprint(pub [u8; 16]);
+
+impl Fingerprint {
+    pub(super) fn of(hash: Sha256) -> Fingerprint {
+        let bytes: [u8; 32] = hash.finalize().into();
+        Fingerprint(bytes.first_chunk().copied().unwrap_or_default())
+    }
+}
+
 /// What is remembered of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NameEntry {
+pub(crate) struct NameEntry {
     /// The user who gave it.
     pub user: UserNo,
     /// What was requested with it.
@@ -162,7 +173,7 @@ impl IdempotencyTable {
     }
 
     /// The number of a user's names.
-    pub(super) fn names_of(&self, user: UserNo) -> u32 {
+    pub(crate) fn names_of(&self, user: UserNo) -> u32 {
         self.users.get(&user).map_or(0, |held| held.names)
     }
 
@@ -172,7 +183,7 @@ impl IdempotencyTable {
         self.slot(held.head).map(Slot::at)
     }
 
-    pub(super) fn get(&self, name: Fingerprint) -> Option<NameEntry> {
+    pub(crate) fn get(&self, name: Fingerprint) -> Option<NameEntry> {
         self.slot(self.find(name)?).map(|slot| self.entry(slot))
     }
 
@@ -190,7 +201,7 @@ impl IdempotencyTable {
     }
 
     /// Adds a name, which is checked `at` this moment, in place of an earlier one.
-    pub(super) fn add(&mut self, at: TimeMs, name: Fingerprint, entry: &NameEntry) {
+    pub(crate) fn add(&mut self, at: TimeMs, name: Fingerprint, entry: &NameEntry) {
         self.count_more(entry.user, entry.count());
         if let Some(before) = self.find(name) {
             if let Some((user, names)) = self.stand_down(before) {
@@ -221,7 +232,7 @@ impl IdempotencyTable {
     }
 
     /// Adds a further part of a key.
-    pub(super) fn add_part(&mut self, name: Fingerprint, user: UserNo, first: (u8, Sequence)) {
+    pub(crate) fn add_part(&mut self, name: Fingerprint, user: UserNo, first: (u8, Sequence)) {
         self.parts.entry(name).or_default().push(first);
         self.count_more(user, 1);
     }
@@ -263,12 +274,6 @@ impl IdempotencyTable {
             found.remove();
         }
         self.uncount(entry.user, entry.count());
-    }
-
-    /// Copies the number of a user's names, and of all.
-    pub(super) fn copy_counts(&mut self, whole: &IdempotencyTable, user: UserNo) {
-        self.users.entry(user).or_default().names = whole.names_of(user);
-        self.count = whole.count;
     }
 
     /// Counts further names of a user.

@@ -1,6 +1,10 @@
-//! The encoding of images: a sink for bytes, a source of them, and the errors of reading. Integers
-//! are little-endian; lists and texts follow their length. No length in an image is trusted with
+//! The canonical bytes of values, both ways: of states in images, of commands in the journal, of
+//! effects in the results hash. A sink for bytes, a source of them, and the errors of reading.
+//! Integers are little-endian; lists and texts follow their length. No length is trusted with
 //! memory before its bytes have arrived.
+//!
+//! The three differ in one thing: images hold an optional value of a small type at a fixed width,
+//! journal and results hash hold every optional value after a tag byte, 0 or 1.
 
 use std::sync::Arc;
 
@@ -15,6 +19,18 @@ pub trait ImageSink {
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
 
+    /// Appends bytes of a length that is known to the compiler.
+    #[inline]
+    fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.put(&bytes);
+    }
+
+    /// Whether every optional value follows a tag byte.
+    #[inline]
+    fn tags(&self) -> bool {
+        false
+    }
+
     /// Appends the first `count` of these bytes.
     #[inline]
     fn put_first(&mut self, bytes: [u8; 8], count: usize) {
@@ -26,6 +42,52 @@ impl ImageSink for Vec<u8> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
+    }
+}
+
+/// Fixed space for something small with tags, so that the compiler knows the offset of each field
+/// and no append checks a capacity.
+#[derive(Debug)]
+pub struct Fixed<'a, const BYTES: usize> {
+    bytes: &'a mut [u8; BYTES],
+    /// More than there is space for if it does not fit.
+    length: usize,
+}
+
+impl<'a, const BYTES: usize> Fixed<'a, BYTES> {
+    /// Fills this space from its beginning.
+    pub const fn over(bytes: &'a mut [u8; BYTES]) -> Fixed<'a, BYTES> {
+        Fixed { bytes, length: 0 }
+    }
+
+    /// What was written; `None` if it did not fit.
+    #[inline]
+    pub fn written(&self) -> Option<&[u8]> {
+        self.bytes.get(..self.length)
+    }
+}
+
+impl<const BYTES: usize> ImageSink for Fixed<'_, BYTES> {
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.length.saturating_add(bytes.len());
+        if let Some(target) = self.bytes.get_mut(self.length..end) {
+            target.copy_from_slice(bytes);
+        }
+        self.length = end;
+    }
+
+    #[inline]
+    fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        let target = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
+        if let Some(target) = target {
+            *target = bytes;
+        }
+        self.length = self.length.saturating_add(N);
+    }
+
+    #[inline]
+    fn tags(&self) -> bool {
+        true
     }
 }
 
@@ -49,8 +111,48 @@ pub trait ImageSource {
     fn pass(&mut self, _: usize) {}
 
     /// The number of bytes left, if known.
+    #[inline]
     fn left(&self) -> Option<usize> {
         None
+    }
+
+    /// Whether every optional value follows a tag byte.
+    #[inline]
+    fn tags(&self) -> bool {
+        false
+    }
+}
+
+/// Bytes in which every optional value follows a tag byte, as in the journal.
+#[derive(Debug)]
+pub struct Tagged<T>(pub T);
+
+impl ImageSink for Tagged<&mut Vec<u8>> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn tags(&self) -> bool {
+        true
+    }
+}
+
+impl ImageSource for Tagged<&[u8]> {
+    #[inline]
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage> {
+        self.0.fill(into)
+    }
+
+    #[inline]
+    fn left(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+
+    #[inline]
+    fn tags(&self) -> bool {
+        true
     }
 }
 
@@ -94,9 +196,15 @@ pub enum BadImage {
     /// An image of a version that this program does not know.
     #[error("the image has version {0}, which this program does not know")]
     Version(u32),
+    /// No form of any value of its type: a flag or tag above 1, a text that is not UTF-8.
+    #[error("the image has no valid {0}")]
+    Malformed(&'static str),
     /// A value that its type does not have.
     #[error("the image has no valid {0}")]
     Value(&'static str),
+    /// A field with a value that its type does not have.
+    #[error("the image has no valid {0}")]
+    Field(&'static str),
     /// Values that contradict each other.
     #[error("the image contradicts itself: {0}")]
     Contradiction(&'static str),
@@ -115,10 +223,20 @@ impl BadImage {
             BadImage::Truncated => "IMAGE_TRUNCATED",
             BadImage::Trailing => "IMAGE_TRAILING",
             BadImage::Version(_) => "IMAGE_VERSION",
-            BadImage::Value(_) => "IMAGE_VALUE",
+            BadImage::Malformed(_) | BadImage::Value(_) | BadImage::Field(_) => "IMAGE_VALUE",
             BadImage::Contradiction(_) => "IMAGE_CONTRADICTION",
             BadImage::Impossible(_) => "IMAGE_IMPOSSIBLE",
             BadImage::Unreadable(_) => "IMAGE_UNREADABLE",
+        }
+    }
+
+    /// The same, of this field.
+    #[must_use]
+    #[cold]
+    pub fn of_field(self, field: &'static str) -> BadImage {
+        match self {
+            BadImage::Value(_) => BadImage::Field(field),
+            other => other,
         }
     }
 }
@@ -129,7 +247,58 @@ pub trait Imaged: Sized {
     fn write(&self, sink: &mut impl ImageSink);
 
     /// Reads the value back.
+    ///
+    /// # Errors
+    /// The next bytes are no value of this type.
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage>;
+
+    /// Appends an optional value as an image holds it.
+    #[inline]
+    fn write_optional(value: Option<&Self>, sink: &mut impl ImageSink) {
+        write_tagged(value, sink);
+    }
+
+    /// Reads what [`write_optional`](Imaged::write_optional) wrote.
+    ///
+    /// # Errors
+    /// As [`read`](Imaged::read).
+    #[inline]
+    fn read_optional(source: &mut impl ImageSource) -> Result<Option<Self>, BadImage> {
+        read_tagged(source)
+    }
+}
+
+impl<T: Imaged> Imaged for Option<T> {
+    #[inline]
+    fn write(&self, sink: &mut impl ImageSink) {
+        if sink.tags() {
+            write_tagged(self.as_ref(), sink);
+        } else {
+            T::write_optional(self.as_ref(), sink);
+        }
+    }
+
+    #[inline]
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        if source.tags() { read_tagged(source) } else { T::read_optional(source) }
+    }
+}
+
+#[inline]
+fn write_tagged<T: Imaged>(value: Option<&T>, sink: &mut impl ImageSink) {
+    value.is_some().write(sink);
+    if let Some(value) = value {
+        value.write(sink);
+    }
+}
+
+#[inline]
+fn read_tagged<T: Imaged>(source: &mut impl ImageSource) -> Result<Option<T>, BadImage> {
+    match u8::read(source)? {
+        0 => Ok(None),
+        1 => T::read(source).map(Some),
+        _ => Err(BadImage::Malformed("tag")),
+    }
 }
 
 /// Writes the length of a list or text.
@@ -170,6 +339,7 @@ pub fn write_list<'a, T: Imaged + 'a>(
 }
 
 impl<T: Imaged> Imaged for Vec<T> {
+    #[inline]
     fn write(&self, sink: &mut impl ImageSink) {
         write_list(self.iter(), sink);
     }
@@ -190,7 +360,7 @@ impl Imaged for String {
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        String::from_utf8(read_bytes(source)?).map_err(|_| BadImage::Value("text"))
+        String::from_utf8(read_bytes(source)?).map_err(|_| BadImage::Malformed("text"))
     }
 }
 
@@ -208,6 +378,9 @@ pub fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
 /// Reads what [`write_bytes`] wrote. Memory grows only as bytes arrive.
 pub fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
     let count = read_count(source)?;
+    if source.left().is_some_and(|left| count > left) {
+        return Err(BadImage::Truncated);
+    }
     let mut bytes = Vec::new();
     while bytes.len() < count {
         let had = bytes.len();
@@ -220,7 +393,7 @@ pub fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
 impl<const N: usize> Imaged for [u8; N] {
     #[inline]
     fn write(&self, sink: &mut impl ImageSink) {
-        sink.put(self);
+        sink.put_array(*self);
     }
 
     #[inline]
@@ -236,7 +409,7 @@ macro_rules! integers {
         impl Imaged for $integer {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
-                sink.put(&self.to_le_bytes());
+                sink.put_array(self.to_le_bytes());
             }
 
             #[inline]
@@ -260,35 +433,46 @@ impl Imaged for Arc<str> {
     }
 }
 
-impl<T: Imaged> Imaged for Arc<T> {
-    fn write(&self, sink: &mut impl ImageSink) {
-        T::write(self, sink);
-    }
+macro_rules! pointers {
+    ($($pointer:ident),*) => {$(
+        impl<T: Imaged> Imaged for $pointer<T> {
+            #[inline]
+            fn write(&self, sink: &mut impl ImageSink) {
+                T::write(self, sink);
+            }
 
-    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        T::read(source).map(Arc::new)
-    }
+            #[inline]
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                T::read(source).map($pointer::new)
+            }
+        }
+    )*};
 }
 
+pointers!(Arc, Box);
+
 impl Imaged for bool {
+    #[inline]
     fn write(&self, sink: &mut impl ImageSink) {
         u8::from(*self).write(sink);
     }
 
+    #[inline]
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         match u8::read(source)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(BadImage::Value("flag")),
+            _ => Err(BadImage::Malformed("flag")),
         }
     }
 }
 
-/// Implements [`Imaged`] for a struct: all its fields, in this order. A field missing here does not
-/// compile. The caller imports this module's names.
+/// Implements [`Imaged`] for a struct: all its fields, in this order, with the names that they have
+/// in the journal where those differ. A field missing here does not compile. The caller imports
+/// this module's names.
 #[macro_export]
 macro_rules! imaged {
-    ($name:ident { $($field:ident),* $(,)? }) => {
+    ($name:ident { $($field:ident $(= $called:literal)?),* $(,)? }) => {
         impl Imaged for $name {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
@@ -298,69 +482,67 @@ macro_rules! imaged {
 
             #[inline]
             fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-                Ok($name { $($field: Imaged::read(source)?),* })
+                Ok($name {
+                    $($field: match Imaged::read(source) {
+                        Ok(value) => value,
+                        Err(bad) => return Err(bad.of_field($crate::called!($field $($called)?))),
+                    }),*
+                })
             }
         }
     };
 }
 pub use imaged;
 
-/// An enum without fields. Its image is one byte, as is that of an `Option` of it.
-pub trait Choice: Copy {
-    /// The code of a variant; never 0, which is `None`.
-    fn code(self) -> u8;
-
-    /// The variant with this code.
-    fn of_code(code: u8) -> Option<Self>;
+/// A field's name in the journal: as in the code unless another is given.
+#[macro_export]
+macro_rules! called {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $called:literal) => {
+        $called
+    };
 }
+pub use called;
 
-impl<T: Choice> Imaged for Option<T> {
-    #[inline]
-    fn write(&self, sink: &mut impl ImageSink) {
-        self.map_or(0, T::code).write(sink);
-    }
-
-    #[inline]
-    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        match u8::read(source)? {
-            0 => Ok(None),
-            code => T::of_code(code).map(Some).ok_or(BadImage::Value("choice")),
-        }
-    }
-}
-
-/// Implements [`Imaged`] and [`Choice`] for an enum without fields. A variant missing here does not
-/// compile.
+/// Implements [`Imaged`] for an enum without fields: one byte, and 0 for none in an image. A
+/// variant missing here does not compile.
 #[macro_export]
 macro_rules! imaged_choice {
     ($name:ident { $($choice:ident = $code:literal),* $(,)? }) => {
-        impl $crate::image::coding::Choice for $name {
-            #[inline]
-            fn code(self) -> u8 {
-                match self {
-                    $($name::$choice => $code),*
-                }
-            }
-
-            #[inline]
-            fn of_code(code: u8) -> Option<Self> {
-                match code {
-                    $($code => Some($name::$choice),)*
-                    _ => None,
-                }
-            }
-        }
-
         impl Imaged for $name {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
-                $crate::image::coding::Choice::code(*self).write(sink);
+                let code: u8 = match self {
+                    $($name::$choice => $code),*
+                };
+                code.write(sink);
             }
 
             #[inline]
             fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-                let choice = $crate::image::coding::Choice::of_code(u8::read(source)?);
-                choice.ok_or(BadImage::Value(stringify!($name)))
+                match u8::read(source)? {
+                    $($code => Ok($name::$choice),)*
+                    _ => Err(BadImage::Value(stringify!($name))),
+                }
+            }
+
+            #[inline]
+            fn write_optional(value: Option<&Self>, sink: &mut impl ImageSink) {
+                match value {
+                    Some(value) => value.write(sink),
+                    None => 0_u8.write(sink),
+                }
+            }
+
+            #[inline]
+            fn read_optional(source: &mut impl ImageSource) -> Result<Option<Self>, BadImage> {
+                match u8::read(source)? {
+                    0 => Ok(None),
+                    $($code => Ok(Some($name::$choice)),)*
+                    _ => Err(BadImage::Value(stringify!($name))),
+                }
             }
         }
     };

@@ -12,13 +12,12 @@ use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
 use super::ending::{Ending, Slice};
-use super::idempotency::IdempotencyTable;
+use super::idempotency::table::IdempotencyTable;
 use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
 use super::restrictions::Restrictions;
-use super::rules::Rules;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
@@ -45,14 +44,12 @@ impl Exchange {
             restrictions,
             // Only tests have another than the program's.
             slice: _,
+            plan: _,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
         time.write(sink);
-        rules.is_some().write(sink);
-        if let Some(rules) = rules {
-            rules.write(sink);
-        }
+        rules.write(sink);
         catalogue.write(sink);
         keys.write(sink);
         ledger.write(sink);
@@ -97,7 +94,7 @@ impl Exchange {
         let mut exchange = Exchange {
             sequence: Imaged::read(source)?,
             time: Imaged::read(source)?,
-            rules: bool::read(source)?.then(|| Rules::read(source)).transpose()?,
+            rules: Imaged::read(source)?,
             catalogue: Imaged::read(source)?,
             keys: Imaged::read(source)?,
             ledger: Imaged::read(source)?,
@@ -107,6 +104,7 @@ impl Exchange {
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
             slice: Slice::default(),
+            plan: super::plan::Plan::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {
@@ -137,7 +135,7 @@ impl Exchange {
         }
         let slices = self.ends_in_slices();
         Ok(Market {
-            ending: if slices { read_ending(source)? } else { None },
+            ending: if slices { Imaged::read(source)? } else { None },
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
@@ -180,10 +178,6 @@ impl Exchange {
     }
 }
 
-fn read_ending(source: &mut impl ImageSource) -> Result<Option<Ending>, BadImage> {
-    bool::read(source)?.then(|| Ending::read(source)).transpose()
-}
-
 impl Market {
     /// Writes the market; its end only where ends are sliced, so that older images stay as they
     /// are.
@@ -207,10 +201,7 @@ impl Market {
         } = self;
         event.write(sink);
         if slices {
-            ending.is_some().write(sink);
-            if let Some(ending) = ending {
-                ending.write(sink);
-            }
+            ending.write(sink);
         }
         status.write(sink);
         deadline.write(sink);

@@ -42,19 +42,19 @@ impl Ledger {
                 cost_left = cost_left.plus(beyond)?;
             }
             purse.account.available = purse.account.available.plus(repaid)?;
-            self.put(user, *market, purse)?;
+            self.put(user, *market, &purse)?;
         }
         for (market, profit) in given.iter().zip(spread(cash_left, given.len())?) {
             let mut purse = self.purse(user, *market)?;
             purse.position.realised = purse.position.realised.plus(profit)?;
             purse.account.available = purse.account.available.plus(profit)?;
-            self.put(user, *market, purse)?;
+            self.put(user, *market, &purse)?;
         }
         for (market, cost) in received.iter().zip(spread(cost_left, received.len())?) {
             let mut purse = self.purse(user, *market)?;
             purse.position.yes.receive(quantity, cost, None)?;
             purse.merge()?;
-            self.put(user, *market, purse)?;
+            self.put(user, *market, &purse)?;
         }
         Ok(cash)
     }

@@ -1,7 +1,7 @@
 //! A resting order as the pool stores it: one cache line. Fields that few orders have are stored
 //! apart.
 
-use super::{Backing, Links, Order, RareSlot, Slot};
+use super::{Backing, Links, Order, Slot};
 use crate::catalogue::Outcome;
 use crate::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
 use crate::ids::{MarketNo, OrderNo, UserNo};
@@ -11,8 +11,8 @@ use crate::units::{Lots, Money, Sequence, Tick, TimeMs};
 /// Flags a free slot: no order has this number.
 const NO_ORDER: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
-/// A resting order with its neighbours in the queue of its price level and in its owner's list.
-/// While the slot is free, the number marks it so and `owner.after` is the next free slot.
+/// A resting order with its neighbours in the queue of its price level. While the slot is free, the
+/// number marks it so and `queue.after` is the next free slot.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
@@ -23,8 +23,8 @@ pub struct Entry {
     pub user: UserNo,
     pub market: MarketNo,
     pub queue: Links,
-    pub owner: Links,
-    pub rare: Option<RareSlot>,
+    /// Its place among its owner's orders.
+    pub owned: u32,
     pub price: Tick,
     pub flags: Flags,
 }
@@ -51,13 +51,13 @@ impl Rare {
     }
 }
 
-/// An order's wording, self-trade mode and condition, two bits each.
+/// An order's wording, self-trade mode and condition, two bits each, and whether it has rare fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
     #[inline]
-    pub const fn of(order: &Order) -> Flags {
+    fn of(order: &Order) -> Flags {
         let outcome = match order.wording.outcome {
             Outcome::Yes => 0,
             Outcome::No => 1,
@@ -77,7 +77,12 @@ impl Flags {
             Condition::ReduceOnly => 32,
             Condition::PostOnlyReduceOnly => 48,
         };
-        Flags(outcome | side | self_trade | condition)
+        let rare = if Rare::of(order) == Rare::NONE { 0 } else { 64 };
+        Flags(outcome | side | self_trade | condition | rare)
+    }
+
+    pub const fn has_rare(self) -> bool {
+        self.0 & 64 != 0
     }
 
     pub const fn wording(self) -> Wording {
@@ -113,13 +118,16 @@ impl Entry {
     #[inline]
     pub const fn set_free(&mut self, next: Option<Slot>) {
         self.no = NO_ORDER;
-        self.owner.after = next;
+        self.queue.after = next;
     }
 
-    /// An order in no queue yet.
+    /// An order in no queue yet. Its total quantity is not stored: it is the sum of the parts.
     #[inline]
-    pub const fn of(order: &Order, owner: Links, rare: Option<RareSlot>) -> Entry {
-        Entry {
+    pub fn of(order: &Order) -> Result<Entry, Broken> {
+        if order.quantity != order.filled.plus(order.backing.remaining()?)? {
+            return Err(Broken::QuantityNotConserved);
+        }
+        Ok(Entry {
             no: order.no,
             filled: order.filled,
             contracts: order.backing.contracts,
@@ -127,14 +135,13 @@ impl Entry {
             user: order.user,
             market: order.market,
             queue: Links { before: None, after: None },
-            owner,
-            rare,
+            owned: 0,
             price: order.price,
             flags: Flags::of(order),
-        }
+        })
     }
 
-    /// The order. Its quantity is the sum of the filled and the backed lots.
+    /// The order.
     #[inline]
     pub fn order(&self, rare: Rare) -> Result<Order, Broken> {
         let Entry { contracts, cash, .. } = *self;

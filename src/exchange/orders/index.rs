@@ -1,13 +1,9 @@
 //! The index from sequence number to slot: three array steps and no hashing.
 //!
-//! A leaf exists while one of its orders rests, and is then reused; a branch exists while one of
-//! its leaves does. Only the table of branches never shrinks: 8 bytes for every 32,768 records ever
+//! A leaf exists while one of its orders rests; a branch exists while one of its leaves does. Only the table of branches never shrinks: 8 bytes for every 32,768 records ever
 //! journaled.
 
-use std::num::NonZeroU32;
-
 use super::Slot;
-use super::grow;
 use crate::invariant::Broken;
 use crate::units::Sequence;
 
@@ -16,31 +12,38 @@ const LEAF: usize = 64;
 /// Leaves of one branch.
 const BRANCH: usize = 512;
 
-/// The number of a leaf, from 1.
-type LeafNo = NonZeroU32;
-
+/// A table of `N` places, and how many are taken.
 #[derive(Debug, Clone)]
-struct Leaf {
-    slots: [Option<Slot>; LEAF],
-    live: u32,
+struct Table<T, const N: usize> {
+    places: [Option<T>; N],
+    taken: u32,
 }
 
-#[derive(Debug, Clone)]
-struct Branch {
-    leaves: [Option<LeafNo>; BRANCH],
-    live: u32,
-}
+type Leaf = Table<Slot, LEAF>;
+type Branch = Table<Box<Leaf>, BRANCH>;
 
-impl Leaf {
-    const EMPTY: Leaf = Leaf { slots: [None; LEAF], live: 0 };
+impl<T, const N: usize> Table<T, N> {
+    const EMPTY: Self = Table { places: [const { None }; N], taken: 0 };
+
+    /// Takes what is in a place; whether the table is empty then.
+    fn take(&mut self, at: usize) -> Result<bool, Broken> {
+        self.places.get_mut(at).and_then(Option::take).ok_or(Broken::Dangling)?;
+        self.taken = self.taken.checked_sub(1).ok_or(Broken::Dangling)?;
+        Ok(self.taken == 0)
+    }
+
+    /// What is in a place, put there by `make` if it is free.
+    fn at(&mut self, at: usize, make: impl FnOnce() -> T) -> Result<&mut T, Broken> {
+        let place = self.places.get_mut(at).ok_or(Broken::Dangling)?;
+        self.taken = self.taken.saturating_add(u32::from(place.is_none()));
+        Ok(place.get_or_insert_with(make))
+    }
 }
 
 /// The slots of all resting orders.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceIndex {
     branches: Vec<Option<Box<Branch>>>,
-    leaves: Vec<Leaf>,
-    free: Vec<LeafNo>,
 }
 
 /// The path to a sequence number: branch, leaf of the branch, index in the leaf.
@@ -55,86 +58,44 @@ impl Path {
     }
 }
 
-const fn leaf_index(leaf: LeafNo) -> usize {
-    leaf.get().saturating_sub(1) as usize
-}
-
 impl SequenceIndex {
-    /// The slot of the order with this number.
+    /// The slot of an order.
     #[inline]
     pub fn get(&self, sequence: Sequence) -> Option<Slot> {
         let Path(branch, leaf, at) = Path::to(sequence);
-        let leaf = (*self.branches.get(branch)?.as_ref()?.leaves.get(leaf)?)?;
-        *self.leaves.get(leaf_index(leaf))?.slots.get(at)?
+        let branch = self.branches.get(branch)?.as_ref()?;
+        *branch.places.get(leaf)?.as_ref()?.places.get(at)?
     }
 
     /// Adds an order that is not there yet.
     #[inline]
     pub fn insert(&mut self, sequence: Sequence, slot: Slot) -> Result<(), Broken> {
-        let path = Path::to(sequence);
-        let leaf = match self.leaf(path) {
-            Some(leaf) => leaf,
-            None => self.add_leaf(path)?,
-        };
-        let leaf = self.leaves.get_mut(leaf_index(leaf)).ok_or(Broken::Dangling)?;
-        let at = leaf.slots.get_mut(path.2).ok_or(Broken::Dangling)?;
-        if at.replace(slot).is_some() {
-            return Err(Broken::Dangling);
+        let Path(branch, leaf, at) = Path::to(sequence);
+        if self.branches.len() <= branch {
+            let missing = branch.saturating_add(1).saturating_sub(self.branches.len());
+            self.branches.try_reserve(missing).map_err(|_| Broken::Capacity)?;
+            self.branches.resize_with(branch.saturating_add(1), || None);
         }
-        leaf.live = leaf.live.saturating_add(1);
-        Ok(())
+        let branch = self.branches.get_mut(branch).ok_or(Broken::Dangling)?;
+        let leaves = branch.get_or_insert_with(|| Box::new(Branch::EMPTY));
+        let leaf = leaves.at(leaf, || Box::new(Leaf::EMPTY))?;
+        let mut is_new = false;
+        leaf.at(at, || {
+            is_new = true;
+            slot
+        })?;
+        if is_new { Ok(()) } else { Err(Broken::Dangling) }
     }
 
     /// Removes an order that is there.
     #[inline]
     pub fn remove(&mut self, sequence: Sequence) -> Result<(), Broken> {
-        let path = Path::to(sequence);
-        let number = self.leaf(path).ok_or(Broken::Dangling)?;
-        let leaf = self.leaves.get_mut(leaf_index(number)).ok_or(Broken::Dangling)?;
-        let at = leaf.slots.get_mut(path.2).ok_or(Broken::Dangling)?;
-        at.take().ok_or(Broken::Dangling)?;
-        leaf.live = leaf.live.checked_sub(1).ok_or(Broken::Dangling)?;
-        if leaf.live == 0 { self.remove_leaf(path, number) } else { Ok(()) }
-    }
-
-    #[inline]
-    fn leaf(&self, Path(branch, leaf, _): Path) -> Option<LeafNo> {
-        *self.branches.get(branch)?.as_ref()?.leaves.get(leaf)?
-    }
-
-    #[cold]
-    fn add_leaf(&mut self, Path(branch, leaf, _): Path) -> Result<LeafNo, Broken> {
-        if self.branches.len() <= branch {
-            let count = branch.saturating_add(1);
-            let missing = count.saturating_sub(self.branches.len());
-            self.branches.try_reserve(missing).map_err(|_| Broken::Capacity)?;
-            self.branches.resize(count, None);
-        }
-        let number = if let Some(number) = self.free.pop() {
-            number
-        } else {
-            grow(&mut self.leaves);
-            self.leaves.push(Leaf::EMPTY);
-            let number = u32::try_from(self.leaves.len()).ok().and_then(LeafNo::new);
-            number.ok_or(Broken::Capacity)?
-        };
-        let branch = self.branches.get_mut(branch).ok_or(Broken::Dangling)?;
-        let branch =
-            branch.get_or_insert_with(|| Box::new(Branch { leaves: [None; BRANCH], live: 0 }));
-        *branch.leaves.get_mut(leaf).ok_or(Broken::Dangling)? = Some(number);
-        branch.live = branch.live.saturating_add(1);
-        Ok(number)
-    }
-
-    #[cold]
-    fn remove_leaf(&mut self, Path(at, leaf, _): Path, number: LeafNo) -> Result<(), Broken> {
-        self.free.push(number);
-        let branch_slot = self.branches.get_mut(at).ok_or(Broken::Dangling)?;
-        let branch = branch_slot.as_mut().ok_or(Broken::Dangling)?;
-        *branch.leaves.get_mut(leaf).ok_or(Broken::Dangling)? = None;
-        branch.live = branch.live.checked_sub(1).ok_or(Broken::Dangling)?;
-        if branch.live == 0 {
-            *branch_slot = None;
+        let Path(branch, leaf, at) = Path::to(sequence);
+        let whole = self.branches.get_mut(branch).ok_or(Broken::Dangling)?;
+        let branch = whole.as_mut().ok_or(Broken::Dangling)?;
+        let slots = branch.places.get_mut(leaf).and_then(Option::as_mut);
+        if slots.ok_or(Broken::Dangling)?.take(at)? && branch.take(leaf)? {
+            *whole = None;
         }
         Ok(())
     }

@@ -1,22 +1,6 @@
-//! The buffers that the canonical bytes of effects are written to.
+//! The buffer that the canonical bytes of effects are written to.
 
-/// Receives canonical bytes.
-pub trait Sink {
-    /// Appends an integer's bytes.
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]);
-    /// Appends bytes of any length.
-    fn bytes(&mut self, bytes: &[u8]);
-}
-
-impl Sink for Vec<u8> {
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.extend_from_slice(&bytes);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-}
+use crate::image::coding::{Fixed, ImageSink};
 
 /// Space for any effect without texts.
 const SMALL_BYTES: usize = 96;
@@ -61,21 +45,18 @@ impl Buffer {
 
     /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) {
-        self.bytes(bytes);
+        self.put(bytes);
     }
 
     /// Appends what `write` writes; returns false and appends nothing if that is too large.
     #[inline]
-    pub fn append_small(&mut self, write: impl FnOnce(&mut Small<'_>)) -> bool {
+    pub fn append_small(&mut self, write: impl FnOnce(&mut Fixed<'_, SMALL_BYTES>)) -> bool {
         let Some(bytes) = self.spare(SMALL_BYTES).first_chunk_mut() else { return false };
-        let mut small = Small { bytes, length: 0 };
+        let mut small = Fixed::over(bytes);
         write(&mut small);
-        let length = small.length;
-        let fits = length <= SMALL_BYTES;
-        if fits {
-            self.length = self.length.saturating_add(length);
-        }
-        fits
+        let length = small.written().map(<[u8]>::len);
+        self.length = self.length.saturating_add(length.unwrap_or(0));
+        length.is_some()
     }
 
     /// At least `bytes` of space behind the content.
@@ -95,45 +76,18 @@ impl Buffer {
     }
 }
 
-impl Sink for Buffer {
+impl ImageSink for Buffer {
     #[inline]
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.bytes(&bytes);
-    }
-
-    #[inline]
-    fn bytes(&mut self, bytes: &[u8]) {
+    fn put(&mut self, bytes: &[u8]) {
         if let Some(target) = self.spare(bytes.len()).get_mut(..bytes.len()) {
             target.copy_from_slice(bytes);
             self.length = self.length.saturating_add(bytes.len());
         }
     }
-}
 
-/// The fixed-size space of one small effect, so that the compiler knows the offset of each field.
-#[derive(Debug)]
-pub struct Small<'a> {
-    bytes: &'a mut [u8; SMALL_BYTES],
-    /// Above [`SMALL_BYTES`] if the effect does not fit.
-    length: usize,
-}
-
-impl Sink for Small<'_> {
     #[inline]
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        let target = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
-        if let Some(target) = target {
-            *target = bytes;
-        }
-        self.length = self.length.saturating_add(N);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        let end = self.length.saturating_add(bytes.len());
-        if let Some(target) = self.bytes.get_mut(self.length..end) {
-            target.copy_from_slice(bytes);
-        }
-        self.length = end;
+    fn tags(&self) -> bool {
+        true
     }
 }
 

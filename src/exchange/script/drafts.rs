@@ -1,26 +1,14 @@
-//! The default texts that follow from a name, and the difference of a creation from them.
+//! The default texts that follow from a name.
 
 use sha2::{Digest, Sha256};
 
-use super::super::catalogue::{EventDraft, EventRevision, Localized, MarketDraft, MarketRevision};
+use super::super::catalogue::{EventDraft, Localized, MarketDraft};
 use super::super::command::KeyHash;
 use super::super::fees::Fees;
-use super::super::ids::EventNo;
 use super::super::units::TimeMs;
 
 /// How long after its creation a market's trading ends unless its line says otherwise: a day.
 const DEADLINE_SECONDS: u32 = 86_400;
-
-/// The parts of a market's line: what a revision can change, and what only a creation can set.
-#[derive(Debug, Default)]
-pub struct MarketParts {
-    /// Texts, flags, deadline.
-    pub revision: MarketRevision,
-    /// The event that groups it.
-    pub event: Option<EventNo>,
-    /// Its dispute window.
-    pub window_seconds: Option<u32>,
-}
 
 /// The same text in every language.
 fn everywhere(text: &str) -> Localized {
@@ -70,38 +58,4 @@ pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
         dispute_window_seconds: 0,
         fees: Fees::NONE,
     }
-}
-
-/// The revision that turns `base` into `draft`.
-pub fn event_difference(base: &EventDraft, draft: &EventDraft) -> EventRevision {
-    EventRevision {
-        titles: changed(&base.titles, &draft.titles),
-        sub_titles: changed(&base.sub_titles, &draft.sub_titles),
-        descriptions: changed(&base.descriptions, &draft.descriptions),
-        images: changed(&base.images, &draft.images),
-        highlighted: changed(&base.highlighted, &draft.highlighted),
-        categories: changed(&base.categories, &draft.categories),
-    }
-}
-
-/// The parts that turn `base` into `draft`.
-pub fn market_difference(base: &MarketDraft, draft: &MarketDraft) -> MarketParts {
-    let revision = MarketRevision {
-        questions: changed(&base.questions, &draft.questions),
-        descriptions: changed(&base.descriptions, &draft.descriptions),
-        yes_text: changed(&base.yes_text, &draft.yes_text),
-        no_text: changed(&base.no_text, &draft.no_text),
-        logo: changed(&base.logo, &draft.logo),
-        deadline: changed(&base.deadline, &draft.deadline),
-        categories: changed(&base.categories, &draft.categories),
-        highlighted: changed(&base.highlighted, &draft.highlighted),
-        maker_fee: changed(&base.fees.maker, &draft.fees.maker),
-        taker_fee: changed(&base.fees.taker, &draft.fees.taker),
-    };
-    let window_seconds = changed(&base.dispute_window_seconds, &draft.dispute_window_seconds);
-    MarketParts { revision, event: draft.event, window_seconds }
-}
-
-fn changed<T: Clone + PartialEq>(base: &T, value: &T) -> Option<T> {
-    (base != value).then(|| value.clone())
 }

@@ -53,6 +53,8 @@ mod drafts;
 pub mod ladder;
 pub mod names;
 pub mod parse;
+mod parts;
+mod pattern;
 pub mod phrases;
 pub mod print;
 mod reader;
@@ -192,4 +194,5 @@ pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/unit/exchange/script.rs"]
 mod tests;

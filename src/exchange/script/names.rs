@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::super::command::{Command, Record};
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, UserNo};
+use super::super::fields::Kind;
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use super::super::units::{Sequence, TimeMs};
+use super::pattern::is_verb;
 use super::{Line, ScriptError, Verdict};
 
 /// When a script begins unless it says otherwise: 2023-11-14T22:13:20Z.
@@ -14,38 +16,11 @@ pub const START_MS: i64 = 1_700_000_000_000;
 const NAME_CHARS_MAX: usize = 24;
 /// The mark before the number of a thing without a name.
 const NUMBER_MARK: char = '?';
-/// Words that cannot be names, because they begin a line or may be where a name is expected.
-const RESERVED: [&str; 30] = [
-    "all",
-    "book",
-    "category",
-    "clock",
-    "close",
-    "deposit",
-    "dispute",
-    "event",
-    "from",
-    "given",
-    "key",
-    "limit",
-    "market",
-    "mode",
-    "no",
-    "none",
-    "once",
-    "pic",
-    "publish",
-    "reopen",
-    "resolve",
-    "revise",
-    "revoke",
-    "suspend",
-    "take-fees",
-    "user",
-    "venue",
-    "void",
-    "withdraw",
-    "yes",
+/// Words that cannot be names, because they begin a line or may be where a name is expected, beside
+/// those that begin a pattern.
+const RESERVED: [&str; 16] = [
+    "all", "book", "category", "event", "from", "given", "key", "market", "no", "none", "once",
+    "pic", "revise", "user", "venue", "yes",
 ];
 
 /// Whether a word can be a name.
@@ -55,6 +30,7 @@ pub fn is_name(word: &str) -> bool {
         && word.len() <= NAME_CHARS_MAX
         && word.chars().all(letters)
         && !RESERVED.contains(&word)
+        && !is_verb(word)
 }
 
 /// The names of one kind of thing.
@@ -71,11 +47,6 @@ impl Table {
         let unknown = || ScriptError::UnknownName(name.to_owned());
         let digits = || name.strip_prefix(NUMBER_MARK)?.parse().ok();
         self.numbers.get(name).copied().or_else(digits).ok_or_else(unknown)
-    }
-
-    /// The same for things numbered by 32 bits.
-    fn number_32(&self, name: &str) -> Result<u32, ScriptError> {
-        u32::try_from(self.number(name)?).map_err(|_| ScriptError::UnknownName(name.to_owned()))
     }
 
     fn name(&self, number: u64) -> String {
@@ -155,34 +126,52 @@ impl Names {
         self.market
     }
 
-    /// The user of this name.
-    pub fn user(&self, name: &str) -> Result<UserNo, ScriptError> {
-        self.users.number_32(name).map(UserNo)
+    const fn table(&self, kind: Kind) -> &Table {
+        match kind {
+            Kind::User => &self.users,
+            Kind::Key => &self.keys,
+            Kind::Category => &self.categories,
+            Kind::Event => &self.events,
+            Kind::Market => &self.markets,
+            Kind::Order => &self.orders,
+        }
     }
 
-    /// The key of this name.
-    pub fn key(&self, name: &str) -> Result<KeyNo, ScriptError> {
-        self.keys.number_32(name).map(KeyNo)
+    /// The number of the thing of this kind and name; a valid number of its kind.
+    pub fn number(&self, kind: Kind, name: &str) -> Result<u64, ScriptError> {
+        let number = self.table(kind).number(name)?;
+        let fits = kind == Kind::Order || u32::try_from(number).is_ok();
+        if fits { Ok(number) } else { Err(ScriptError::UnknownName(name.to_owned())) }
+    }
+
+    fn number_32(&self, kind: Kind, name: &str) -> Result<u32, ScriptError> {
+        let number = self.number(kind, name)?;
+        u32::try_from(number).map_err(|_| ScriptError::UnknownName(name.to_owned()))
+    }
+
+    /// The user of this name.
+    pub fn user(&self, name: &str) -> Result<UserNo, ScriptError> {
+        self.number_32(Kind::User, name).map(UserNo)
     }
 
     /// The category of this name.
     pub fn category(&self, name: &str) -> Result<CategoryNo, ScriptError> {
-        self.categories.number_32(name).map(CategoryNo)
+        self.number_32(Kind::Category, name).map(CategoryNo)
     }
 
     /// The event of this name.
     pub fn event(&self, name: &str) -> Result<EventNo, ScriptError> {
-        self.events.number_32(name).map(EventNo)
+        self.number_32(Kind::Event, name).map(EventNo)
     }
 
     /// The market of this name.
     pub fn market(&self, name: &str) -> Result<MarketNo, ScriptError> {
-        self.markets.number_32(name).map(MarketNo)
+        self.number_32(Kind::Market, name).map(MarketNo)
     }
 
     /// The order of this name.
     pub fn order(&self, name: &str) -> Result<OrderNo, ScriptError> {
-        self.orders.number(name).map(|number| OrderNo(Sequence::new(number)))
+        self.number(Kind::Order, name).map(|number| OrderNo(Sequence::new(number)))
     }
 
     /// A user's name.
@@ -210,12 +199,6 @@ impl Names {
         self.markets.name(market.0.into())
     }
 
-    /// The names of several markets, as one word.
-    pub fn of_markets(&self, markets: &MarketSet) -> String {
-        let names: Vec<_> = markets.as_slice().iter().map(|no| self.of_market(*no)).collect();
-        names.join(",")
-    }
-
     /// An order's name.
     pub fn of_order(&self, order: OrderNo) -> String {
         self.orders.name(order.0.get())
@@ -223,15 +206,8 @@ impl Names {
 
     /// Whether a line's name for what it makes is still free.
     pub fn check_free(&self, command: &Command, name: &str) -> Result<(), ScriptError> {
-        let table = match command {
-            Command::CreateUser { .. } => &self.users,
-            Command::AddKey { .. } => &self.keys,
-            Command::CreateCategory(_) => &self.categories,
-            Command::CreateEvent(_) => &self.events,
-            Command::CreateMarket(_) => &self.markets,
-            _ => &self.orders,
-        };
-        if table.numbers.contains_key(name) {
+        let kind = created(command).map_or(Kind::Order, |(kind, ..)| kind);
+        if self.table(kind).numbers.contains_key(name) {
             return Err(ScriptError::NameTaken(name.to_owned()));
         }
         Ok(())
@@ -239,16 +215,8 @@ impl Names {
 
     /// Chooses a name for what a record creates, from its own texts if possible.
     pub fn christen(&self, record: Record) -> Line {
-        let name = match &record.command {
-            Command::CreateUser { profile_name, .. } => Some(self.users.choose(profile_name, 'u')),
-            Command::AddKey { label, .. } => Some(self.keys.choose(label, 'k')),
-            Command::CreateCategory(draft) => Some(self.categories.choose(&draft.slug, 'c')),
-            Command::CreateEvent(draft) => Some(self.events.choose(&draft.titles.en, 'e')),
-            Command::CreateMarket(draft) => {
-                Some(self.markets.choose(draft.questions.en.trim_end_matches('?'), 'm'))
-            }
-            _ => None,
-        };
+        let name = created(&record.command)
+            .map(|(kind, wanted, letter)| self.table(kind).choose(wanted, letter));
         Line { record, name }
     }
 
@@ -270,17 +238,33 @@ impl Names {
         if verdict == Verdict::Refused {
             return;
         }
-        let name = name.unwrap_or_default();
-        match &line.record.command {
-            Command::CreateUser { .. } => self.users.bind_next(name),
-            Command::AddKey { .. } => self.keys.bind_next(name),
-            Command::CreateCategory(_) => self.categories.bind_next(name),
-            Command::CreateEvent(_) => self.events.bind_next(name),
-            Command::CreateMarket(_) => {
-                self.market = u32::try_from(self.markets.next).ok().map(MarketNo);
-                self.markets.bind_next(name);
-            }
-            _ => {}
+        let Some((kind, ..)) = created(&line.record.command) else { return };
+        if kind == Kind::Market {
+            self.market = u32::try_from(self.markets.next).ok().map(MarketNo);
         }
+        let table = match kind {
+            Kind::User => &mut self.users,
+            Kind::Key => &mut self.keys,
+            Kind::Category => &mut self.categories,
+            Kind::Event => &mut self.events,
+            Kind::Market => &mut self.markets,
+            Kind::Order => &mut self.orders,
+        };
+        table.bind_next(name.unwrap_or_default());
     }
+}
+
+/// The kind of thing that a command creates, the name that it suggests, and the letter of its
+/// kind; not of an order, which need not have a name.
+fn created(command: &Command) -> Option<(Kind, &str, char)> {
+    Some(match command {
+        Command::CreateUser { profile_name, .. } => (Kind::User, profile_name, 'u'),
+        Command::AddKey { label, .. } => (Kind::Key, label, 'k'),
+        Command::CreateCategory(draft) => (Kind::Category, &draft.slug, 'c'),
+        Command::CreateEvent(draft) => (Kind::Event, &draft.titles.en, 'e'),
+        Command::CreateMarket(draft) => {
+            (Kind::Market, draft.questions.en.trim_end_matches('?'), 'm')
+        }
+        _ => return None,
+    })
 }

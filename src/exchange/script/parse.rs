@@ -2,17 +2,18 @@
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 
-use super::super::catalogue::{CategoryDraft, EventRevision};
+use super::super::catalogue::{CategoryDraft, EventRevision, MarketRevision};
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Record, Role,
-    SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, IdempotencyKey, KeyHash, PlaceOrder, Record, Role, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
-use super::super::units::{Lots, Money, SettlementPrice, Tick};
-use super::drafts::{MarketParts, event_draft, key_hash, market_draft, picture};
+use super::super::units::{Lots, Tick};
+use super::drafts::{event_draft, key_hash, market_draft, picture};
 use super::names::Names;
+use super::parts::Parts;
+use super::pattern;
 use super::reader::{Reader, lots};
 use super::words::split;
 use super::{Line, ScriptError};
@@ -22,13 +23,12 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
     let words = split(text)?;
     let mut reader = Reader { words: &words, names, time: names.time() };
     reader.stamp()?;
-    let mut verb = reader.bare("a command")?;
     let mut once = None;
-    if verb == "once" {
+    if reader.at(0) == Some("once") {
+        reader.pass_over("once")?;
         once = Some(Box::new(reader.once()?));
-        verb = reader.bare("a command")?;
     }
-    let (command, name) = reader.command(verb)?;
+    let (command, name) = reader.command()?;
     if let Some(left) = reader.peek() {
         return Err(ScriptError::Unexpected(left.to_owned()));
     }
@@ -46,54 +46,19 @@ const VENUE_PARTS: [&str; 6] = ["version", "orders", "venue-orders", "supply", "
 type Named = (Command, Option<String>);
 
 impl Reader<'_> {
-    fn command(&mut self, verb: &str) -> Result<Named, ScriptError> {
-        let command = match verb {
+    fn command(&mut self) -> Result<Named, ScriptError> {
+        if let Some(command) = pattern::read(self) {
+            return Ok((command?, None));
+        }
+        let command = match self.bare("a command")? {
             "venue" => self.venue()?,
-            "user" | "key" | "category" | "event" | "market" => return self.creation(verb),
+            verb @ ("user" | "key" | "category" | "event" | "market") => {
+                return self.creation(verb);
+            }
             "revise" => self.revision()?,
-            "revoke" => {
-                let key = self.names.key(self.bare("a key")?)?;
-                self.pass_over("of")?;
-                Command::RevokeKey { user: self.user()?, key }
-            }
-            "deposit" => self.transfer(|user, amount| Command::Deposit { user, amount })?,
-            "withdraw" => self.transfer(|user, amount| Command::Withdraw { user, amount })?,
-            "take-fees" => self.transfer(|user, amount| Command::TakeFees { user, amount })?,
-            "publish" | "suspend" | "reopen" | "close" | "resolve" | "dispute" | "void" => {
-                self.life_cycle(verb)?
-            }
-            "clock" => Command::AdvanceClock,
-            "mode" => self.mode()?,
-            "limit" => {
-                let user = self.user()?;
-                let limit = match self.peek() {
-                    Some("none") => self.pass_over("none").map(|()| None)?,
-                    _ => Some(self.unit("an amount", Money::parse_limit)?),
-                };
-                Command::SetExposureLimit { user, limit }
-            }
             user => return self.of_user(self.names.user(user)?),
         };
         Ok((command, None))
-    }
-
-    /// A command that moves money to or from a user's account.
-    fn transfer(&mut self, moves: fn(UserNo, Money) -> Command) -> Result<Command, ScriptError> {
-        Ok(moves(self.user()?, self.unit("an amount", Money::parse)?))
-    }
-
-    fn mode(&mut self) -> Result<Command, ScriptError> {
-        let user = match self.peek() {
-            Some("venue") => self.pass_over("venue").map(|()| None)?,
-            _ => Some(self.user()?),
-        };
-        let name = self.bare("a mode")?;
-        let mode = TradingMode::named(name);
-        let mode = mode.ok_or_else(|| ScriptError::Unexpected(name.to_owned()))?;
-        Ok(match user {
-            Some(user) => Command::SetUserMode { user, mode },
-            None => Command::SetVenueMode { mode },
-        })
     }
 
     fn once(&mut self) -> Result<IdempotencyKey, ScriptError> {
@@ -131,18 +96,7 @@ impl Reader<'_> {
         } else if self.peek().is_some_and(|word| !VENUE_PARTS.contains(&word)) {
             self.bare("a currency")?.clone_into(&mut rules.currency);
         }
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "version" => rules.version = self.number()?,
-                "orders" => rules.user_open_orders_max = self.number()?,
-                "venue-orders" => rules.venue_open_orders_max = self.number()?,
-                "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
-                "repeats" => rules.repeat_window_seconds = self.seconds()?,
-                "names" => rules.user_names_max = self.number()?,
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(Command::OpenVenue(rules))
+        Ok(Command::OpenVenue(rules.with_parts(self)?))
     }
 
     fn creation(&mut self, kind: &str) -> Result<Named, ScriptError> {
@@ -159,15 +113,8 @@ impl Reader<'_> {
             }
             "key" => self.key(&name)?,
             "category" => {
-                let mut draft = CategoryDraft { name: name.clone(), slug: name.clone() };
-                while let Some(part) = self.next_if_bare() {
-                    match part {
-                        "name" => draft.name = self.quoted()?,
-                        "slug" => draft.slug = self.quoted()?,
-                        other => return Err(ScriptError::Unexpected(other.to_owned())),
-                    }
-                }
-                Command::CreateCategory(draft)
+                let draft = CategoryDraft { name: name.clone(), slug: name.clone() };
+                Command::CreateCategory(draft.with_parts(self)?)
             }
             "event" => {
                 let mut draft = event_draft(&name);
@@ -175,15 +122,10 @@ impl Reader<'_> {
                     self.pass_over("exclusive")?;
                     draft.mutually_exclusive = true;
                 }
-                draft.revise(&self.event_parts()?);
-                Command::CreateEvent(Box::new(draft))
+                Command::CreateEvent(Box::new(draft.with_parts(self)?))
             }
             _ => {
-                let mut draft = market_draft(&name, self.time);
-                let parts = self.market_parts()?;
-                draft.revise(&parts.revision);
-                draft.event = parts.event;
-                draft.dispute_window_seconds = parts.window_seconds.unwrap_or_default();
+                let draft = market_draft(&name, self.time).with_parts(self)?;
                 Command::CreateMarket(Box::new(draft))
             }
         };
@@ -207,122 +149,29 @@ impl Reader<'_> {
         Ok(Command::AddKey { user, role, label, hash })
     }
 
-    fn event_parts(&mut self) -> Result<EventRevision, ScriptError> {
-        let mut parts = EventRevision::default();
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "titles" => parts.titles = Some(self.texts()?),
-                "subtitles" => parts.sub_titles = Some(self.texts()?),
-                "descriptions" => parts.descriptions = Some(self.texts()?),
-                "images" => {
-                    let mut images = Vec::new();
-                    while let Some(image) = self.next_if_quoted() {
-                        images.push(image);
-                    }
-                    parts.images = Some(images);
-                }
-                "highlighted" => parts.highlighted = Some(self.flag()?),
-                "in" => parts.categories = Some(self.categories()?),
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(parts)
-    }
-
-    fn market_parts(&mut self) -> Result<MarketParts, ScriptError> {
-        let mut parts = MarketParts::default();
-        let revision = &mut parts.revision;
-        while let Some(part) = self.next_if_bare() {
-            match part {
-                "questions" => revision.questions = Some(self.texts()?),
-                "descriptions" => revision.descriptions = Some(self.texts()?),
-                "yes" => revision.yes_text = Some(self.texts()?),
-                "no" => revision.no_text = Some(self.texts()?),
-                "logo" => revision.logo = Some(self.quoted()?),
-                "until" => revision.deadline = Some(self.moment()?),
-                "in" => revision.categories = Some(self.categories()?),
-                "highlighted" => revision.highlighted = Some(self.flag()?),
-                "maker" => revision.maker_fee = Some(self.unit("a rate", FeeRate::parse)?),
-                "taker" => revision.taker_fee = Some(self.unit("a rate", FeeRate::parse)?),
-                "of" => parts.event = Some(self.event()?),
-                "window" => parts.window_seconds = Some(self.seconds()?),
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
-            }
-        }
-        Ok(parts)
-    }
-
     fn revision(&mut self) -> Result<Command, ScriptError> {
         match self.bare("event or market")? {
-            "event" => Ok(Command::ReviseEvent {
-                event: self.event()?,
-                revision: Box::new(self.event_parts()?),
-            }),
+            "event" => {
+                let event = self.event()?;
+                let revision = Box::new(EventRevision::default().with_parts(self)?);
+                Ok(Command::ReviseEvent { event, revision })
+            }
             "market" => {
                 let market = self.market()?;
-                let parts = self.market_parts()?;
-                if parts.event.is_some() || parts.window_seconds.is_some() {
-                    return Err(ScriptError::Unexpected("of or window in a revision".to_owned()));
-                }
-                Ok(Command::ReviseMarket { market, revision: Box::new(parts.revision) })
+                let revision = Box::new(MarketRevision::default().with_parts(self)?);
+                Ok(Command::ReviseMarket { market, revision })
             }
             other => Err(ScriptError::Unexpected(other.to_owned())),
         }
     }
 
-    fn life_cycle(&mut self, verb: &str) -> Result<Command, ScriptError> {
-        let market = self.market()?;
-        Ok(match verb {
-            "publish" => Command::PublishMarket { market },
-            "suspend" => Command::SuspendMarket { market },
-            "close" => Command::CloseMarket { market },
-            "dispute" => Command::DisputeMarket { market },
-            "resolve" => Command::ResolveMarket { market, winner: self.outcome()? },
-            "reopen" => {
-                let mut deadline = None;
-                if self.peek() == Some("until") {
-                    self.pass_over("until")?;
-                    deadline = Some(self.moment()?);
-                }
-                Command::ReopenMarket { market, deadline }
-            }
-            _ => {
-                let mut price = SettlementPrice::HALF;
-                if self.peek().is_some() {
-                    price = self.unit("a price", SettlementPrice::parse)?;
-                }
-                Command::VoidMarket { market, price }
-            }
-        })
-    }
-
     fn of_user(&mut self, user: UserNo) -> Result<Named, ScriptError> {
-        let command = match self.bare("what the user does")? {
-            "buy" => return self.place(user, Side::Buy),
-            "sell" => return self.place(user, Side::Sell),
-            "amend" => self.amend(user)?,
-            "cancel" if self.peek() == Some("all") => {
-                self.pass_over("all")?;
-                let market = self.peek().is_some().then(|| self.market()).transpose()?;
-                Command::CancelOrders { user, market }
-            }
-            "cancel" => Command::CancelOrder { user, order: self.order()? },
-            "heartbeat" => {
-                let timeout_seconds = match self.peek() {
-                    Some("off") => self.pass_over("off").map(|()| 0)?,
-                    _ => self.seconds()?,
-                };
-                Command::Heartbeat { user, timeout_seconds }
-            }
-            "convert" => Command::Convert(Conversion {
-                user,
-                event: self.event()?,
-                markets: self.markets()?,
-                quantity: lots(self.bare("a quantity")?)?,
-            }),
-            other => return Err(ScriptError::Unexpected(other.to_owned())),
-        };
-        Ok((command, None))
+        match self.bare("what the user does")? {
+            "buy" => self.place(user, Side::Buy),
+            "sell" => self.place(user, Side::Sell),
+            "amend" => Ok((self.amend(user)?, None)),
+            other => Err(ScriptError::Unexpected(other.to_owned())),
+        }
     }
 
     fn amend(&mut self, user: UserNo) -> Result<Command, ScriptError> {

@@ -2,20 +2,20 @@
 
 use data_encoding::HEXLOWER;
 
-use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
+use super::super::catalogue::{CategoryDraft, EventRevision, MarketRevision, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms, SelfTradePrevention,
+    Side, TimeInForce,
 };
-use super::super::ids::{CategoryNo, KeyNo, UserNo};
+use super::super::ids::UserNo;
 use super::super::rules::Rules;
-use super::super::units::{Money, SettlementPrice, TimeMs};
+use super::super::units::TimeMs;
 use super::Line;
-use super::drafts::{
-    MarketParts, event_difference, event_draft, key_hash, market_difference, market_draft, picture,
-};
+use super::drafts::{event_draft, key_hash, market_draft, picture};
 use super::names::Names;
-use super::words::{moment, quote, span};
+use super::parts::Parts;
+use super::pattern;
+use super::words::{moment, quote};
 
 /// Writes a line; `names` as they were before it.
 pub fn line(line: &Line, names: &Names) -> String {
@@ -33,14 +33,17 @@ pub fn line(line: &Line, names: &Names) -> String {
 }
 
 /// A line being written.
-struct Writer<'a> {
+pub struct Writer<'a> {
     words: Vec<String>,
-    names: &'a Names,
-    now: TimeMs,
+    /// Names of things.
+    pub names: &'a Names,
+    /// The line's own time.
+    pub now: TimeMs,
 }
 
 impl Writer<'_> {
-    fn word(&mut self, word: impl Into<String>) {
+    /// Adds a word.
+    pub fn word(&mut self, word: impl Into<String>) {
         self.words.push(word.into());
     }
 
@@ -82,36 +85,39 @@ impl Writer<'_> {
                 self.part("for", self.names.of_user(*user));
                 self.key(name, *role, label, hash);
             }
-            Command::RevokeKey { user, key } => self.revoke(*user, *key),
-            Command::Deposit { user, amount } => {
-                self.transfer("deposit", *user, *amount);
+            Command::CreateCategory(draft) => {
+                self.part("category", name);
+                let base = CategoryDraft { name: name.to_owned(), slug: name.to_owned() };
+                draft.write_parts(&base, self);
             }
-            Command::Withdraw { user, amount } => self.transfer("withdraw", *user, *amount),
-            Command::TakeFees { user, amount } => self.transfer("take-fees", *user, *amount),
-            Command::CreateCategory(draft) => self.category(name, draft),
             Command::CreateEvent(draft) => {
                 self.part("event", name);
                 if draft.mutually_exclusive {
                     self.word("exclusive");
                 }
-                self.event_parts(&event_difference(&event_draft(name), draft));
+                draft.write_parts(&event_draft(name), self);
             }
             Command::CreateMarket(draft) => {
                 self.part("market", name);
-                self.market_parts(&market_difference(&market_draft(name, self.now), draft));
+                draft.write_parts(&market_draft(name, self.now), self);
             }
             Command::ReviseEvent { event, revision } => {
                 self.word("revise");
                 self.part("event", self.names.of_event(*event));
-                self.event_parts(revision);
+                revision.write_parts(&EventRevision::default(), self);
             }
             Command::ReviseMarket { market, revision } => {
                 self.word("revise");
                 self.part("market", self.names.of_market(*market));
-                let revision = (**revision).clone();
-                self.market_parts(&MarketParts { revision, ..MarketParts::default() });
+                revision.write_parts(&MarketRevision::default(), self);
             }
-            _ => self.trade_or_move(command, name),
+            Command::PlaceOrder(order) => self.place(order, name),
+            Command::AmendOrder { .. } => self.amend(command),
+            said => {
+                let row = Command::WORDS.iter().find(|(number, _)| *number == said.number());
+                let pattern = row.map_or("", |(_, pattern)| pattern);
+                self.word(pattern::say(pattern, &said.fields(), self.now, self.names));
+            }
         }
     }
 
@@ -133,105 +139,12 @@ impl Writer<'_> {
         }
     }
 
-    fn trade_or_move(&mut self, command: &Command, name: &str) {
-        match command {
-            Command::PublishMarket { market } => {
-                self.part("publish", self.names.of_market(*market));
-            }
-            Command::SuspendMarket { market } => {
-                self.part("suspend", self.names.of_market(*market));
-            }
-            Command::ReopenMarket { market, deadline } => {
-                self.part("reopen", self.names.of_market(*market));
-                self.moment_part("until", *deadline);
-            }
-            Command::CloseMarket { market } => self.part("close", self.names.of_market(*market)),
-            Command::ResolveMarket { market, winner } => {
-                self.part("resolve", self.names.of_market(*market));
-                self.word(winner.id());
-            }
-            Command::DisputeMarket { market } => {
-                self.part("dispute", self.names.of_market(*market));
-            }
-            Command::VoidMarket { market, price } => {
-                self.part("void", self.names.of_market(*market));
-                if *price != SettlementPrice::HALF {
-                    self.word(price.to_string());
-                }
-            }
-            Command::PlaceOrder(order) => self.place(order, name),
-            Command::AmendOrder { .. } => self.amend(command),
-            Command::CancelOrder { user, order } => {
-                self.user(*user);
-                self.part("cancel", self.names.of_order(*order));
-            }
-            Command::CancelOrders { user, market } => {
-                self.user(*user);
-                self.part("cancel", "all");
-                if let Some(market) = market {
-                    self.word(self.names.of_market(*market));
-                }
-            }
-            Command::Convert(asked) => self.convert(asked),
-            Command::Heartbeat { user, timeout_seconds } => {
-                self.user(*user);
-                let ms = u64::from(*timeout_seconds).saturating_mul(1000);
-                self.part("heartbeat", if ms == 0 { "off".to_owned() } else { span(ms) });
-            }
-            Command::SetVenueMode { mode } => {
-                self.part("mode", "venue");
-                self.word(mode.name());
-            }
-            Command::SetUserMode { user, mode } => {
-                self.part("mode", self.names.of_user(*user));
-                self.word(mode.name());
-            }
-            Command::SetExposureLimit { user, limit } => {
-                self.part("limit", self.names.of_user(*user));
-                self.word(limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string()));
-            }
-            // `AdvanceClock`; every other command is written above.
-            _ => self.word("clock"),
-        }
-    }
-
-    fn transfer(&mut self, verb: &str, user: UserNo, amount: Money) {
-        self.part(verb, self.names.of_user(user));
-        self.word(amount.to_string());
-    }
-
-    fn convert(&mut self, asked: &Conversion) {
-        self.user(asked.user);
-        self.part("convert", self.names.of_event(asked.event));
-        self.word(self.names.of_markets(&asked.markets));
-        self.word(format!("x{}", asked.quantity));
-    }
-
     fn venue(&mut self, rules: &Rules) {
         let bare = !rules.currency.is_empty()
             && rules.currency.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
         let currency = &rules.currency;
         self.part("venue", if bare { currency.clone() } else { quote(currency) });
-        let current = Rules::current();
-        if rules.version != current.version {
-            self.part("version", rules.version.to_string());
-        }
-        if rules.user_open_orders_max != current.user_open_orders_max {
-            self.part("orders", rules.user_open_orders_max.to_string());
-        }
-        if rules.venue_open_orders_max != current.venue_open_orders_max {
-            self.part("venue-orders", rules.venue_open_orders_max.to_string());
-        }
-        if rules.money_supply_max != current.money_supply_max {
-            self.part("supply", rules.money_supply_max.to_string());
-        }
-        if rules.repeat_window_seconds != current.repeat_window_seconds {
-            let ms = u64::from(rules.repeat_window_seconds).saturating_mul(1000);
-            self.part("repeats", span(ms));
-        }
-        if rules.user_names_max != current.user_names_max {
-            self.part("names", rules.user_names_max.to_string());
-        }
+        rules.write_parts(&Rules::current(), self);
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
@@ -246,82 +159,6 @@ impl Writer<'_> {
         }
         if *hash != key_hash(name) {
             self.part("hash", HEXLOWER.encode(&hash.0));
-        }
-    }
-
-    fn revoke(&mut self, user: UserNo, key: KeyNo) {
-        self.part("revoke", self.names.of_key(key));
-        self.part("of", self.names.of_user(user));
-    }
-
-    fn category(&mut self, word: &str, draft: &CategoryDraft) {
-        self.part("category", word);
-        if draft.name != word {
-            self.part("name", quote(&draft.name));
-        }
-        if draft.slug != word {
-            self.part("slug", quote(&draft.slug));
-        }
-    }
-
-    fn event_parts(&mut self, parts: &EventRevision) {
-        self.texts("titles", parts.titles.as_ref());
-        self.texts("subtitles", parts.sub_titles.as_ref());
-        self.texts("descriptions", parts.descriptions.as_ref());
-        if let Some(images) = &parts.images {
-            self.word("images");
-            self.words.extend(images.iter().map(|image| quote(image)));
-        }
-        self.flag("highlighted", parts.highlighted);
-        self.categories(parts.categories.as_deref());
-    }
-
-    fn market_parts(&mut self, parts: &MarketParts) {
-        let revision = &parts.revision;
-        self.texts("questions", revision.questions.as_ref());
-        self.texts("descriptions", revision.descriptions.as_ref());
-        self.texts("yes", revision.yes_text.as_ref());
-        self.texts("no", revision.no_text.as_ref());
-        if let Some(logo) = &revision.logo {
-            self.part("logo", quote(logo));
-        }
-        self.moment_part("until", revision.deadline);
-        self.categories(revision.categories.as_deref());
-        self.flag("highlighted", revision.highlighted);
-        for (keyword, rate) in [("maker", revision.maker_fee), ("taker", revision.taker_fee)] {
-            if let Some(rate) = rate {
-                self.part(keyword, rate.to_string());
-            }
-        }
-        if let Some(event) = parts.event {
-            self.part("of", self.names.of_event(event));
-        }
-        if let Some(seconds) = parts.window_seconds {
-            self.part("window", span(u64::from(seconds).saturating_mul(1000)));
-        }
-    }
-
-    fn texts(&mut self, keyword: &str, texts: Option<&Localized>) {
-        if let Some(Localized { pt, en, es }) = texts {
-            self.word(keyword);
-            self.words.extend([pt, en, es].map(|text| quote(text)));
-        }
-    }
-
-    fn flag(&mut self, keyword: &str, flag: Option<bool>) {
-        if let Some(flag) = flag {
-            self.part(keyword, if flag { "yes" } else { "no" });
-        }
-    }
-
-    fn categories(&mut self, categories: Option<&[CategoryNo]>) {
-        match categories {
-            Some([]) => self.part("in", "none"),
-            Some(list) => {
-                let list: Vec<_> = list.iter().map(|no| self.names.of_category(*no)).collect();
-                self.part("in", list.join(","));
-            }
-            None => {}
         }
     }
 

@@ -1,11 +1,11 @@
 //! Reads a line word by word: knows the form of prices, times and names, but no command.
 
 use super::super::catalogue::{Localized, Outcome};
-use super::super::ids::{CategoryNo, EventNo, MarketNo, MarketSet, OrderNo, UserNo};
+use super::super::ids::{CategoryNo, EventNo, MarketNo, OrderNo, UserNo};
 use super::super::units::{Lots, TimeMs, UnitError};
 use super::ScriptError;
 use super::names::{Names, is_name};
-use super::words::{Word, parse_moment, parse_span};
+use super::words::{Word, parse_moment, parse_seconds};
 
 /// The unread rest of a line.
 pub struct Reader<'a> {
@@ -31,6 +31,14 @@ impl<'a> Reader<'a> {
     pub fn peek(&self) -> Option<&'a str> {
         match self.words.first()? {
             Word::Bare(word) | Word::Quoted(word) => Some(word),
+        }
+    }
+
+    /// The word at this place of the rest, if it is not quoted.
+    pub fn at(&self, place: usize) -> Option<&'a str> {
+        match self.words.get(place)? {
+            Word::Bare(word) => Some(word),
+            Word::Quoted(_) => None,
         }
     }
 
@@ -116,14 +124,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of markets, each once.
-    pub fn markets(&mut self) -> Result<MarketSet, ScriptError> {
-        let list = self.bare("markets")?;
-        let markets = list.split(',').map(|name| self.names.market(name));
-        let markets = MarketSet::new(markets.collect::<Result<_, _>>()?);
-        markets.ok_or_else(|| ScriptError::Unexpected(list.to_owned()))
-    }
-
     /// A price, quantity or amount.
     pub fn unit<T>(
         &mut self,
@@ -147,10 +147,7 @@ impl<'a> Reader<'a> {
 
     /// A span of whole seconds.
     pub fn seconds(&mut self) -> Result<u32, ScriptError> {
-        let text = self.bare("a span")?;
-        let ms = parse_span(text)?;
-        let seconds = u32::try_from(ms / 1000).ok().filter(|_| ms % 1000 == 0);
-        seconds.ok_or_else(|| ScriptError::Time(text.to_owned()))
+        parse_seconds(self.bare("a span")?)
     }
 
     /// `yes` or `no` as a flag.

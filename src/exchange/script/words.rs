@@ -88,13 +88,20 @@ pub fn span(ms: u64) -> String {
 }
 
 /// Reads a span, in ms.
-pub fn parse_span(text: &str) -> Result<u64, ScriptError> {
+fn parse_span(text: &str) -> Result<u64, ScriptError> {
     let bad = || ScriptError::Time(text.to_owned());
     let digits_end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
     let (digits, unit) = text.split_at(digits_end);
     let (_, unit_ms) = SPAN_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
     let count: u64 = digits.parse().map_err(|_| bad())?;
     count.checked_mul(*unit_ms).ok_or_else(bad)
+}
+
+/// Reads a span of whole seconds.
+pub fn parse_seconds(text: &str) -> Result<u32, ScriptError> {
+    let ms = parse_span(text)?;
+    let seconds = u32::try_from(ms / 1000).ok().filter(|_| ms.is_multiple_of(1000));
+    seconds.ok_or_else(|| ScriptError::Time(text.to_owned()))
 }
 
 /// Writes a time relative to another: `+5s`, `-5s`.

@@ -7,7 +7,7 @@ use std::fs;
 
 use hyper::http::request::Parts;
 
-use super::door::Door;
+use super::call::SharedState;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::traffic::Traffic;
@@ -19,14 +19,14 @@ use exchange::units::Sequence;
 use print::{Family, Label, Value};
 
 /// `GET /metrics`
-pub fn page(door: &Door, _: &Parts) -> Result<Reply, Problem> {
-    let engine = door.venue().engine()?;
+pub fn page(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
+    let engine = shared.venue.engine()?;
     let (sequence, venue) = venue(engine);
     let mut families = stages(engine.meter(), sequence);
     families.extend(venue);
     families.extend(snapshots(engine));
-    families.extend(traffic(door));
-    families.push(heaviest(door, engine));
+    families.extend(traffic(shared));
+    families.push(heaviest(shared, engine));
     families.extend(system());
     engine.meter().gauges.each(|gauge| {
         families.push(Family::single(gauge.name, gauge.help, Value::Level(gauge.read())));
@@ -150,10 +150,10 @@ fn snapshots(engine: &Engine) -> Vec<Family> {
 }
 
 /// Figures of the HTTP server.
-fn traffic(door: &Door) -> Vec<Family> {
-    let traffic: &Traffic = door.traffic();
+fn traffic(shared: &SharedState) -> Vec<Family> {
+    let traffic: &Traffic = &shared.traffic;
     let answers = traffic.answers().map(|(route, status, count)| {
-        let (method, template) = route.map_or(("", "none"), |number| door.routes().name(number));
+        let (method, template) = route.unwrap_or(("", "none"));
         let status = status.map_or("other".into(), |status| status.to_string().into());
         let labels: Vec<Label> = vec![
             ("method", method.to_owned().into()),
@@ -191,9 +191,9 @@ fn traffic(door: &Door) -> Vec<Family> {
 }
 
 /// Records of the users who wrote most since the start.
-fn heaviest(door: &Door, engine: &Engine) -> Family {
+fn heaviest(shared: &SharedState, engine: &Engine) -> Family {
     let view = engine.read();
-    let rows = door.heaviest().into_iter().filter_map(|(user, written)| {
+    let rows = shared.keyring.heaviest().into_iter().filter_map(|(user, written)| {
         let id = view.accounts.user(user)?.id.to_string();
         Some((vec![("user", id.into())], Value::Count(written)))
     });

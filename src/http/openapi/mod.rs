@@ -8,19 +8,19 @@ pub mod operations;
 pub mod problems;
 pub mod shorthand;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::operations::{Line, all_kinds};
-use self::shorthand::Members;
-use super::door::Door;
+use self::shorthand::{Members, Unfit};
+use super::call::SharedState;
 use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
-use super::routes::{self, Route};
+use super::route::Route;
 use super::wire;
 
 const FRAME: &str = include_str!("frame.json");
@@ -34,43 +34,19 @@ const EXAMPLES: &str = include_str!("examples.json");
 const PAGES: &str = "/docs";
 
 /// The compressed document: made once, as it does not change while the process runs.
-static PRINTED: LazyLock<Option<Packed>> = LazyLock::new(|| {
-    let printed = serde_json::to_string(&document().ok()?).ok()?;
-    Packed::new(printed).ok()
-});
+static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
 
-/// `GET /api/v1/openapi.json`. Needs no key: it describes the interface and reveals nothing of the
-/// venue.
-pub fn describe(door: &Door, head: &Parts) -> Result<Reply, Problem> {
-    let printed = PRINTED.as_ref().ok_or_else(|| Problem::internal("the description is unfit"))?;
-    Ok(printed.reply(door.venue().sequence(), "application/json", &head.headers))
-}
-
-/// Why the document cannot be built. Its parts are compiled in, so this cannot happen in a tested
-/// build.
-#[derive(Debug, thiserror::Error)]
-pub enum Unfit {
-    /// A part is not valid JSON of its form.
-    #[error("a part of the description cannot be read: {0}")]
-    Json(#[from] serde_json::Error),
-    /// An example cannot be serialised.
-    #[error(transparent)]
-    Example(#[from] wire::print::Unprintable),
-    /// An entry is not in the shorthand.
-    #[error("an entry of the description is not in its shorthand")]
-    Entry,
-    /// An undefined name.
-    #[error("the description uses {0}, which it does not explain")]
-    Word(String),
-    /// A route has no operation, or an operation no route.
-    #[error("{0} is not both in the table of routes and in the description")]
-    Stray(String),
-}
-
-impl Unfit {
-    fn word(word: &str) -> Unfit {
-        Unfit::Word(word.to_owned())
-    }
+/// `GET /api/v1/openapi.json`, the description of these routes. Needs no key: it reveals nothing of
+/// the venue.
+pub fn describe(
+    routes: fn() -> Vec<Route>,
+    shared: &SharedState,
+    head: &Parts,
+) -> Result<Reply, Problem> {
+    let print = || Packed::new(serde_json::to_string(&document(routes()).ok()?).ok()?).ok();
+    let printed = PRINTED.get_or_init(print).as_ref();
+    let printed = printed.ok_or_else(|| Problem::internal("the description is unfit"))?;
+    Ok(printed.reply(shared.venue.sequence(), "application/json", &head.headers))
 }
 
 /// The parts that operations share.
@@ -118,7 +94,7 @@ fn sentence(phrase: &str) -> String {
 }
 
 /// The document.
-pub fn document() -> Result<Value, Unfit> {
+pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
     let mut frame: Frame = serde_json::from_str(FRAME)?;
     frame.examples = serde_json::from_str(EXAMPLES)?;
     let objects = serde_json::from_str(OBJECTS)?;
@@ -152,7 +128,7 @@ pub fn document() -> Result<Value, Unfit> {
         "servers": [{ "url": "/", "description": "This venue." }],
         "tags": tags(&frame),
         "security": [{ "readerKey": [] }],
-        "paths": paths(&frame)?,
+        "paths": paths(routes, &frame)?,
         "components": {
             "schemas": schemas,
             "headers": frame.headers,
@@ -200,9 +176,8 @@ fn key(about: &str) -> Value {
 }
 
 /// The operations of every path. A route without an operation is an error, and so is the reverse.
-fn paths(frame: &Frame) -> Result<Members, Unfit> {
+fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
-    let mut routes = routes::table();
     routes.retain(|route| !route.template.starts_with(PAGES));
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::shorthand::{Members, reference};
 use super::{Frame, Unfit, problems};
+use crate::body::BodyRule;
 use crate::problem::Kind;
-use crate::routes::{Access, BodyRule, Endpoint, RequestClass, Route};
+use crate::rates::RequestClass;
+use crate::route::{Access, Endpoint, Route};
 use exchange::reject::Reject;
 
 /// A line of the operations file.

@@ -8,7 +8,35 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Unfit;
+use crate::wire::print::Unprintable;
+
+/// Why the document cannot be built. Its parts are compiled in, so this cannot happen in a tested
+/// build.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// A part is not valid JSON of its form.
+    #[error("a part of the description cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// An example cannot be serialised.
+    #[error(transparent)]
+    Example(#[from] Unprintable),
+    /// An entry is not in the shorthand.
+    #[error("an entry of the description is not in its shorthand")]
+    Entry,
+    /// An undefined name.
+    #[error("the description uses {0}, which it does not explain")]
+    Word(String),
+    /// A route has no operation, or an operation no route.
+    #[error("{0} is not both in the table of routes and in the description")]
+    Stray(String),
+}
+
+impl Unfit {
+    /// An undefined word.
+    pub fn word(word: &str) -> Unfit {
+        Unfit::Word(word.to_owned())
+    }
+}
 
 /// JSON members by name.
 pub type Members = Map<String, Value>;

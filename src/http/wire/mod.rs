@@ -7,8 +7,6 @@ pub mod catalogue;
 pub mod conversion;
 pub mod depth;
 pub mod escapes;
-pub mod json;
-pub mod plain;
 pub mod leaderboard;
 pub mod limits;
 pub mod operations;

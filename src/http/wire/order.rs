@@ -12,7 +12,7 @@ use exchange::units::{AveragePrice, Lots, Money, Overflow, Sequence, Tick, TimeM
 use views::ReadModel;
 use views::fills::{FillRow, Liquidity};
 use views::history::HistoryError;
-use views::orders::{OrderRow, OrderStatus, SoughtFills};
+use views::orders::{AsPlaced, OrderRow, OrderStatus};
 
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
@@ -177,16 +177,6 @@ pub struct PlacedJson {
     pub(super) sequence: u64,
 }
 
-/// What an order's row was when its record had placed it.
-pub enum RowThen {
-    /// This.
-    Kept(OrderRow),
-    /// Its last state.
-    Last,
-    /// As its last state tells.
-    Told,
-}
-
 impl PlacedJson {
     /// The order placed by the record `sequence` at `time`, from its effects alone; `None` if they
     /// do not place one.
@@ -222,30 +212,14 @@ impl PlacedJson {
 }
 
 impl PlacedJson {
-    /// The same answer for a repetition: from the order's row as its record left it, and from its
-    /// fills. `None` if there is no such order.
+    /// The same answer for a repetition. Later fills as a maker are not part of it. `None` if there
+    /// is no such order.
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn again(row: RowThen, fills: SoughtFills) -> Result<Option<PlacedJson>, HistoryError> {
-        let (row, made) = match row {
-            RowThen::Kept(row) if row.filled == Lots::ZERO => (row, None),
-            row => {
-                let Some((last, fills)) = fills.list()? else { return Ok(None) };
-                let row = match row {
-                    RowThen::Kept(row) => row,
-                    RowThen::Last => last,
-                    RowThen::Told => last.as_placed(),
-                };
-                (row, Some(fills).filter(|_| row.filled > Lots::ZERO))
-            }
-        };
-        // Only the fills of the placement itself. Later fills as a maker are not part of the
-        // answer, and may be many.
-        let made = made.map(|fills| fills.made_until(row.no.0)).transpose()?;
-        let trades = made.into_iter().flatten().map(|fill| fill.map(TradeJson::from));
-        let mut trades = trades.collect::<Result<Vec<_>, _>>()?;
-        trades.reverse();
+    pub fn again(placed: AsPlaced) -> Result<Option<PlacedJson>, HistoryError> {
+        let Some((row, fills)) = placed.read()? else { return Ok(None) };
+        let trades = fills.into_iter().map(TradeJson::from).collect();
         let beside = BesideJson::of(&row);
         Ok(Some(PlacedJson {
             order_id: Text(row.id()),

@@ -1,20 +1,23 @@
-//! The JSON of the journal: its records in the terms of the interface, and its head.
+//! The JSON of the journal: its records in the terms of the interface, and its head. A record's
+//! members follow from the fields of its command: numbers become public ids, and names get the
+//! spelling of the interface.
 
 mod orders;
-mod reading;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use data_encoding::HEXLOWER;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 pub use self::orders::OrdersNamed;
-use self::reading::Reading;
-use super::catalogue::LocalizedJson;
-use super::{OutcomeId, Text, Timestamp};
-use exchange::command::{Record, SeenTerms};
+use super::{Text, Timestamp};
+use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;
-use exchange::fees::FeeRate;
-use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, UserId};
+use exchange::fields::{Shown, Value};
+use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderNo, UserId, UserNo};
 use exchange::results::ResultsHash;
-use exchange::units::{Lots, Money, SettlementPrice, Tick};
+use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 
 /// The journal's head and the hashes that authenticate everything up to it.
@@ -46,269 +49,240 @@ pub struct JournalJson<R> {
     pub records: Vec<R>,
 }
 
-/// A record.
-#[derive(Debug, Serialize)]
-pub struct RecordJson<'a> {
-    sequence: u64,
-    time: Timestamp,
-    #[serde(flatten)]
-    command: CommandJson<'a>,
-    #[serde(rename = "idempotencyKey", skip_serializing_if = "Option::is_none")]
-    once: Option<IdempotencyKeyJson>,
-}
+/// Fields with another name in the interface than in the table of commands.
+const RENAMED: [(&str, &str); 12] = [
+    ("categories", "category_ids"),
+    ("copy_from", "copy_from_trader_id"),
+    ("event", "event_id"),
+    ("hash", "key_hash"),
+    ("key", "key_id"),
+    ("market", "market_id"),
+    ("markets", "market_ids"),
+    ("order", "order_id"),
+    ("outcome", "outcome_id"),
+    ("self_trade", "self_trade_prevention"),
+    ("user", "user_id"),
+    ("winner", "winning_outcome_id"),
+];
 
-/// The command. An id is `null` for an object that a refused command would have created, and for
-/// one that the command names but that does not exist.
-#[derive(Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
-enum CommandJson<'a> {
-    OpenVenue {
-        rules_version: u32,
-        currency: &'a str,
-        user_open_orders_max: u32,
-        venue_open_orders_max: u32,
-        money_supply_max: Text<Money>,
-        repeat_window_seconds: u32,
-        user_names_max: u32,
-    },
-    CreateUser {
-        user_id: Id<UserId>,
-        profile_name: &'a str,
-        profile_pic: &'a str,
-    },
-    AddKey {
-        user_id: Id<UserId>,
-        key_id: Id<KeyId>,
-        role: &'static str,
-        label: &'a str,
-        key_hash: String,
-    },
-    RevokeKey {
-        user_id: Id<UserId>,
-        key_id: Id<KeyId>,
-    },
-    Deposit {
-        user_id: Id<UserId>,
-        amount: Text<Money>,
-    },
-    Withdraw {
-        user_id: Id<UserId>,
-        amount: Text<Money>,
-    },
-    TakeFees {
-        user_id: Id<UserId>,
-        amount: Text<Money>,
-    },
-    CreateCategory {
-        category_id: Id<CategoryId>,
-        name: &'a str,
-        slug: &'a str,
-    },
-    CreateEvent {
-        event_id: Id<EventId>,
-        titles: LocalizedJson<'a>,
-        sub_titles: LocalizedJson<'a>,
-        descriptions: LocalizedJson<'a>,
-        images: &'a [String],
-        highlighted: bool,
-        category_ids: Vec<Id<CategoryId>>,
-        mutually_exclusive: bool,
-    },
-    CreateMarket {
-        market_id: Id<MarketId>,
-        event_id: Id<EventId>,
-        questions: LocalizedJson<'a>,
-        descriptions: LocalizedJson<'a>,
-        outcomes: [OutcomeTextJson<'a>; 2],
-        logo: &'a str,
-        deadline: Timestamp,
-        highlighted: bool,
-        category_ids: Vec<Id<CategoryId>>,
-        dispute_window_seconds: u32,
-        maker_fee: Text<FeeRate>,
-        taker_fee: Text<FeeRate>,
-    },
-    ReviseEvent {
-        event_id: Id<EventId>,
-        #[serde(flatten)]
-        revision: EventRevisionJson<'a>,
-    },
-    ReviseMarket {
-        market_id: Id<MarketId>,
-        #[serde(flatten)]
-        revision: MarketRevisionJson<'a>,
-    },
-    PublishMarket {
-        market_id: Id<MarketId>,
-    },
-    SuspendMarket {
-        market_id: Id<MarketId>,
-    },
-    ReopenMarket {
-        market_id: Id<MarketId>,
-        deadline: Option<Timestamp>,
-    },
-    CloseMarket {
-        market_id: Id<MarketId>,
-    },
-    ResolveMarket {
-        market_id: Id<MarketId>,
-        winning_outcome_id: OutcomeId,
-    },
-    DisputeMarket {
-        market_id: Id<MarketId>,
-    },
-    VoidMarket {
-        market_id: Id<MarketId>,
-        price: Text<SettlementPrice>,
-    },
-    PlaceOrder(Box<PlaceOrderJson>),
-    AmendOrder {
-        order_id: Id<OrderId>,
-        user_id: Id<UserId>,
-        price: Option<Text<Tick>>,
-        quantity: Option<Text<Lots>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        seen: Option<SeenJson>,
-    },
-    CancelOrder {
-        order_id: Id<OrderId>,
-        user_id: Id<UserId>,
-    },
-    CancelOrders {
-        user_id: Id<UserId>,
-        market_id: Id<MarketId>,
-    },
-    Convert {
-        user_id: Id<UserId>,
-        event_id: Id<EventId>,
-        market_ids: Vec<Id<MarketId>>,
-        quantity: Text<Lots>,
-    },
-    AdvanceClock {},
-    Heartbeat {
-        user_id: Id<UserId>,
-        timeout_seconds: u32,
-    },
-    SetVenueMode {
-        mode: &'static str,
-    },
-    SetUserMode {
-        user_id: Id<UserId>,
-        mode: &'static str,
-    },
-    SetExposureLimit {
-        user_id: Id<UserId>,
-        limit: Option<Text<Money>>,
-    },
-}
+/// Members that come before all others, and those that come after, in this order.
+const FIRST: [&str; 6] = ["orderId", "userId", "keyId", "marketId", "eventId", "categoryId"];
+const LAST: [&str; 5] =
+    ["categoryIds", "disputeWindowSeconds", "makerFee", "takerFee", "mutuallyExclusive"];
 
-/// The caller's idempotency key.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct IdempotencyKeyJson {
-    caller_id: Id<UserId>,
-    key: Text<Token>,
-    part: u8,
-}
+/// A record. An id is `null` for an object that a refused command would have created, and for one
+/// that the command names but that does not exist.
+#[derive(Debug)]
+pub struct RecordJson<'a>(Vec<Member<'a>>);
 
-/// What the owner of an amended order saw of it.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SeenJson {
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    filled_quantity: Text<Lots>,
-}
+/// A member's name and value.
+type Member<'a> = (Cow<'static, str>, Json<'a>);
 
-impl From<SeenTerms> for SeenJson {
-    fn from(seen: SeenTerms) -> SeenJson {
-        let (price, quantity) = (Text(seen.price), Text(seen.quantity));
-        SeenJson { price, quantity, filled_quantity: Text(seen.filled) }
-    }
-}
-
-/// An id, if the object exists.
-type Id<T> = Option<Text<T>>;
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PlaceOrderJson {
-    order_id: Id<OrderId>,
-    user_id: Id<UserId>,
-    market_id: Id<MarketId>,
-    outcome_id: OutcomeId,
-    side: &'static str,
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    time_in_force: &'static str,
-    expires_at: Option<Timestamp>,
-    self_trade_prevention: &'static str,
-    post_only: bool,
-    reduce_only: bool,
-    valid_until: Option<Timestamp>,
-    copy_from_trader_id: Id<UserId>,
-    client_order_id: Option<Text<Token>>,
-}
-
-/// An outcome and its text.
-#[derive(Debug, Serialize)]
-struct OutcomeTextJson<'a> {
-    id: OutcomeId,
-    text: LocalizedJson<'a>,
-}
-
-/// The changes to an event; unchanged members are left out.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EventRevisionJson<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    titles: Option<LocalizedJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sub_titles: Option<LocalizedJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    descriptions: Option<LocalizedJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    images: Option<&'a [String]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    highlighted: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    category_ids: Option<Vec<Id<CategoryId>>>,
-}
-
-/// The changes to a market; unchanged members are left out.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MarketRevisionJson<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    questions: Option<LocalizedJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    descriptions: Option<LocalizedJson<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    outcomes: Vec<OutcomeTextJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logo: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deadline: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    highlighted: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    category_ids: Option<Vec<Id<CategoryId>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    maker_fee: Option<Text<FeeRate>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    taker_fee: Option<Text<FeeRate>>,
+/// A value.
+#[derive(Debug)]
+enum Json<'a> {
+    Null,
+    Flag(bool),
+    Number(u64),
+    Text(Cow<'a, str>),
+    Time(Timestamp),
+    List(Vec<Json<'a>>),
+    Members(Vec<Member<'a>>),
 }
 
 impl<'a> RecordJson<'a> {
     /// The record, with the ids of what it names. Texts are borrowed.
     pub fn of(view: &ReadModel, orders: &OrdersNamed, record: &'a Record) -> RecordJson<'a> {
+        let Record { sequence, time, once, command } = record;
+        let kinds = Command::KINDS.iter().find(|(number, _)| *number == command.number());
+        let kind = kinds.map_or(String::new(), |(_, name)| name.to_ascii_uppercase());
         let reading = Reading { view, orders, record };
-        RecordJson {
-            sequence: record.sequence.get(),
-            time: Timestamp(record.time),
-            command: reading.command(),
-            once: reading.once(),
+        let mut members = vec![
+            (Cow::Borrowed("sequence"), Json::Number(sequence.get())),
+            ("time".into(), Json::Time(Timestamp(*time))),
+            ("kind".into(), Json::Text(kind.into())),
+        ];
+        members.extend(reading.members());
+        if let Some(once) = once {
+            let key = vec![
+                ("callerId".into(), reading.json(Value::User(once.caller))),
+                ("key".into(), Json::Text(once.key.as_str().into())),
+                ("part".into(), Json::Number(once.part.into())),
+            ];
+            members.push(("idempotencyKey".into(), Json::Members(key)));
+        }
+        RecordJson(members)
+    }
+}
+
+impl Serialize for RecordJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        members(&self.0, serializer)
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Json::Null => serializer.serialize_none(),
+            Json::Flag(flag) => flag.serialize(serializer),
+            Json::Number(number) => number.serialize(serializer),
+            Json::Text(text) => text.serialize(serializer),
+            Json::Time(time) => time.serialize(serializer),
+            Json::List(list) => list.serialize(serializer),
+            Json::Members(all) => members(all, serializer),
         }
     }
 }
+
+fn members<S: Serializer>(all: &[Member<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(all.len()))?;
+    for (name, value) in all {
+        map.serialize_entry(name, value)?;
+    }
+    map.end()
+}
+
+/// A record and what is needed to look up ids.
+struct Reading<'v, 'a> {
+    view: &'v ReadModel,
+    orders: &'v OrdersNamed,
+    record: &'a Record,
+}
+
+impl<'a> Reading<'_, 'a> {
+    /// The command's members.
+    fn members(&self) -> Vec<Member<'a>> {
+        let command = &self.record.command;
+        // What a revision leaves as it is is left out.
+        let revises = matches!(command, Command::ReviseEvent { .. } | Command::ReviseMarket { .. });
+        let mut members: Vec<Member<'a>> = self.made().into_iter().collect();
+        let mut outcomes = Vec::new();
+        for (name, value) in command.fields() {
+            match (name, value) {
+                ("seen", Value::None) => {}
+                (_, Value::None) if revises => {}
+                ("yes_text" | "no_text", texts) => {
+                    let id = if name == "yes_text" { "yes" } else { "no" };
+                    let (id, text) = (Json::Text(id.into()), self.json(texts));
+                    let outcome = vec![("id".into(), id), ("text".into(), text)];
+                    if outcomes.is_empty() {
+                        members.push(("outcomes".into(), Json::Null));
+                    }
+                    outcomes.push(Json::Members(outcome));
+                }
+                field => members.push(self.member(field)),
+            }
+        }
+        if let Some((_, place)) = members.iter_mut().find(|(name, _)| name == "outcomes") {
+            *place = Json::List(outcomes);
+        }
+        members.sort_by_key(|(name, _)| rank(name));
+        members
+    }
+
+    /// The id of the object that the record created; `null` if it was refused.
+    fn made(&self) -> Option<Member<'a>> {
+        let (accounts, catalogue) = (&self.view.accounts, &self.view.catalogue);
+        let (name, id) = match &self.record.command {
+            Command::CreateUser { .. } => {
+                ("userId", self.id(UserId::derive, |id| accounts.user_no(id).is_some()))
+            }
+            Command::AddKey { .. } => {
+                ("keyId", self.id(KeyId::derive, |id| accounts.key_no(id).is_some()))
+            }
+            Command::CreateCategory(_) => {
+                let made = |id| catalogue.category_no(id).is_some();
+                ("categoryId", self.id(CategoryId::derive, made))
+            }
+            Command::CreateEvent(_) => {
+                ("eventId", self.id(EventId::derive, |id| catalogue.event_no(id).is_some()))
+            }
+            Command::CreateMarket(_) => {
+                ("marketId", self.id(MarketId::derive, |id| catalogue.market_no(id).is_some()))
+            }
+            Command::PlaceOrder(order) => {
+                ("orderId", self.order(order.user, OrderNo(self.record.sequence)))
+            }
+            _ => return None,
+        };
+        Some((name.into(), id))
+    }
+
+    fn id<T: Copy + std::fmt::Display>(
+        &self,
+        derive: fn(TimeMs, Sequence, u32) -> T,
+        made: impl FnOnce(T) -> bool,
+    ) -> Json<'a> {
+        let id = derive(self.record.time, self.record.sequence, 0);
+        shown(made(id).then_some(id))
+    }
+
+    fn order(&self, user: UserNo, order: OrderNo) -> Json<'a> {
+        shown(self.orders.id(user, order))
+    }
+
+    fn member(&self, (name, value): Shown<'a>) -> Member<'a> {
+        let renamed = RENAMED.iter().find(|(ours, _)| *ours == name);
+        (camel(renamed.map_or(name, |(_, theirs)| theirs)).into(), self.json(value))
+    }
+
+    fn json(&self, value: Value<'a>) -> Json<'a> {
+        let (accounts, catalogue) = (&self.view.accounts, &self.view.catalogue);
+        match value {
+            Value::None => Json::Null,
+            Value::Flag(flag) => Json::Flag(flag),
+            Value::Count(count) => Json::Number(count),
+            Value::Decimal(text) => Json::Text(text.as_str().to_owned().into()),
+            Value::Time(time) => Json::Time(Timestamp(time)),
+            Value::Text(text) => Json::Text(text.into()),
+            Value::Word(word) => Json::Text(word.into()),
+            Value::Hash(hash) => Json::Text(HEXLOWER.encode(hash).into()),
+            Value::User(no) => shown(accounts.user(no).map(|row| row.id)),
+            Value::Key(no) => shown(accounts.key(no).map(|row| row.id)),
+            Value::Category(no) => shown(catalogue.category(no).map(|row| row.id)),
+            Value::Event(no) => shown(catalogue.event(no).map(|row| row.id)),
+            Value::Market(no) => shown(catalogue.market(no).map(|row| row.id)),
+            Value::Order(no) => match &self.record.command {
+                Command::AmendOrder { user, .. } | Command::CancelOrder { user, .. } => {
+                    self.order(*user, no)
+                }
+                _ => Json::Null,
+            },
+            Value::List(list) => Json::List(list.into_iter().map(|one| self.json(one)).collect()),
+            Value::Group(all) => {
+                Json::Members(all.into_iter().map(|field| self.member(field)).collect())
+            }
+        }
+    }
+}
+
+/// An id, if the object exists.
+fn shown<'a>(id: Option<impl std::fmt::Display>) -> Json<'a> {
+    id.map_or(Json::Null, |id| Json::Text(id.to_string().into()))
+}
+
+/// A member's place among the others.
+fn rank(name: &str) -> usize {
+    let place = |list: &[&str]| list.iter().position(|listed| *listed == name);
+    let last = || place(&LAST).map(|place| place.saturating_add(FIRST.len()).saturating_add(1));
+    place(&FIRST).or_else(last).unwrap_or(FIRST.len())
+}
+
+/// `time_in_force` as `timeInForce`.
+fn camel(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    for (index, part) in name.split('_').enumerate() {
+        let mut chars = part.chars();
+        match chars.next() {
+            Some(first) if index > 0 => camel.push(first.to_ascii_uppercase()),
+            first => camel.extend(first),
+        }
+        camel.push_str(chars.as_str());
+    }
+    camel
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/wire/record.rs"]
+mod tests;

@@ -68,14 +68,10 @@ impl Group {
         self.0.get(slot).copied().flatten()
     }
 
-    /// All locations.
-    pub(super) fn locations(&self) -> impl Iterator<Item = &Location> {
-        self.0.iter().flatten()
-    }
-
-    /// Returns the location before.
-    pub(super) fn set(&mut self, slot: usize, location: Location) -> Option<Location> {
-        self.0.get_mut(slot).and_then(|there| there.replace(location))
+    pub(super) fn set(&mut self, slot: usize, location: Location) {
+        if let Some(there) = self.0.get_mut(slot) {
+            *there = Some(location);
+        }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {

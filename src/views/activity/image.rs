@@ -2,14 +2,12 @@
 
 use super::{Activity, ActivityRow};
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::Sizes;
 use exchange::ids::UserNo;
-use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource};
 use exchange::units::TimeMs;
 
 impl Row for ActivityRow {
@@ -21,38 +19,36 @@ impl Row for ActivityRow {
         self.time()
     }
 
-    fn pack(&self, _: RowIndex, before: &TimeMs, sink: &mut RowBuffer) {
-        match self {
-            ActivityRow::Trade { outcome, stake, price, user, time } => {
-                1_u8.write(sink);
-                outcome.write(sink);
-                pack_money(*stake, sink);
-                price.write(sink);
-                pack(u64::from(user.0), sink);
-                pack_time(*before, *time, sink);
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &TimeMs,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        let trade = row.and_then(|row| match *row {
+            ActivityRow::Trade { outcome, stake, price, user, .. } => {
+                Some((outcome, stake, price, user))
             }
-            ActivityRow::Moved { from, to, time } => {
-                2_u8.write(sink);
-                from.write(sink);
-                to.write(sink);
-                pack_time(*before, *time, sink);
-            }
-        }
-    }
-
-    fn unpack(_: RowIndex, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
-        match u8::read(source)? {
+            ActivityRow::Moved { .. } => None,
+        });
+        let moved = row.and_then(|row| match *row {
+            ActivityRow::Moved { from, to, .. } => Some((from, to)),
+            ActivityRow::Trade { .. } => None,
+        });
+        let kind = row.map(|_| if trade.is_some() { 1 } else { 2 });
+        let time = row.map(ActivityRow::time);
+        match coder.imaged::<u8>(kind)? {
             1 => Ok(ActivityRow::Trade {
-                outcome: Imaged::read(source)?,
-                stake: unpack_money(source)?,
-                price: Imaged::read(source)?,
-                user: UserNo(unpack_u32(source)?),
-                time: unpack_time(*before, source)?,
+                outcome: coder.imaged(trade.map(|trade| trade.0))?,
+                stake: coder.money(trade.map(|trade| trade.1))?,
+                price: coder.imaged(trade.map(|trade| trade.2))?,
+                user: UserNo(coder.short(trade.map(|trade| trade.3.0))?),
+                time: coder.time(*before, time)?,
             }),
             2 => Ok(ActivityRow::Moved {
-                from: Imaged::read(source)?,
-                to: Imaged::read(source)?,
-                time: unpack_time(*before, source)?,
+                from: coder.imaged(moved.map(|moved| moved.0))?,
+                to: coder.imaged(moved.map(|moved| moved.1))?,
+                time: coder.time(*before, time)?,
             }),
             _ => Err(BadImage::Value("ActivityRow")),
         }

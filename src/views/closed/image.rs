@@ -3,9 +3,7 @@
 
 use super::{Closed, ClosedRow};
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_signed, pack_time, unpack_signed, unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::{Sizes, hold};
@@ -13,7 +11,7 @@ use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
-use exchange::units::{MoneySum, TimeMs};
+use exchange::units::TimeMs;
 
 imaged!(ClosedRow { market, outcome, realised, updated_at });
 
@@ -26,33 +24,35 @@ impl Row for ClosedRow {
         self.updated_at
     }
 
-    fn pack(&self, _: RowIndex, before: &TimeMs, sink: &mut RowBuffer) {
-        let ClosedRow { market, outcome, realised, updated_at } = self;
-        pack_time(*before, *updated_at, sink);
-        pack(u64::from(market.0), sink);
-        outcome.write(sink);
-        pack_signed(realised.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &TimeMs,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
         Ok(ClosedRow {
-            updated_at: unpack_time(*before, source)?,
-            market: MarketNo(unpack_u32(source)?),
-            outcome: Imaged::read(source)?,
-            realised: MoneySum::new(unpack_signed(source)?),
+            updated_at: coder.time(*before, row.map(|row| row.updated_at))?,
+            market: coder.market(row.map(|row| row.market))?,
+            outcome: coder.imaged(row.map(|row| row.outcome))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
         })
     }
 }
 
 impl Closed {
-    /// Writes the rows in open markets, by user and market, and every user's newest other rows.
+    /// Writes the rows in memory, by user and market, and every user's newest other rows.
     pub(crate) fn write(&self, sink: &mut impl ImageSink) {
         // By market follows from the rows.
-        let Closed { live, by_market: _, ended } = self;
+        let Closed { live, by_market: _, ending, ended } = self;
         write_count(live.len(), sink);
         for ((user, _), row) in live {
             user.write(sink);
             row.write(sink);
+        }
+        write_count(ending.len(), sink);
+        for (market, time) in ending {
+            market.write(sink);
+            time.write(sink);
         }
         ended.write(sink);
     }
@@ -72,6 +72,12 @@ impl Closed {
             hold(before.is_none_or(|before| before < key), "closed positions out of order")?;
             closed.live.insert(key, row);
             closed.by_market.insert((row.market, user));
+        }
+        for _ in 0..read_count(source)? {
+            let (market, time) = (MarketNo::read(source)?, TimeMs::read(source)?);
+            hold(closed.ending.iter().all(|(other, _)| *other != market), "two ends of a market")?;
+            sizes.has_market(market)?;
+            closed.ending.push_back((market, time));
         }
         let check = |rows: &[ClosedRow]| {
             rows.iter().try_for_each(|row| sizes.has_market(row.market))?;

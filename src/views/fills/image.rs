@@ -2,18 +2,15 @@
 
 use super::{Fill, FillRow, Fills, Liquidity};
 use crate::history::chain::{Links, RowIndex};
-use crate::history::pack::{
-    RowBuffer, pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence,
-    unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::Sizes;
 use exchange::catalogue::Outcome;
 use exchange::command::{Side, Wording};
-use exchange::ids::{MarketNo, OrderNo, TradeIndex};
-use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use exchange::units::{Lots, Sequence, TimeMs};
+use exchange::ids::{OrderNo, TradeIndex};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use exchange::units::{Sequence, TimeMs};
 
 /// Bits of the byte that holds outcome, side and liquidity.
 const NO: u8 = 1;
@@ -29,39 +26,24 @@ impl Row for Fill {
         (self.row.sequence, self.row.time)
     }
 
-    fn pack(&self, row_index: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
-        let Fill { row, of_order, in_market } = self;
-        let FillRow { index, order, placed, market, wording, .. } = row;
-        let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;
-        pack_sequence(before.0, *sequence, sink);
-        pack_time(before.1, *time, sink);
-        pack(u64::from(index.0), sink);
-        pack_sequence(*sequence, order.0, sink);
-        pack_time(*time, *placed, sink);
-        pack(u64::from(market.0), sink);
-        let mut bits = if wording.outcome == Outcome::No { NO } else { 0 };
-        bits |= if wording.side == Side::Sell { SOLD } else { 0 };
-        bits |= if *liquidity == Liquidity::Taker { TOOK } else { 0 };
-        bits.write(sink);
-        price.write(sink);
-        pack(quantity.get(), sink);
-        pack_money(*fee, sink);
-        of_order.pack(row_index, sink);
-        in_market.pack(row_index, sink);
-    }
-
-    fn unpack(
+    fn code(
+        fill: Option<&Self>,
         row_index: RowIndex,
         before: &Self::Base,
-        source: &mut &[u8],
+        coder: &mut impl Coder,
     ) -> Result<Self, BadImage> {
-        let sequence = unpack_sequence(before.0, source)?;
-        let time = unpack_time(before.1, source)?;
-        let index = TradeIndex(unpack_u32(source)?);
-        let order = OrderNo(unpack_sequence(sequence, source)?);
-        let placed = unpack_time(time, source)?;
-        let market = MarketNo(unpack_u32(source)?);
-        let bits = u8::read(source)?;
+        let row = fill.map(|fill| &fill.row);
+        let sequence = coder.sequence(before.0, row.map(|row| row.sequence))?;
+        let time = coder.time(before.1, row.map(|row| row.time))?;
+        let index = TradeIndex(coder.short(row.map(|row| row.index.0))?);
+        let order = OrderNo(coder.sequence(sequence, row.map(|row| row.order.0))?);
+        let placed = coder.time(time, row.map(|row| row.placed))?;
+        let market = coder.market(row.map(|row| row.market))?;
+        let bits = coder.imaged(row.map(|FillRow { wording, liquidity, .. }| {
+            (if wording.outcome == Outcome::No { NO } else { 0 })
+                | (if wording.side == Side::Sell { SOLD } else { 0 })
+                | (if *liquidity == Liquidity::Taker { TOOK } else { 0 })
+        }))?;
         if bits > NO | SOLD | TOOK {
             return Err(BadImage::Value("fill"));
         }
@@ -70,9 +52,9 @@ impl Row for Fill {
             side: if bits & SOLD == 0 { Side::Buy } else { Side::Sell },
         };
         let liquidity = if bits & TOOK == 0 { Liquidity::Maker } else { Liquidity::Taker };
-        let price = Imaged::read(source)?;
-        let quantity = Lots::new(unpack(source)?);
-        let fee = unpack_money(source)?;
+        let price = coder.imaged(row.map(|row| row.price))?;
+        let quantity = coder.lots(row.map(|row| row.quantity))?;
+        let fee = coder.money(row.map(|row| row.fee))?;
         let row = FillRow {
             index,
             order,
@@ -86,8 +68,9 @@ impl Row for Fill {
             time,
             sequence,
         };
-        let of_order = Links::unpack(row_index, source)?;
-        Ok(Fill { row, of_order, in_market: Links::unpack(row_index, source)? })
+        let of_order = Links::code(fill.map(|fill| fill.of_order), row_index, coder)?;
+        let in_market = Links::code(fill.map(|fill| fill.in_market), row_index, coder)?;
+        Ok(Fill { row, of_order, in_market })
     }
 }
 

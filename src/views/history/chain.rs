@@ -4,8 +4,8 @@
 //! far back reads few pages.
 
 use super::HistoryError;
-use super::pack::{pack, pass, unpack};
-use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use super::pack::Coder;
+use exchange::image::coding::BadImage;
 
 /// The index of a row in its stream, or a number of rows.
 pub(crate) type RowIndex = u64;
@@ -17,8 +17,7 @@ pub(crate) fn length(rows: RowIndex) -> usize {
 
 /// How many rows back the links lead: each row links to the row before it, each 64th and 4096th row
 /// also to the previous row of the same step.
-const STEPS: [RowIndex; STEPS_COUNT as usize] = [1, 64, 4096];
-const STEPS_COUNT: u32 = 3;
+const STEPS: [RowIndex; 3] = [1, 64, 4096];
 
 /// The newest row of a chain for each step, and the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,83 +73,57 @@ impl RowChain {
         }
     }
 
-    pub(crate) fn pack(self, sink: &mut impl ImageSink) {
-        pack(self.count, sink);
-        if self.count > 0 {
+    /// Packs or reads it.
+    pub(crate) fn code(chain: Option<Self>, coder: &mut impl Coder) -> Result<Self, BadImage> {
+        let count = coder.number(chain.map(|chain| chain.count))?;
+        let mut newest = chain.map_or_else(<[RowIndex; STEPS.len()]>::default, |it| it.newest);
+        if count > 0 {
             let mut before = None;
-            for index in self.newest {
+            for index in &mut newest {
                 // Rows with longer steps are never newer, so the differences are not negative.
-                pack(before.map_or(index, |before: RowIndex| before.saturating_sub(index)), sink);
-                before = Some(index);
-            }
-        }
-    }
-
-    /// Reads what [`pack`](RowChain::pack) wrote.
-    pub(crate) fn unpack(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let mut chain = RowChain { count: unpack(source)?, newest: [0; STEPS.len()] };
-        if chain.count > 0 {
-            let mut before: Option<RowIndex> = None;
-            for index in &mut chain.newest {
-                let packed = unpack(source)?;
+                let given = chain.map(|_| {
+                    before.map_or(*index, |before: RowIndex| before.saturating_sub(*index))
+                });
+                let packed = coder.number(given)?;
                 let read = before.map_or(Some(packed), |before| before.checked_sub(packed));
                 *index = read.ok_or(BadImage::Value("chain"))?;
                 before = Some(*index);
             }
         }
-        Ok(chain)
-    }
-}
-
-impl RowChain {
-    /// Skips what [`pack`](RowChain::pack) wrote.
-    pub(crate) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
-        if unpack(source)? > 0 {
-            pass(STEPS_COUNT, source)?;
-        }
-        Ok(())
+        Ok(RowChain { newest, count })
     }
 }
 
 impl Links {
-    /// Writes the links of the row at `index`.
-    pub(crate) fn pack(self, index: RowIndex, sink: &mut impl ImageSink) {
-        // If a row has any link, it has the near one; the lowest bit says whether long links
-        // follow.
-        let [near, far @ ..] = self.0;
-        let distance = |link: Option<RowIndex>| link.map_or(0, |link| index.saturating_sub(link));
-        let more = far.iter().any(Option::is_some);
-        pack(distance(near) << 1 | u64::from(more), sink);
-        if more {
-            for link in far {
-                pack(distance(link), sink);
-            }
-        }
-    }
-
-    /// Reads what [`pack`](Links::pack) wrote.
-    pub(crate) fn unpack(
+    /// Packs or reads the links of the row at `index`. If a row has any link, it has the near one;
+    /// the lowest bit says whether long links follow.
+    pub(crate) fn code(
+        links: Option<Links>,
         index: RowIndex,
-        source: &mut impl ImageSource,
+        coder: &mut impl Coder,
     ) -> Result<Links, BadImage> {
+        let distance = |link: Option<RowIndex>| link.map_or(0, |link| index.saturating_sub(link));
         let link = |distance: RowIndex| match distance {
             0 => Ok(None),
             _ => index.checked_sub(distance).map(Some).ok_or(BadImage::Value("link")),
         };
-        let near = unpack(source)?;
-        let mut links = Links::default();
-        let [to, far @ ..] = &mut links.0;
+        let near = coder.number(links.map(|Links([near, far @ ..])| {
+            distance(near) << 1 | u64::from(far.iter().any(Option::is_some))
+        }))?;
+        let mut read = Links::default();
+        let [to, far @ ..] = &mut read.0;
         *to = link(near >> 1)?;
         if near & 1 == 1 {
-            for to in far.iter_mut() {
-                *to = link(unpack(source)?)?;
+            let given = links.map_or([None; 2], |Links([_, far @ ..])| far);
+            for (to, given) in far.iter_mut().zip(given) {
+                *to = link(coder.number(links.map(|_| distance(given)))?)?;
             }
             // The bit promised long links, but there are none: not the canonical form.
             if far.iter().all(Option::is_none) {
                 return Err(BadImage::Value("link"));
             }
         }
-        Ok(links)
+        Ok(read)
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Kind {
     Traders = 11,
     /// What a user realised in ended markets of which nothing was held to the end.
     Closed = 12,
+    /// Endings of a user's orders that came after the page of the orders was written.
+    Endings = 13,
 }
 
 /// The key of a page.
@@ -155,22 +157,5 @@ impl History {
 
     pub(super) fn failed(&self, error: &HistoryError) {
         self.storage.failed(error);
-    }
-
-    /// Rewrites a page with a change. A failure is reported to the storage.
-    pub(super) fn amend(
-        &self,
-        key: PageKey,
-        change: impl FnOnce(&[u8]) -> Result<Vec<u8>, BadImage>,
-    ) {
-        if !self.keeps() {
-            return;
-        }
-        let damaged = |cause| HistoryError::Damaged { key, cause };
-        let changed = self.get(key).and_then(|bytes| change(&bytes).map_err(damaged));
-        match changed {
-            Ok(bytes) => self.put(key, bytes),
-            Err(error) => self.failed(&error),
-        }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{PoisonError, RwLock};
 
 use super::{HistoryError, PageKey};
 
-/// Stores pages. Each is written whole, mostly once; writing a page again replaces it. A page can
-/// be read as soon as `put` has returned.
+/// Stores pages. Each is written once and whole; a replay writes the same again. A page can be read
+/// as soon as `put` has returned.
 pub trait PageStorage: fmt::Debug + Send + Sync {
     /// Writes a page. A failure is kept and reported when the caller asks whether everything is on
     /// disk; until then the page is missing, and a restart writes it again.
@@ -54,7 +54,10 @@ impl MemoryPages {
 
 impl PageStorage for MemoryPages {
     fn put(&self, key: PageKey, bytes: Vec<u8>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, bytes.into());
+        let mut pages = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let page: Box<[u8]> = bytes.into();
+        debug_assert!(pages.get(&key).is_none_or(|there| *there == page), "{key:?} written twice");
+        pages.insert(key, page);
     }
 
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {

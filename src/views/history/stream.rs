@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::chain::{RowIndex, length};
-use super::pack::RowBuffer;
+use super::pack::{Coder, Packing, Unpacking};
 use super::{History, HistoryError, Kind, PageKey};
 use crate::fault::{Fault, is_next};
 use crate::image::hold;
@@ -28,11 +28,13 @@ pub trait Row: Copy + fmt::Debug {
     /// The base for packing the next row.
     fn base(&self) -> Self::Base;
 
-    /// Appends the row.
-    fn pack(&self, index: RowIndex, base: &Self::Base, sink: &mut RowBuffer);
-
-    /// Reads the row at `index`.
-    fn unpack(index: RowIndex, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
+    /// Packs the row at `index`, or reads it.
+    fn code(
+        row: Option<&Self>,
+        index: RowIndex,
+        base: &Self::Base,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage>;
 }
 
 /// Reads `count` consecutive packed rows, the first of them at `index`.
@@ -43,7 +45,7 @@ pub(crate) fn unpack_rows<R: Row>(
 ) -> Result<Vec<R>, BadImage> {
     let (mut rows, mut base) = (Vec::with_capacity(length(count.min(1024))), R::Base::default());
     for index in (index..).take(length(count)) {
-        let row = R::unpack(index, &base, source)?;
+        let row = R::code(None, index, &base, &mut Unpacking(source))?;
         base = row.base();
         rows.push(row);
     }
@@ -86,39 +88,43 @@ impl<R: Row> Tail<R> {
         self.page(rows).saturating_mul(rows)
     }
 
-    /// Adds a row, packed in `buffer`; returns its index. If the page before it is full,
-    /// `page_full` gets that page first.
+    /// Adds a row; returns its index. If the page before it is full, `page_full` gets that page
+    /// first.
     pub(crate) fn push(
         &mut self,
         rows: RowIndex,
         row: &R,
-        buffer: &mut RowBuffer,
         page_full: impl FnOnce(u64, Vec<u8>),
     ) -> Result<RowIndex, Fault> {
         let index = self.count;
         let count = Some(index + 1).filter(|count| *count <= ROWS_MAX).ok_or(Fault::StreamFull)?;
         if index > 0 && index.is_multiple_of(rows) {
-            let next = room_after(&self.bytes);
+            // Half as long as this page: allocating all at once would waste memory, growing from
+            // nothing takes time.
+            let next = Vec::with_capacity(self.bytes.len() / 2);
             page_full(self.page(rows), std::mem::replace(&mut self.bytes, next));
             self.base = R::Base::default();
         }
-        buffer.clear();
-        row.pack(index, &self.base, buffer);
-        append(buffer.row(), &mut self.bytes);
+        // Grown only little: there are hundreds of thousands of streams, and larger steps would
+        // fragment the heap.
+        if self.bytes.capacity().saturating_sub(self.bytes.len()) < ROOM_STEP {
+            self.bytes.reserve_exact((self.bytes.len() / 4).max(ROOM_STEP));
+        }
+        let packed = R::code(Some(row), index, &self.base, &mut Packing(&mut self.bytes));
+        packed.map_err(|_| Fault::StreamFull)?;
         self.base = row.base();
         self.count = count;
         Ok(index)
     }
 
-    /// Adds a row to this owner's stream, packed in `buffer`; returns its index.
+    /// Adds a row to this owner's stream; returns its index.
     pub(crate) fn push_on(
         &mut self,
         history: &History,
         owner: u32,
         row: &R,
-        buffer: &mut RowBuffer,
     ) -> Result<RowIndex, Fault> {
-        self.push(history.rows_per_page(), row, buffer, |page, bytes| {
+        self.push(history.rows_per_page(), row, |page, bytes| {
             history.put(PageKey { kind: R::KIND, owner, page }, bytes);
         })
     }
@@ -144,30 +150,15 @@ impl<R: Row> Tail<R> {
         let (count, bytes) = (RowIndex::read(source)?, read_bytes(source)?);
         let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
         let (first, read) = tail.rows(rows)?;
-        let (mut again, mut base) = (RowBuffer::new(), R::Base::default());
+        let (mut again, mut base) = (Vec::new(), R::Base::default());
         for (index, row) in (first..).zip(&read) {
-            row.pack(index, &base, &mut again);
+            R::code(Some(row), index, &base, &mut Packing(&mut again))?;
             base = row.base();
         }
-        hold(again.row() == tail.bytes, "rows that are not packed as they would be")?;
+        hold(again == tail.bytes, "rows that are not packed as they would be")?;
         tail.base = base;
         Ok((tail, read))
     }
-}
-
-/// A buffer for the page after this one, with half its length: allocating all of it at once would
-/// waste memory, growing from nothing takes time.
-pub(crate) fn room_after(page: &[u8]) -> Vec<u8> {
-    Vec::with_capacity(page.len() / 2)
-}
-
-/// Appends a row and grows the buffer only little: there are hundreds of thousands of streams, and
-/// larger steps would fragment the heap.
-pub(crate) fn append(row: &[u8], bytes: &mut Vec<u8>) {
-    if bytes.capacity().saturating_sub(bytes.len()) < row.len() {
-        bytes.reserve_exact((bytes.len() / 4).max(ROOM_STEP).max(row.len()));
-    }
-    bytes.extend_from_slice(row);
 }
 
 /// The streams of one kind, by the numbers of their owners.
@@ -175,8 +166,6 @@ pub(crate) fn append(row: &[u8], bytes: &mut Vec<u8>) {
 pub(crate) struct Streams<R: Row> {
     history: History,
     owners: Vec<Tail<R>>,
-    /// Buffer in which rows are packed.
-    buffer: RowBuffer,
 }
 
 impl<R: Row> Default for Streams<R> {
@@ -188,7 +177,7 @@ impl<R: Row> Default for Streams<R> {
 impl<R: Row> Streams<R> {
     /// No streams yet; pages go to `history`.
     pub(crate) const fn on(history: History) -> Self {
-        Streams { history, owners: Vec::new(), buffer: RowBuffer::new() }
+        Streams { history, owners: Vec::new() }
     }
 
     /// Adds the next owner, which must have this number.
@@ -201,7 +190,7 @@ impl<R: Row> Streams<R> {
     /// Adds a row to an owner's stream; returns its index, or `unknown` if there is no such owner.
     pub(crate) fn push(&mut self, owner: u32, row: &R, unknown: Fault) -> Result<RowIndex, Fault> {
         let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
-        tail.push_on(&self.history, owner, row, &mut self.buffer)
+        tail.push_on(&self.history, owner, row)
     }
 
     /// How many rows an owner has.
@@ -300,7 +289,7 @@ impl<R: Row> Pages<R> {
     /// The rows, newest first.
     pub(crate) const fn newest_first(self) -> Newest<R> {
         let left = self.tail.count;
-        Newest { pages: self, left }
+        Newest { newer: Vec::new(), pages: self, left }
     }
 }
 
@@ -308,12 +297,19 @@ impl<R: Row> Pages<R> {
 /// after the first error.
 #[derive(Debug, Clone)]
 pub struct Newest<R: Row> {
+    /// Rows that are newer than those of the stream, oldest first.
+    newer: Vec<R>,
     pages: Pages<R>,
     /// Number of rows left; these are the oldest.
     left: RowIndex,
 }
 
 impl<R: Row> Newest<R> {
+    /// With these rows, oldest first, as the newest.
+    pub(crate) fn after(self, newer: Vec<R>) -> Newest<R> {
+        Newest { newer, ..self }
+    }
+
     /// The newest row within these times that is looked for. Later rows are skipped by binary
     /// search, which reads a page at each step.
     ///
@@ -339,7 +335,7 @@ impl<R: Row> Newest<R> {
             if time(&row) < *times.start() {
                 break;
             }
-            if is_it(&row) {
+            if time(&row) <= *times.end() && is_it(&row) {
                 return Ok(Some(row));
             }
         }
@@ -351,6 +347,9 @@ impl<R: Row> Iterator for Newest<R> {
     type Item = Result<R, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(row) = self.newer.pop() {
+            return Some(Ok(row));
+        }
         self.left = self.left.checked_sub(1)?;
         let row = self.pages.row(self.left).transpose();
         if let Some(Err(_)) = row {
@@ -360,11 +359,14 @@ impl<R: Row> Iterator for Newest<R> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (length(self.left), Some(length(self.left)))
+        let left = length(self.left).saturating_add(self.newer.len());
+        (left, Some(left))
     }
 
     fn nth(&mut self, passed: usize) -> Option<Self::Item> {
-        self.left = self.left.saturating_sub(passed as RowIndex);
+        let newer = passed.min(self.newer.len());
+        self.newer.truncate(self.newer.len() - newer);
+        self.left = self.left.saturating_sub((passed - newer) as RowIndex);
         self.next()
     }
 }

@@ -2,15 +2,16 @@
 
 use super::names::Names;
 use super::open::OpenOrder;
-use super::page::{Ending, OrderPage, Terms};
+use super::page::{Ending, OrderPage, Terms, endings_key};
 use super::row::OrderRow;
 use super::traders::Begins;
-use crate::fills::FillList;
+use crate::fills::{FillList, FillRow};
 use crate::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use crate::history::stream::{Row, Tail};
 use crate::history::{History, HistoryError, PageKey};
 use exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use exchange::image::coding::BadImage;
+use exchange::units::{Lots, Money};
 
 /// A user's orders as of one moment.
 #[derive(Debug, Clone)]
@@ -20,13 +21,22 @@ pub(super) struct OrderPages {
     pub(super) tail: Tail<Terms>,
     /// The packed endings of the orders in the tail.
     pub(super) endings: Vec<u8>,
-    /// Endings of orders on pages that were written without them.
-    pub(super) late: Vec<(u64, Vec<u8>)>,
+    /// Endings that were not stored yet, by page.
+    pub(super) waiting: Vec<(u64, Vec<u8>)>,
     /// The orders that were open, in the order they were placed. May be left out if none is asked
     /// for.
-    pub(super) open: Vec<(OrderNo, OpenOrder)>,
-    /// The page read last: index of its first order, and the page.
-    pub(super) cached: Option<(RowIndex, OrderPage)>,
+    pub(super) open: Vec<OpenOrder>,
+    pub(super) cached: Option<Cached>,
+}
+
+/// The page read last.
+#[derive(Debug, Clone)]
+pub(super) struct Cached {
+    /// Index of its first order.
+    first: RowIndex,
+    page: OrderPage,
+    /// Endings read from pages so far; more may be stored.
+    stored: RowIndex,
 }
 
 /// An order that was found.
@@ -46,56 +56,77 @@ impl OrderPages {
         HistoryError::Damaged { key: self.key(index), cause }
     }
 
-    fn load(&self, first: RowIndex) -> Result<OrderPage, HistoryError> {
+    fn load(&self, first: RowIndex) -> Result<Cached, HistoryError> {
         let rows = self.history.rows_per_page();
         let damaged = |cause| self.damaged(first, cause);
         if first == self.tail.first(rows) {
             let (_, terms) = self.tail.rows(rows).map_err(damaged)?;
             let mut page = OrderPage { terms, ..OrderPage::default() };
             page.end(&self.endings).map_err(damaged)?;
-            return Ok(page);
+            return Ok(Cached { first, page, stored: rows });
         }
         let bytes = self.history.get(self.key(first))?;
         let mut page = OrderPage::unpack(first, rows, &bytes).map_err(damaged)?;
-        let late = self.late.iter().filter(|(page, _)| *page == first / rows);
-        for (_, endings) in late {
+        let stored = page.endings.len() as RowIndex;
+        for (_, endings) in self.waiting.iter().filter(|(page, _)| *page == first / rows) {
             page.end(endings).map_err(damaged)?;
         }
-        Ok(page)
+        Ok(Cached { first, page, stored })
     }
 
-    /// The terms at an index, and the ending if there is one.
-    fn at(&mut self, index: RowIndex) -> Result<Option<(Terms, Option<Ending>)>, HistoryError> {
+    /// The order at an index as it was placed.
+    fn terms(&mut self, index: RowIndex) -> Result<Option<Terms>, HistoryError> {
         if index >= self.tail.count() {
             return Ok(None);
         }
         let rows = self.history.rows_per_page();
         let (first, slot) = (index / rows * rows, index % rows);
-        if self.cached.as_ref().is_none_or(|(held, _)| *held != first) {
-            self.cached = Some((first, self.load(first)?));
+        if self.cached.as_ref().is_none_or(|held| held.first != first) {
+            self.cached = Some(self.load(first)?);
         }
-        let page = self.cached.as_ref().map(|(_, page)| page);
-        let found = page.and_then(|page| {
-            Some((*page.terms.get(length(slot))?, page.endings.get(&slot).copied()))
-        });
-        found.map(Some).ok_or_else(|| self.damaged(index, BadImage::Truncated))
+        let held = self.cached.as_ref();
+        let terms = held.and_then(|held| held.page.terms.get(length(slot)).copied());
+        terms.map(Some).ok_or_else(|| self.damaged(index, BadImage::Truncated))
+    }
+
+    /// The ending of the order at an index, whose terms were just read. Reads the pages of endings
+    /// up to it.
+    fn ending(&mut self, index: RowIndex) -> Result<Ending, HistoryError> {
+        let rows = self.history.rows_per_page();
+        let neither = || BadImage::Contradiction("an order that neither stands nor ended");
+        let absent = self.damaged(index, neither());
+        let Some(held) = self.cached.as_mut() else { return Err(absent) };
+        loop {
+            if let Some(ending) = held.page.endings.get(&(index % rows)) {
+                return Ok(*ending);
+            }
+            if held.stored >= rows {
+                return Err(absent);
+            }
+            let key = endings_key(self.user, held.first, held.stored);
+            let bytes = self.history.get(key)?;
+            let damaged = |cause| HistoryError::Damaged { key, cause };
+            held.stored += held.page.end(&bytes).map_err(damaged)?.max(1);
+        }
+    }
+
+    fn open(&self, no: OrderNo) -> Option<&OpenOrder> {
+        let open = self.open.binary_search_by_key(&no, |open| open.no).ok()?;
+        self.open.get(open)
     }
 
     fn found(&mut self, index: RowIndex) -> Result<Option<Found>, HistoryError> {
-        let Some((terms, ending)) = self.at(index)? else { return Ok(None) };
-        // An order that was open at that moment stays open, even if its page has an ending by now.
-        let open = self.open.binary_search_by_key(&terms.no, |(no, _)| *no).ok();
-        if let Some((no, open_order)) = open.and_then(|index| self.open.get(index)) {
-            let row = open_order.row(*no, terms.client_id);
-            return Ok(Some(Found { row, fills: open_order.fills }));
+        let Some(terms) = self.terms(index)? else { return Ok(None) };
+        // An order that was open at that moment stays open, even if its ending is stored by now.
+        if let Some(open) = self.open(terms.no) {
+            return Ok(Some(Found { row: open.row(), fills: open.fills }));
         }
-        let unended = || BadImage::Contradiction("an order that neither stands nor ended");
-        let ending = ending.ok_or_else(|| self.damaged(index, unended()))?;
+        let ending = self.ending(index)?;
         Ok(Some(Found { row: ending.row(self.user, &terms), fills: ending.fills }))
     }
 
     fn links(&mut self, index: RowIndex) -> Result<Links, HistoryError> {
-        Ok(self.at(index)?.map_or_else(Links::default, |(terms, _)| terms.in_market))
+        Ok(self.terms(index)?.map_or_else(Links::default, |terms| terms.in_market))
     }
 
     /// How many orders were placed before this one, by binary search; reads a page at each step.
@@ -109,14 +140,14 @@ impl OrderPages {
         if no.0 > self.tail.base().0 {
             return Ok(high);
         }
-        if self.at(first)?.is_some_and(|(terms, _)| terms.no < no) {
+        if self.terms(first)?.is_some_and(|terms| terms.no < no) {
             low = first;
         } else {
             high = high.min(first);
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.at(middle)?.is_some_and(|(terms, _)| terms.no < no) {
+            if self.terms(middle)?.is_some_and(|terms| terms.no < no) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -127,22 +158,23 @@ impl OrderPages {
 
     /// The same, if the page read last answers it.
     fn before_in_cached(&self, no: OrderNo) -> Option<RowIndex> {
-        let (first, page) = self.cached.as_ref()?;
+        let Cached { first, page, .. } = self.cached.as_ref()?;
         let within = page.terms.first()?.no <= no && no <= page.terms.last()?.no;
         let slot = page.terms.partition_point(|terms| terms.no < no);
         RowIndex::try_from(slot).ok().filter(|_| within).map(|slot| first.saturating_add(slot))
     }
 
-    fn numbered(&mut self, no: OrderNo) -> Result<Option<Found>, HistoryError> {
+    /// Where an order is, and how it was placed.
+    fn numbered(&mut self, no: OrderNo) -> Result<Option<(RowIndex, Terms)>, HistoryError> {
         let index = self.before(no)?;
-        let there = self.at(index)?.is_some_and(|(terms, _)| terms.no == no);
-        if there { self.found(index) } else { Ok(None) }
+        let terms = self.terms(index)?.filter(|terms| terms.no == no);
+        Ok(terms.map(|terms| (index, terms)))
     }
 
     fn named(&mut self, names: &Names, name: Token) -> Result<Option<Found>, HistoryError> {
         let (history, user) = (self.history.clone(), self.user);
         names.find(&history, user, &name, |index| {
-            let same = self.at(index)?.is_some_and(|(terms, _)| terms.client_id == Some(name));
+            let same = self.terms(index)?.is_some_and(|terms| terms.client_id == Some(name));
             if same { self.found(index) } else { Ok(None) }
         })
     }
@@ -159,9 +191,8 @@ impl OrderIds {
     /// # Errors
     /// History cannot be read.
     pub fn id(&mut self, no: OrderNo) -> Result<Option<OrderId>, HistoryError> {
-        let index = self.0.before(no)?;
-        let found = self.0.at(index)?.filter(|(terms, _)| terms.no == no);
-        Ok(found.map(|(terms, _)| no.id(terms.created_at)))
+        let found = self.0.numbered(no)?;
+        Ok(found.map(|(_, terms)| no.id(terms.created_at)))
     }
 }
 
@@ -309,7 +340,10 @@ impl Sought {
     fn found(self) -> Result<Option<Found>, HistoryError> {
         match self.0 {
             Search::Found(row, fills) => Ok(Some(Found { row, fills })),
-            Search::Numbered(mut pages, no) => pages.numbered(no),
+            Search::Numbered(mut pages, no) => match pages.numbered(no)? {
+                Some((index, _)) => pages.found(index),
+                None => Ok(None),
+            },
             Search::Named(mut pages, names, name) => pages.named(&names, name),
         }
     }
@@ -330,5 +364,40 @@ impl SoughtFills {
     pub fn list(self) -> Result<Option<(OrderRow, FillList)>, HistoryError> {
         let found = self.sought.found()?;
         Ok(found.map(|Found { row, fills }| (row, self.fills.of_order(fills))))
+    }
+}
+
+/// An order as the record that placed it left it, to be read later.
+#[derive(Debug)]
+pub struct AsPlaced {
+    pub(super) pages: OrderPages,
+    pub(super) no: OrderNo,
+    pub(super) fills: FillList,
+}
+
+impl AsPlaced {
+    /// The row that the record left, and the fills that it made, oldest first; `None` if there is
+    /// no such order.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn read(self) -> Result<Option<(OrderRow, Vec<FillRow>)>, HistoryError> {
+        let AsPlaced { mut pages, no, fills } = self;
+        let Some((index, terms)) = pages.numbered(no)? else { return Ok(None) };
+        let ending = match pages.open(no) {
+            Some(_) => None,
+            None => Some(pages.ending(index)?),
+        };
+        let chain = pages.open(no).map(|open| open.fills).or(ending.map(|ending| ending.fills));
+        let fills = fills.of_order(chain.unwrap_or_default()).made_until(no.0)?;
+        let mut fills = fills.collect::<Result<Vec<_>, _>>()?;
+        fills.reverse();
+        if let Some(ending) = ending.filter(|ending| ending.at_once) {
+            return Ok(Some((ending.row(pages.user, &terms), fills)));
+        }
+        let lots: u64 = fills.iter().map(|fill| fill.quantity.get()).sum();
+        let cost = fills.iter().map(|fill| fill.price.times(fill.quantity));
+        let cost = cost.map(|cost| cost.map_or(0, Money::get)).sum();
+        Ok(Some((terms.rested(pages.user, Lots::new(lots), Money::new(cost)), fills)))
     }
 }

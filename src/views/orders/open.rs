@@ -1,22 +1,21 @@
-//! Open orders: the only orders that effects change, and the only ones kept whole in memory.
-//! [`OpenOrder`] is one of them unpacked; [`Open`] keeps all of them packed, since there may be
-//! millions.
+//! Open orders: the only orders that effects change, and the only ones whose rows are kept in
+//! memory.
 
-use super::ALL;
-use super::leaves::{Leaves, Spot};
-use super::open_names::OpenOrderNames;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::fingerprint;
 use super::row::{OrderRow, OrderStatus};
 use crate::fault::Fault;
 use crate::history::chain::{RowChain, RowIndex};
-use crate::history::pack::RowBuffer;
 use exchange::command::{PlaceOrder, TimeInForce, Wording};
 use exchange::effect::CancelReason;
 use exchange::ids::{MarketNo, OrderNo, Token, UserNo};
-use exchange::units::{Lots, Money, Tick, TimeMs};
+use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// An open order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOrder {
+    pub(super) no: OrderNo,
     pub(super) user: UserNo,
     pub(super) market: MarketNo,
     pub(super) wording: Wording,
@@ -28,6 +27,7 @@ pub struct OpenOrder {
     pub(super) time_in_force: TimeInForce,
     pub(super) created_at: TimeMs,
     pub(super) updated_at: TimeMs,
+    pub(super) client_id: Option<Token>,
     /// Its index among its user's orders.
     pub(super) row_index: RowIndex,
     /// Its fills, as a chain in the user's fill stream.
@@ -36,8 +36,14 @@ pub struct OpenOrder {
 
 impl OpenOrder {
     /// An order that was just accepted.
-    pub(super) fn new(terms: &PlaceOrder, time: TimeMs, row_index: RowIndex) -> OpenOrder {
+    pub(super) fn new(
+        no: OrderNo,
+        terms: &PlaceOrder,
+        time: TimeMs,
+        row_index: RowIndex,
+    ) -> OpenOrder {
         OpenOrder {
+            no,
             user: terms.user,
             market: terms.market,
             wording: terms.wording,
@@ -48,6 +54,7 @@ impl OpenOrder {
             time_in_force: terms.time_in_force,
             created_at: time,
             updated_at: time,
+            client_id: terms.client_order_id.as_deref().copied(),
             row_index,
             fills: RowChain::default(),
         }
@@ -55,21 +62,16 @@ impl OpenOrder {
 
     /// Checks that the filled quantity and the `remaining` of an effect add up to the order's
     /// quantity.
-    pub(super) fn check_parts(&self, no: OrderNo, remaining: Lots) -> Result<(), Fault> {
+    pub(super) fn check_parts(&self, remaining: Lots) -> Result<(), Fault> {
         let parts = self.filled.plus(remaining)?;
-        if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(no)) }
-    }
-
-    /// When it expires.
-    pub(super) const fn expires_at(&self) -> Option<TimeMs> {
-        self.time_in_force.expires_at()
+        if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(self.no)) }
     }
 
     /// The row that readers see.
-    pub(super) fn row(&self, no: OrderNo, client_id: Option<Token>) -> OrderRow {
+    pub(super) fn row(&self) -> OrderRow {
         let partly = !self.filled.is_zero();
         OrderRow {
-            no,
+            no: self.no,
             user: self.user,
             market: self.market,
             wording: self.wording,
@@ -84,18 +86,13 @@ impl OpenOrder {
             time_in_force: self.time_in_force,
             created_at: self.created_at,
             updated_at: self.updated_at,
-            client_id,
+            client_id: self.client_id,
         }
     }
 
     /// The row that readers see once the order has ended.
-    pub(super) fn ended(
-        &self,
-        no: OrderNo,
-        client_id: Option<Token>,
-        reason: Option<CancelReason>,
-    ) -> OrderRow {
-        let row = self.row(no, client_id);
+    pub(super) fn ended(&self, reason: Option<CancelReason>) -> OrderRow {
+        let row = self.row();
         OrderRow {
             remaining: Lots::ZERO,
             cancelled: row.remaining,
@@ -106,20 +103,91 @@ impl OpenOrder {
     }
 }
 
-/// All open orders by user, and their client order ids.
+/// An open order as it is kept: there may be millions, and most never change.
+#[derive(Debug)]
+struct Standing {
+    quantity: Lots,
+    created_at: TimeMs,
+    row_index: RowIndex,
+    more: Option<Box<More>>,
+    market: MarketNo,
+    price: Tick,
+    wording: Wording,
+}
+
+/// What only some open orders have.
+#[derive(Debug, Default)]
+struct More {
+    filled: Lots,
+    filled_cost: Money,
+    /// When it changed after it was placed.
+    updated_at: Option<TimeMs>,
+    expires_at: Option<TimeMs>,
+    fills: RowChain,
+    name: Option<Box<str>>,
+}
+
+impl Standing {
+    fn of(order: &OpenOrder) -> Standing {
+        let OpenOrder { quantity, created_at, row_index, market, price, wording, .. } = *order;
+        let expires_at = order.time_in_force.expires_at();
+        let name = order.client_id.as_ref().map(|name| name.as_str().into());
+        let more = (expires_at.is_some() || name.is_some())
+            .then(|| Box::new(More { expires_at, name, ..More::default() }));
+        let mut standing =
+            Standing { quantity, created_at, row_index, more, market, price, wording };
+        standing.set(order);
+        standing
+    }
+
+    /// Takes over what may change.
+    fn set(&mut self, order: &OpenOrder) {
+        (self.price, self.quantity) = (order.price, order.quantity);
+        let OpenOrder { filled, filled_cost, updated_at, fills, .. } = *order;
+        if self.more.is_some() || updated_at != self.created_at || fills != RowChain::default() {
+            let more = self.more.get_or_insert_default();
+            (more.filled, more.filled_cost, more.fills) = (filled, filled_cost, fills);
+            more.updated_at = Some(updated_at);
+        }
+    }
+
+    fn order(&self, user: UserNo, no: OrderNo) -> OpenOrder {
+        let Standing { quantity, created_at, row_index, market, price, wording, .. } = *self;
+        let more = self.more.as_deref();
+        OpenOrder {
+            no,
+            user,
+            market,
+            wording,
+            price,
+            quantity,
+            filled: more.map_or(Lots::ZERO, |more| more.filled),
+            filled_cost: more.map_or(Money::ZERO, |more| more.filled_cost),
+            time_in_force: TimeInForce::GoodTillCancelled {
+                expires_at: more.and_then(|more| more.expires_at),
+            },
+            created_at,
+            updated_at: more.and_then(|more| more.updated_at).unwrap_or(created_at),
+            client_id: more.and_then(|more| more.name.as_ref()).and_then(|name| Token::new(name)),
+            row_index,
+            fills: more.map(|more| more.fills).unwrap_or_default(),
+        }
+    }
+}
+
+/// All open orders, and the client order ids of those that have one.
 #[derive(Debug, Default)]
 pub struct Open {
-    users: Vec<Leaves>,
+    users: Vec<BTreeMap<OrderNo, Standing>>,
     count: usize,
-    names: OpenOrderNames,
-    /// Buffer in which rows are packed.
-    buffer: RowBuffer,
+    /// By the name's fingerprint.
+    names: BTreeSet<(u64, OrderNo)>,
 }
 
 impl Open {
     /// Adds the next user, without orders.
     pub(super) fn add_user(&mut self) {
-        self.users.push(Leaves::default());
+        self.users.push(BTreeMap::new());
     }
 
     /// How many open orders there are.
@@ -129,44 +197,35 @@ impl Open {
 
     /// How many open orders a user has.
     pub(super) fn count_of(&self, user: UserNo) -> usize {
-        self.users.get(user.index()).map_or(0, Leaves::count)
-    }
-
-    /// Where an open order of a user is. Valid until an order of that user is added, changed or
-    /// removed.
-    pub(super) fn find(&self, user: UserNo, no: OrderNo) -> Option<Spot> {
-        self.users.get(user.index())?.find(no)
+        self.users.get(user.index()).map_or(0, BTreeMap::len)
     }
 
     /// An open order of a user.
     pub(super) fn get(&self, user: UserNo, no: OrderNo) -> Option<OpenOrder> {
-        self.at(user, &self.find(user, no)?)
+        Some(self.users.get(user.index())?.get(&no)?.order(user, no))
     }
 
-    /// The user's order at this spot.
-    pub(super) fn at(&self, user: UserNo, spot: &Spot) -> Option<OpenOrder> {
-        self.users.get(user.index())?.get(user, spot)
+    /// Changes price, quantity and fills of a user's order. Returns the result of `change`.
+    pub(super) fn change<T>(
+        &mut self,
+        user: UserNo,
+        no: OrderNo,
+        change: impl FnOnce(&mut OpenOrder) -> T,
+    ) -> Option<(OpenOrder, T)> {
+        let standing = self.users.get_mut(user.index())?.get_mut(&no)?;
+        let mut order = standing.order(user, no);
+        let result = change(&mut order);
+        standing.set(&order);
+        Some((order, result))
     }
 
-    /// Replaces the order at this spot; its user, creation time and row index must stay the same.
-    pub(super) fn set(&mut self, spot: Spot, no: OrderNo, order: &OpenOrder) -> Option<()> {
-        let own = self.users.get_mut(order.user.index())?;
-        own.set(spot, (no, order), &mut self.buffer)
-    }
-
-    /// An open order of a user as readers see it.
-    pub(super) fn row_of(&self, user: UserNo, no: OrderNo) -> Option<OrderRow> {
-        self.get(user, no).map(|order| order.row(no, self.name(no)))
-    }
-
-    /// The client order id of an open order.
-    pub(super) fn name(&self, no: OrderNo) -> Option<Token> {
-        self.names.of(no)
-    }
-
-    /// The open order with this client order id, the newest if there are several.
-    pub(super) fn named(&self, user: UserNo, name: Token) -> Option<OrderNo> {
-        self.names.find(user, &name)
+    /// The user's open order with this client order id, the newest if there are several.
+    pub(super) fn named(&self, user: UserNo, name: Token) -> Option<OpenOrder> {
+        let fingerprint = fingerprint(user, &name);
+        let same = self.names.range((fingerprint, OrderNo(Sequence::ZERO))..);
+        let same = same.take_while(|(other, _)| *other == fingerprint);
+        let orders = same.filter_map(|(_, no)| self.get(user, *no));
+        orders.filter(|order| order.client_id == Some(name)).last()
     }
 
     /// A user's open orders before this one, newest first.
@@ -174,42 +233,33 @@ impl Open {
         &self,
         user: UserNo,
         no: OrderNo,
-    ) -> impl Iterator<Item = (OrderNo, OpenOrder)> {
+    ) -> impl DoubleEndedIterator<Item = OpenOrder> {
         let own = self.users.get(user.index());
-        own.into_iter().flat_map(move |own| own.before(user, no))
+        let before = own.into_iter().flat_map(move |own| own.range(..no));
+        before.map(move |(no, standing)| standing.order(user, *no)).rev()
     }
 
-    /// All open orders, in the order they were placed.
-    pub(super) fn sorted(&self) -> Vec<(OrderNo, OpenOrder)> {
-        let users = (0..).map(UserNo).zip(&self.users);
-        let mut all: Vec<(OrderNo, OpenOrder)> = Vec::with_capacity(self.count);
-        all.extend(users.flat_map(|(user, own)| own.before(user, ALL)));
-        all.sort_unstable_by_key(|(no, _)| *no);
-        all
-    }
-
-    /// Adds an order, which must be newer than all orders of its user.
-    pub(super) fn add(
-        &mut self,
-        no: OrderNo,
-        order: &OpenOrder,
-        name: Option<Token>,
-    ) -> Result<(), Fault> {
-        let user = order.user;
-        let own = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        own.add(no, order, &mut self.buffer).ok_or(Fault::NotNext(no.0.get()))?;
+    /// Adds an order.
+    pub(super) fn add(&mut self, order: &OpenOrder) -> Result<(), Fault> {
+        let OpenOrder { no, user, client_id, .. } = order;
+        let own = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
+        if own.insert(*no, Standing::of(order)).is_some() {
+            return Err(Fault::NotNext(no.0.get()));
+        }
         self.count = self.count.saturating_add(1);
-        if let Some(name) = name {
-            self.names.add(user, no, &name);
+        if let Some(name) = client_id {
+            self.names.insert((fingerprint(*user, name), *no));
         }
         Ok(())
     }
 
-    /// Removes the user's order at this spot. Returns its client order id.
-    pub(super) fn remove(&mut self, user: UserNo, no: OrderNo, spot: Spot) -> Option<Token> {
-        let own = self.users.get_mut(user.index())?;
-        own.remove(user, spot, &mut self.buffer)?;
+    /// Removes and returns a user's order.
+    pub(super) fn remove(&mut self, user: UserNo, no: OrderNo) -> Option<OpenOrder> {
+        let order = self.users.get_mut(user.index())?.remove(&no)?.order(user, no);
         self.count = self.count.saturating_sub(1);
-        self.names.remove(user, no)
+        if let Some(name) = &order.client_id {
+            self.names.remove(&(fingerprint(user, name), no));
+        }
+        Some(order)
     }
 }

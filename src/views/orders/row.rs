@@ -78,24 +78,6 @@ impl OrderRow {
         self.no.id(self.created_at)
     }
 
-    /// The row as its record left it, if nothing was filled then and nothing was amended since.
-    #[must_use]
-    pub const fn as_placed(&self) -> OrderRow {
-        if !matches!(self.time_in_force, TimeInForce::GoodTillCancelled { .. }) {
-            return *self;
-        }
-        OrderRow {
-            filled: Lots::ZERO,
-            remaining: self.quantity,
-            cancelled: Lots::ZERO,
-            filled_cost: Money::ZERO,
-            status: OrderStatus::Open,
-            cancel_reason: None,
-            updated_at: self.created_at,
-            ..*self
-        }
-    }
-
     /// The average fill price of the stated outcome; prints `0.00` before the first fill.
     pub const fn average_price(&self) -> AveragePrice {
         AveragePrice { notional: self.filled_cost, quantity: self.filled }

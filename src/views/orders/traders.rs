@@ -1,9 +1,10 @@
 //! Each user's newest orders and fills in one market, from which their chains start. Once a market
-//! has ended this no longer changes, and is written to pages.
+//! has ended this no longer changes, and moves to pages by and by.
 
-use super::compact_user_map::CompactUserMap;
-use crate::history::chain::{RowChain, length};
-use crate::history::pack::{pack_from, unpack_from};
+use std::collections::BTreeMap;
+
+use crate::history::chain::{RowChain, RowIndex};
+use crate::history::pack::{Coder, Packing, Unpacking};
 use crate::history::{History, HistoryError, Kind, PageKey};
 use crate::image::{Sizes, hold};
 use exchange::ids::{MarketNo, UserNo};
@@ -20,19 +21,44 @@ pub(super) struct InMarket {
 
 imaged!(InMarket { orders, fills });
 
-/// All users with orders or fills in one market.
+/// The same as it is kept: there may be as many as orders, and most users place a few orders in a
+/// market and trade nothing there.
 #[derive(Debug)]
-pub(super) enum Traders {
-    /// The market has not ended. Many markets are quiet, and take no allocation.
-    Live(Option<Box<CompactUserMap>>),
-    /// On pages sorted by user number: the first user of each page.
-    Stored(Box<[UserNo]>),
+enum Kept {
+    /// The newest order, the oldest and their count.
+    Few([u32; 3]),
+    Many(Box<InMarket>),
 }
 
-impl Default for Traders {
-    fn default() -> Traders {
-        Traders::Live(None)
+impl Kept {
+    fn of(there: InMarket) -> Kept {
+        let narrow = |number: RowIndex| u32::try_from(number).ok();
+        let few = there.orders.short().filter(|_| there.fills == RowChain::default());
+        let few = few.and_then(|(newest, oldest, count)| {
+            Some([narrow(newest)?, narrow(oldest)?, narrow(count)?])
+        });
+        few.map_or_else(|| Kept::Many(Box::new(there)), Kept::Few)
     }
+
+    fn in_market(&self) -> InMarket {
+        match self {
+            Kept::Few([newest, oldest, count]) => InMarket {
+                orders: RowChain::of_short((*newest).into(), (*oldest).into(), (*count).into()),
+                fills: RowChain::default(),
+            },
+            Kept::Many(there) => **there,
+        }
+    }
+}
+
+/// All users with orders or fills in one market.
+#[derive(Debug, Default)]
+pub(super) struct Traders {
+    /// All of them, or those with the highest numbers once the market has ended.
+    live: BTreeMap<UserNo, Kept>,
+    /// The others, on pages sorted by user number: the first user of each page.
+    stored: Vec<UserNo>,
+    ended: bool,
 }
 
 /// A user's orders and fills in a market, to be looked up later.
@@ -51,55 +77,74 @@ impl Traders {
         user: UserNo,
         change: impl FnOnce(&mut InMarket) -> T,
     ) -> Option<T> {
-        match self {
-            Traders::Live(traders) => Some(traders.get_or_insert_default().change(user, change)),
-            Traders::Stored(_) => None,
+        if self.ended {
+            return None;
         }
+        let kept = self.live.entry(user).or_insert(Kept::Few([0; 3]));
+        if let Kept::Many(there) = kept {
+            return Some(change(there));
+        }
+        let mut there = kept.in_market();
+        let result = change(&mut there);
+        *kept = Kept::of(there);
+        Some(result)
     }
 
     /// A user's entry.
     pub(super) fn begins(&self, history: &History, market: MarketNo, user: UserNo) -> Begins {
-        let nothing = Begins::Known(InMarket::default());
-        match self {
-            Traders::Live(traders) => {
-                let there = traders.as_ref().map(|traders| traders.get(user));
-                there.map_or(nothing, Begins::Known)
-            }
-            Traders::Stored(firsts) => {
-                let page = firsts.partition_point(|first| *first <= user).checked_sub(1);
-                let there = |page| Begins::Stored(history.clone(), key(market, page), user);
-                page.map_or(nothing, there)
-            }
+        if let Some(there) = self.live.get(&user) {
+            return Begins::Known(there.in_market());
         }
+        let page = self.stored.partition_point(|first| *first <= user).checked_sub(1);
+        page.map_or(Begins::Known(InMarket::default()), |page| {
+            Begins::Stored(history.clone(), key(market, page), user)
+        })
     }
 
-    /// Writes all entries to pages.
-    pub(super) fn store(&mut self, history: &History, market: MarketNo) {
-        let Traders::Live(traders) = self else { return };
-        let sorted = sorted(traders.take().as_deref());
-        let pages = sorted.chunks(length(history.rows_per_page()));
-        for (page, traders) in pages.clone().enumerate() {
-            history.put(key(market, page), packed(traders));
+    /// The market has ended.
+    pub(super) const fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether the market has ended.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the market has ended and not all its users are on pages.
+    pub(super) fn moving(&self) -> bool {
+        self.ended && !self.live.is_empty()
+    }
+
+    /// Writes the next page of users. Returns whether it was the last one.
+    pub(super) fn store_page(&mut self, history: &History, market: MarketNo) -> bool {
+        let (mut bytes, mut before) = (Vec::new(), 0);
+        for _ in 0..history.rows_per_page() {
+            let Some((user, there)) = self.live.pop_first() else { break };
+            if bytes.is_empty() {
+                self.stored.push(user);
+            }
+            // Packing into memory does not fail.
+            let packed = coded(Some((user, there.in_market())), before, &mut Packing(&mut bytes));
+            before = packed.map_or(before, |(user, _)| u64::from(user.0));
         }
-        *self = Traders::Stored(pages.filter_map(|page| Some(page.first()?.0)).collect());
+        if let Some(page) = self.stored.len().checked_sub(1).filter(|_| !bytes.is_empty()) {
+            history.put(key(market, page), bytes);
+        }
+        self.live.is_empty()
     }
 
     pub(super) fn write(&self, sink: &mut impl ImageSink) {
-        match self {
-            Traders::Live(traders) => {
-                true.write(sink);
-                let sorted = sorted(traders.as_deref());
-                write_count(sorted.len(), sink);
-                for (user, there) in sorted {
-                    user.write(sink);
-                    there.write(sink);
-                }
-            }
-            Traders::Stored(firsts) => {
-                false.write(sink);
-                write_count(firsts.len(), sink);
-                firsts.iter().for_each(|first| first.write(sink));
-            }
+        let Traders { live, stored, ended } = self;
+        ended.write(sink);
+        write_count(stored.len(), sink);
+        for first in stored {
+            first.write(sink);
+        }
+        write_count(live.len(), sink);
+        for (user, there) in live {
+            user.write(sink);
+            there.in_market().write(sink);
         }
     }
 
@@ -112,20 +157,17 @@ impl Traders {
             before = Some(user);
             Ok::<_, BadImage>(user)
         };
-        if bool::read(source)? {
-            let mut traders = Traders::default();
-            for _ in 0..read_count(source)? {
-                let (user, there) = (next(source)?, InMarket::read(source)?);
-                hold(there != InMarket::default(), "a user of a market who has nothing there")?;
-                traders.change(user, |to| *to = there);
-            }
-            return Ok(traders);
-        }
-        let mut firsts = Vec::new();
+        let mut traders = Traders { ended: bool::read(source)?, ..Traders::default() };
         for _ in 0..read_count(source)? {
-            firsts.push(next(source)?);
+            traders.stored.push(next(source)?);
         }
-        Ok(Traders::Stored(firsts.into()))
+        hold(traders.ended || traders.stored.is_empty(), "stored users of a live market")?;
+        for _ in 0..read_count(source)? {
+            let (user, there) = (next(source)?, InMarket::read(source)?);
+            hold(there != InMarket::default(), "a user of a market who has nothing there")?;
+            traders.live.insert(user, Kept::of(there));
+        }
+        Ok(traders)
     }
 }
 
@@ -141,37 +183,32 @@ impl Begins {
     }
 }
 
-/// All entries by user number.
-fn sorted(traders: Option<&CompactUserMap>) -> Vec<(UserNo, InMarket)> {
-    let mut sorted: Vec<_> = traders.into_iter().flat_map(CompactUserMap::all).collect();
-    sorted.sort_unstable_by_key(|(user, _)| *user);
-    sorted
-}
-
 fn key(market: MarketNo, page: usize) -> PageKey {
     PageKey { kind: Kind::Traders, owner: market.0, page: page as u64 }
 }
 
-fn packed(traders: &[(UserNo, InMarket)]) -> Vec<u8> {
-    let (mut bytes, mut before) = (Vec::new(), 0);
-    for (user, InMarket { orders, fills }) in traders {
-        pack_from(before, u64::from(user.0), &mut bytes);
-        orders.pack(&mut bytes);
-        fills.pack(&mut bytes);
-        before = u64::from(user.0);
-    }
-    bytes
+/// Packs or reads a user's entry after the user before.
+fn coded(
+    entry: Option<(UserNo, InMarket)>,
+    before: u64,
+    coder: &mut impl Coder,
+) -> Result<(UserNo, InMarket), BadImage> {
+    let user = coder.from(before, entry.map(|(user, _)| u64::from(user.0)))?;
+    let user = UserNo(u32::try_from(user).map_err(|_| BadImage::Value("UserNo"))?);
+    let orders = RowChain::code(entry.map(|(_, there)| there.orders), coder)?;
+    let fills = RowChain::code(entry.map(|(_, there)| there.fills), coder)?;
+    Ok((user, InMarket { orders, fills }))
 }
 
 /// A user's entry on the page that would hold it; empty if the user is not there.
-fn unpacked(mut bytes: &[u8], user: UserNo) -> Result<InMarket, BadImage> {
+fn unpacked(mut bytes: &[u8], sought: UserNo) -> Result<InMarket, BadImage> {
     let mut before = 0;
     while !bytes.is_empty() {
-        before = unpack_from(before, &mut bytes)?;
-        let (orders, fills) = (RowChain::unpack(&mut bytes)?, RowChain::unpack(&mut bytes)?);
-        if before == u64::from(user.0) {
-            return Ok(InMarket { orders, fills });
+        let (user, there) = coded(None, before, &mut Unpacking(&mut bytes))?;
+        if user == sought {
+            return Ok(there);
         }
+        before = u64::from(user.0);
     }
     Ok(InMarket::default())
 }

@@ -5,16 +5,13 @@ use std::ops::Range;
 
 use super::{PositionRow, Resolution};
 use crate::history::chain::{RowIndex, length};
-use crate::history::pack::{
-    RowBuffer, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from,
-    unpack_money, unpack_signed, unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Pages, Row};
 use crate::history::{HistoryError, Kind};
 use exchange::catalogue::Outcome;
-use exchange::ids::{MarketNo, UserNo};
-use exchange::image::coding::{BadImage, Imaged};
-use exchange::units::{Lots, MoneySum, TimeMs};
+use exchange::ids::UserNo;
+use exchange::image::coding::BadImage;
+use exchange::units::TimeMs;
 
 /// A user's position that was held to the market's end.
 #[derive(Debug, Clone, Copy)]
@@ -35,56 +32,50 @@ impl Row for Ended {
         (self.0.change, self.0.updated_at, self.0.user.0)
     }
 
-    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
-        let PositionRow { user, market, outcome, quantity, cost, .. } = self.0;
-        let PositionRow { realised, resolution, copy_from, updated_at, change, .. } = self.0;
-        pack_from(before.0, change, sink);
-        pack_time(before.1, updated_at, sink);
-        pack_from(u64::from(before.2), u64::from(user.0), sink);
-        pack(u64::from(market.0), sink);
-        let mut bits = match resolution {
-            Some(Resolution::Lost) => LOST,
-            Some(Resolution::Void) => VOID,
-            Some(Resolution::Won) | None => 0,
-        };
-        bits |= if outcome == Outcome::No { NO } else { 0 };
-        bits |= if copy_from.is_some() { COPIED } else { 0 };
-        bits.write(sink);
-        if let Some(copied) = copy_from {
-            pack(u64::from(copied.0), sink);
-        }
-        pack(quantity.get(), sink);
-        pack_money(cost, sink);
-        pack_signed(realised.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
-        let change = unpack_from(before.0, source)?;
-        let updated_at = unpack_time(before.1, source)?;
-        let user = u32::try_from(unpack_from(u64::from(before.2), source)?);
-        let user = UserNo(user.map_err(|_| BadImage::Value("UserNo"))?);
-        let market = MarketNo(unpack_u32(source)?);
-        let bits = u8::read(source)?;
+    fn code(
+        ended: Option<&Self>,
+        _: RowIndex,
+        before: &Self::Base,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        let row = ended.map(|ended| &ended.0);
+        let change = coder.from(before.0, row.map(|row| row.change))?;
+        let updated_at = coder.time(before.1, row.map(|row| row.updated_at))?;
+        let user = coder.from(u64::from(before.2), row.map(|row| u64::from(row.user.0)))?;
+        let user = UserNo(u32::try_from(user).map_err(|_| BadImage::Value("UserNo"))?);
+        let market = coder.market(row.map(|row| row.market))?;
+        let bits = coder.imaged(row.map(bits_of))?;
         let resolution = match bits & !(NO | COPIED) {
             0 => Resolution::Won,
             LOST => Resolution::Lost,
             VOID => Resolution::Void,
             _ => return Err(BadImage::Value("position")),
         };
-        let copied = (bits & COPIED != 0).then(|| unpack_u32(source)).transpose()?;
+        let copied = row.and_then(|row| row.copy_from).map(|copied| copied.0);
+        let copied = (bits & COPIED != 0).then(|| coder.short(copied)).transpose()?;
         Ok(Ended(PositionRow {
             user,
             market,
             outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
-            quantity: Lots::new(unpack(source)?),
-            cost: unpack_money(source)?,
-            realised: MoneySum::new(unpack_signed(source)?),
+            quantity: coder.lots(row.map(|row| row.quantity))?,
+            cost: coder.money(row.map(|row| row.cost))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
             resolution: Some(resolution),
             copy_from: copied.map(UserNo),
             updated_at,
             change,
         }))
     }
+}
+
+fn bits_of(row: &PositionRow) -> u8 {
+    let resolution = match row.resolution {
+        Some(Resolution::Lost) => LOST,
+        Some(Resolution::Void) => VOID,
+        Some(Resolution::Won) | None => 0,
+    };
+    let outcome = if row.outcome == Outcome::No { NO } else { 0 };
+    resolution | outcome | if row.copy_from.is_some() { COPIED } else { 0 }
 }
 
 /// A user's positions as of one moment, or the newest of them, latest change first, to be read

@@ -2,16 +2,12 @@
 
 use super::{SettlementRow, Settlements};
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money,
-    unpack_sequence, unpack_signed, unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::Sizes;
-use exchange::ids::MarketNo;
-use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use exchange::units::{Lots, MoneySum, Sequence, TimeMs};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use exchange::units::{Sequence, TimeMs};
 
 impl Row for SettlementRow {
     type Base = (Sequence, TimeMs);
@@ -22,26 +18,20 @@ impl Row for SettlementRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
-        let SettlementRow { market, outcome, quantity, payout, realised, time, sequence } = self;
-        pack_sequence(before.0, *sequence, sink);
-        pack_time(before.1, *time, sink);
-        pack(u64::from(market.0), sink);
-        outcome.write(sink);
-        pack(quantity.get(), sink);
-        pack_money(*payout, sink);
-        pack_signed(realised.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &Self::Base,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
         Ok(SettlementRow {
-            sequence: unpack_sequence(before.0, source)?,
-            time: unpack_time(before.1, source)?,
-            market: MarketNo(unpack_u32(source)?),
-            outcome: Imaged::read(source)?,
-            quantity: Lots::new(unpack(source)?),
-            payout: unpack_money(source)?,
-            realised: MoneySum::new(unpack_signed(source)?),
+            sequence: coder.sequence(before.0, row.map(|row| row.sequence))?,
+            time: coder.time(before.1, row.map(|row| row.time))?,
+            market: coder.market(row.map(|row| row.market))?,
+            outcome: coder.imaged(row.map(|row| row.outcome))?,
+            quantity: coder.lots(row.map(|row| row.quantity))?,
+            payout: coder.money(row.map(|row| row.payout))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
         })
     }
 }

@@ -3,15 +3,12 @@
 use super::{Cause, Change, Statements, Subject};
 use crate::accounts::Balance;
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence,
-    unpack_time, unpack_u32,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
 use crate::image::{Sizes, hold};
-use exchange::ids::{EventNo, MarketNo, OrderNo};
-use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use exchange::ids::{EventNo, OrderNo};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource};
 use exchange::units::{Money, Sequence, TimeMs};
 
 /// The base that the next change is packed against.
@@ -40,46 +37,45 @@ impl Cause {
         }
     }
 
-    fn pack(self, at: (Sequence, TimeMs), sink: &mut RowBuffer) {
-        self.code().write(sink);
-        if let Some(Subject { order, placed, market }) = self.subject() {
-            pack_sequence(at.0, order.0, sink);
-            pack_time(at.1, placed, sink);
-            pack(u64::from(market.0), sink);
-        }
-        if let Some(market) = self.paying_market() {
-            pack(u64::from(market.0), sink);
-        }
-        if let Some(event) = self.event() {
-            pack(u64::from(event.0), sink);
-        }
-    }
-
-    fn unpack(at: (Sequence, TimeMs), source: &mut &[u8]) -> Result<Self, BadImage> {
-        let code = u8::read(source)?;
-        let about = |source: &mut &[u8]| {
-            Ok::<_, BadImage>(Subject {
-                order: OrderNo(unpack_sequence(at.0, source)?),
-                placed: unpack_time(at.1, source)?,
-                market: MarketNo(unpack_u32(source)?),
-            })
-        };
-        Ok(match code {
-            1 => Cause::Deposited,
+    fn packed(
+        cause: Option<Self>,
+        at: (Sequence, TimeMs),
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        let subject = cause.and_then(Cause::subject);
+        let about = |coder: &mut _| subject_of(subject, at, coder);
+        let paying = cause.and_then(Cause::paying_market);
+        Ok(match coder.imaged(cause.map(Cause::code))? {
+            1_u8 => Cause::Deposited,
             2 => Cause::Withdrawn,
-            3 => Cause::Reserved(about(source)?),
-            4 => Cause::Released(about(source)?),
-            5 => Cause::Amended(about(source)?),
-            6 => Cause::Traded(about(source)?),
-            7 => Cause::Merged(about(source)?),
-            8 => Cause::Settled(MarketNo(unpack_u32(source)?)),
-            9 => Cause::Voided(MarketNo(unpack_u32(source)?)),
-            10 => Cause::Fee(about(source)?),
-            11 => Cause::Converted(EventNo(unpack_u32(source)?)),
+            3 => Cause::Reserved(about(coder)?),
+            4 => Cause::Released(about(coder)?),
+            5 => Cause::Amended(about(coder)?),
+            6 => Cause::Traded(about(coder)?),
+            7 => Cause::Merged(about(coder)?),
+            8 => Cause::Settled(coder.market(paying)?),
+            9 => Cause::Voided(coder.market(paying)?),
+            10 => Cause::Fee(about(coder)?),
+            11 => {
+                let event = cause.and_then(Cause::event);
+                Cause::Converted(EventNo(coder.short(event.map(|event| event.0))?))
+            }
             12 => Cause::FeesTaken,
             _ => return Err(BadImage::Value("Cause")),
         })
     }
+}
+
+fn subject_of(
+    subject: Option<Subject>,
+    at: (Sequence, TimeMs),
+    coder: &mut impl Coder,
+) -> Result<Subject, BadImage> {
+    Ok(Subject {
+        order: OrderNo(coder.sequence(at.0, subject.map(|subject| subject.order.0))?),
+        placed: coder.time(at.1, subject.map(|subject| subject.placed))?,
+        market: coder.market(subject.map(|subject| subject.market))?,
+    })
 }
 
 impl Row for Change {
@@ -91,42 +87,40 @@ impl Row for Change {
         Before { sequence: self.sequence, time: self.time, after: self.after }
     }
 
-    fn pack(&self, _: RowIndex, before: &Before, sink: &mut RowBuffer) {
+    fn code(
+        row: Option<&Self>,
+        index: RowIndex,
+        before: &Before,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
         // The number follows from the row index, the balance before from the amounts.
-        let Change { number: _, sequence, time, cause, available, reserved, after } = self;
-        pack_sequence(before.sequence, *sequence, sink);
-        pack_time(before.time, *time, sink);
-        cause.pack((*sequence, *time), sink);
-        pack_money(*available, sink);
-        pack_money(*reserved, sink);
-        pack_difference(before.after.available, *available, after.available, sink);
-        pack_difference(before.after.reserved, *reserved, after.reserved, sink);
-    }
-
-    fn unpack(index: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
-        let sequence = unpack_sequence(before.sequence, source)?;
-        let time = unpack_time(before.time, source)?;
-        let cause = Cause::unpack((sequence, time), source)?;
-        let (available, reserved) = (unpack_money(source)?, unpack_money(source)?);
+        let sequence = coder.sequence(before.sequence, row.map(|row| row.sequence))?;
+        let time = coder.time(before.time, row.map(|row| row.time))?;
+        let cause = Cause::packed(row.map(|row| row.cause), (sequence, time), coder)?;
+        let available = coder.money(row.map(|row| row.available))?;
+        let reserved = coder.money(row.map(|row| row.reserved))?;
+        let Balance { available: had, reserved: had_reserved } = before.after;
+        let now = row.map(|row| row.after);
         let after = Balance {
-            available: unpack_difference(before.after.available, available, source)?,
-            reserved: unpack_difference(before.after.reserved, reserved, source)?,
+            available: expected(had, available, now.map(|now| now.available), coder)?,
+            reserved: expected(had_reserved, reserved, now.map(|now| now.reserved), coder)?,
         };
         let number = index.saturating_add(1);
         Ok(Change { number, sequence, time, cause, available, reserved, after })
     }
 }
 
-/// Packs an amount after a change as the difference to the expected one: zero, unless the row is
-/// the first on its page.
-fn pack_difference(before: Money, change: Money, after: Money, sink: &mut RowBuffer) {
+/// An amount after a change as the difference to the expected one: zero, unless the row is the
+/// first on its page.
+fn expected(
+    before: Money,
+    change: Money,
+    after: Option<Money>,
+    coder: &mut impl Coder,
+) -> Result<Money, BadImage> {
     let expected = before.get().wrapping_add(change.get());
-    pack_money(Money::new(after.get().wrapping_sub(expected)), sink);
-}
-
-fn unpack_difference(before: Money, change: Money, source: &mut &[u8]) -> Result<Money, BadImage> {
-    let expected = before.get().wrapping_add(change.get());
-    Ok(Money::new(expected.wrapping_add(unpack_money(source)?.get())))
+    let further = after.map(|after| Money::new(after.get().wrapping_sub(expected)));
+    Ok(Money::new(expected.wrapping_add(coder.money(further)?.get())))
 }
 
 impl Statements {

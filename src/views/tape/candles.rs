@@ -5,7 +5,6 @@ use std::iter;
 
 use crate::fault::Fault;
 use crate::history::chain::RowIndex;
-use crate::history::pack::RowBuffer;
 use crate::history::stream::{Pages, Tail};
 use crate::history::{History, HistoryError};
 use exchange::ids::MarketNo;
@@ -144,8 +143,7 @@ impl<const MINUTES: bool> Series<MINUTES> {
             Some(last) if last.start >= start => last.take(later),
             last => {
                 if let Some(done) = last.replace(Candle { start, ..*later }) {
-                    // At most once a minute, so a fresh buffer is cheap enough.
-                    self.done.push_on(history, market.0, &Done(done), &mut RowBuffer::new())?;
+                    self.done.push_on(history, market.0, &Done(done))?;
                 }
             }
         }

@@ -3,10 +3,7 @@
 use super::candles::{Candle, Done, Prices, Series};
 use super::{MarketTape, Tape, TradeRow};
 use crate::history::chain::RowIndex;
-use crate::history::pack::{
-    RowBuffer, pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from,
-    unpack_sequence, unpack_time, unpack_u32, unpack_wide,
-};
+use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams, Tail};
 use crate::history::{History, Kind};
 use crate::image::{Sizes, hold};
@@ -26,24 +23,19 @@ impl Row for TradeRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
-        let TradeRow { quantity, time, sequence, index, price, taker } = self;
-        pack_sequence(before.0, *sequence, sink);
-        pack_time(before.1, *time, sink);
-        pack(u64::from(index.0), sink);
-        price.write(sink);
-        taker.write(sink);
-        pack(quantity.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &Self::Base,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
         Ok(TradeRow {
-            sequence: unpack_sequence(before.0, source)?,
-            time: unpack_time(before.1, source)?,
-            index: TradeIndex(unpack_u32(source)?),
-            price: Imaged::read(source)?,
-            taker: Imaged::read(source)?,
-            quantity: Lots::new(unpack(source)?),
+            sequence: coder.sequence(before.0, row.map(|row| row.sequence))?,
+            time: coder.time(before.1, row.map(|row| row.time))?,
+            index: TradeIndex(coder.short(row.map(|row| row.index.0))?),
+            price: coder.imaged(row.map(|row| row.price))?,
+            taker: coder.imaged(row.map(|row| row.taker))?,
+            quantity: coder.lots(row.map(|row| row.quantity))?,
         })
     }
 }
@@ -66,23 +58,22 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
         Before { start, through, interest }
     }
 
-    fn pack(&self, _: RowIndex, before: &Before, sink: &mut RowBuffer) {
-        let Candle { start, prices, trades, through, interest } = self.0;
-        pack_time(before.start, start, sink);
-        prices.write(sink);
-        pack(u64::from(trades), sink);
-        pack_wide(through.get().wrapping_sub(before.through.get()), sink);
-        pack_from(before.interest.get(), interest.get(), sink);
-    }
-
-    fn unpack(_: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
-        Ok(Done(Candle {
-            start: unpack_time(before.start, source)?,
-            prices: Imaged::read(source)?,
-            trades: unpack_u32(source)?,
-            through: LotsSum::new(before.through.get().wrapping_add(unpack_wide(source)?)),
-            interest: Lots::new(unpack_from(before.interest.get(), source)?),
-        }))
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &Before,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        let candle = row.map(|row| row.0);
+        let start = coder.time(before.start, candle.map(|candle| candle.start))?;
+        let prices = coder.imaged(candle.map(|candle| candle.prices))?;
+        let trades = coder.short(candle.map(|candle| candle.trades))?;
+        let through = before.through.get();
+        let further = candle.map(|candle| candle.through.get().wrapping_sub(through));
+        let through = LotsSum::new(through.wrapping_add(coder.wide(further)?));
+        let interest = candle.map(|candle| candle.interest.get());
+        let interest = Lots::new(coder.from(before.interest.get(), interest)?);
+        Ok(Done(Candle { start, prices, trades, through, interest }))
     }
 }
 

@@ -26,23 +26,23 @@ fn after_a_failed_sync_nothing_is_vouched_for_until_all_is_made_anew() {
     // By `vouch`, or by the background thread.
     let vouch = |history: &HistoryStore| drop(history.vouch(&point(2)));
     let tidy = |history: &HistoryStore| {
-        history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
-        history.state().tidy();
+        history.stored.unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.stored.tidy();
     };
     let write_out = |history: &HistoryStore| {
-        history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
-        history.state().pages.while_unwritten(|| history.state().tidy());
+        history.stored.unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+        history.stored.pages.while_unwritten(|| history.stored.tidy());
     };
     let ways: [fn(&HistoryStore); 3] = [vouch, tidy, write_out];
     for fails in ways {
         let data = tempfile::tempdir().unwrap();
         let history = HistoryStore::open(data.path()).unwrap();
         let key = PageKey { kind: Kind::Orders, owner: 1, page: 1 };
-        PageStorage::put(&*history.backlog, key, b"page".to_vec());
+        PageStorage::put(&*history.stored, key, b"page".to_vec());
         history.vouch(&point(1)).unwrap();
         assert!(history.vouches(&point(1)) && !history.vouches(&point(2)));
 
-        history.state().pages.while_unsynced(|| fails(&history));
+        history.stored.pages.while_unsynced(|| fails(&history));
         // The disk works again, and reports that everything is written.
         for sequence in 2..4 {
             let vouched = history.vouch(&point(sequence));
@@ -50,13 +50,13 @@ fn after_a_failed_sync_nothing_is_vouched_for_until_all_is_made_anew() {
             assert!(!history.vouches(&point(sequence)));
         }
         // Pages put before are still found.
-        assert_eq!(PageStorage::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
+        assert_eq!(PageStorage::get(&*history.stored, key), Ok(Some(b"page".to_vec())));
         history.close();
         drop(history);
 
         let history = HistoryStore::open(data.path()).unwrap();
-        assert!((1..4).all(|sequence| !history.vouches(&point(sequence))));
-        assert_eq!(PageStorage::get(&*history.backlog, key), Ok(None));
+        assert!((1..5).all(|sequence| !history.vouches(&point(sequence))));
+        assert_eq!(PageStorage::get(&*history.stored, key), Ok(None));
         history.vouch(&point(4)).unwrap();
         assert!(history.vouches(&point(4)));
     }
@@ -82,11 +82,54 @@ fn the_thread_that_stores_finds_no_fault_in_what_was_closed() {
     let data = tempfile::tempdir().unwrap();
     let history = HistoryStore::open(data.path()).unwrap();
     history.close();
-    history.backlog.drain();
-    history.state().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
-    history.state().tidy();
-    history.state().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
-    history.state().tidy();
-    assert!(!history.state().failed.load(Ordering::Acquire));
+    history.stored.drain();
+    history.stored.unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+    history.stored.tidy();
+    history.stored.unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+    history.stored.tidy();
+    assert!(!history.stored.failed.load(Ordering::Acquire));
     assert!(!PageStore::is_damaged(data.path()));
+}
+
+const fn key(page: u64) -> PageKey {
+    PageKey { kind: Kind::Orders, owner: 1, page }
+}
+
+fn get(history: &HistoryStore, page: u64) -> Option<Vec<u8>> {
+    PageStorage::get(&*history.stored, key(page)).unwrap()
+}
+
+#[test]
+fn a_page_is_found_on_its_way_and_once_it_is_stored() {
+    let data = tempfile::tempdir().unwrap();
+    let history = HistoryStore::open(data.path()).unwrap();
+    for page in 0..64 {
+        PageStorage::put(&*history.stored, key(page), vec![7; 1 << 17]);
+        assert!(history.stored.waiting.lock().new_bytes <= WAITING_BYTES_MAX);
+        assert_eq!(get(&history, page), Some(vec![7; 1 << 17]));
+    }
+    history.stored.drain();
+    assert!(history.stored.waiting.lock().new.is_empty());
+    assert!((0..64).all(|page| get(&history, page) == Some(vec![7; 1 << 17])));
+    assert_eq!(get(&history, 64), None);
+}
+
+#[test]
+fn what_could_not_be_stored_is_found_within_a_bound() {
+    let data = tempfile::tempdir().unwrap();
+    let history = HistoryStore::open(data.path()).unwrap();
+    PageStorage::put(&*history.stored, key(0), b"here".to_vec());
+    history.stored.drain();
+    // Another page of that name: the store is not that of this journal.
+    PageStorage::put(&*history.stored, key(0), b"other".to_vec());
+    history.stored.drain();
+    assert!(history.has_failed());
+    let pages = 2 * (UNSTORED_BYTES_MAX >> 20) as u64;
+    for page in 1..pages {
+        PageStorage::put(&*history.stored, key(page), vec![0; 1 << 20]);
+    }
+    history.stored.drain();
+    assert!(history.stored.waiting.lock().new_bytes <= UNSTORED_BYTES_MAX);
+    let found = (1..pages).filter(|page| get(&history, *page).is_some()).count();
+    assert_eq!(found, (UNSTORED_BYTES_MAX >> 20) - 1);
 }

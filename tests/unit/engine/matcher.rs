@@ -3,14 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_channel::bounded;
-use parking_lot::{Mutex, RwLock};
-use tokio::sync::oneshot::error::TryRecvError;
+use parking_lot::Mutex;
 
 use super::*;
-use crate::pending::BatchTrialCallback;
-use crate::pending::fixture::slot_then;
+use crate::fixture::{caller_that, slot};
 use exchange::catalogue::MarketDraft;
-use exchange::ids::{MarketNo, UserNo};
+use exchange::effect::Applied;
+use exchange::ids::MarketNo;
 use exchange::invariant::Broken;
 use exchange::results::{Results, ResultsHash};
 use exchange::rules::Rules;
@@ -49,11 +48,9 @@ fn matcher(blocks: Receiver<Sequenced>, read_model: ReadModel) -> Matcher {
         replayer: Replayer::new(),
         blocks,
         trials: crossbeam_channel::never(),
-        held: None,
-        held_blocks: 0,
+        held: HeldTrial::default(),
         slicing: false,
-        replayed: Sequence::ZERO,
-        projector: Projector::new(Arc::new(RwLock::new(read_model)), None),
+        projector: Projector::new(read_model, None),
         status: Arc::default(),
         halt: Arc::default(),
         meter: Arc::default(),
@@ -72,14 +69,13 @@ fn answer_over(
     let (halt, meter) = (Arc::clone(&matcher.halt), Arc::clone(&matcher.meter));
     let found = Arc::new(Mutex::new(None));
     let finds = Arc::clone(&found);
-    let (slot, mut answer) = slot_then(move || {
-        *finds.lock() = Some((halt.reason(), meter.matcher.applied()));
-    });
+    let wakes = move || *finds.lock() = Some((halt.reason(), meter.matcher.applied()));
+    let (caller, heard) = caller_that(|| (), wakes);
     let block = clocks(recorded).pop().unwrap();
-    sends.send(Sequenced { block, replies: vec![Some(slot)] }).unwrap();
+    sends.send(Sequenced { block, slots: vec![(0, slot(caller, 1))] }).unwrap();
     drop(sends);
     matcher.run();
-    let answer = answer.try_recv().unwrap().map(|answer| answer.sequence());
+    let answer = heard.try_recv().unwrap().1.unwrap();
     let (reason, applied) = found.lock().take().unwrap();
     (answer, reason, applied)
 }
@@ -133,15 +129,16 @@ fn a_block_that_records_other_results_halts_the_engine() {
 #[test]
 fn trials_that_wait_when_the_matcher_ends_are_let_go() {
     let blocks = bounded(0).1;
-    let (asks, trials) = crossbeam_channel::unbounded();
-    let (shows, mut answer): (Vec<_>, Vec<_>) =
-        (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
-    for shows in shows {
-        let callback: BatchTrialCallback = Box::new(move |_, _| drop(shows));
-        asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
+    let (asks, trials) = crossbeam_channel::unbounded::<Trial>();
+    let (shows, answers) = crossbeam_channel::unbounded::<()>();
+    for _ in 0..50 {
+        let shows = shows.clone();
+        asks.send(Box::new(move |_| drop(shows))).unwrap();
     }
+    drop(shows);
     Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();
-    assert!(answer.iter_mut().all(|answer| answer.try_recv() == Err(TryRecvError::Closed)));
+    // Nobody is left who could answer.
+    assert_eq!(answers.recv(), Err(crossbeam_channel::RecvError));
     drop(asks);
 }
 
@@ -160,25 +157,24 @@ fn a_trial_waits_for_due_work_a_few_blocks_only_and_those_behind_it_no_longer() 
     let mut apply = |matcher: &mut Matcher, command: Command| {
         let recorded = matcher.status.results();
         let block = blocks_of(&mut journal, [(command, recorded)]).pop().unwrap();
-        let sound = matcher.apply(Sequenced { block, replies: vec![None] });
-        assert!(sound, "{:?}", matcher.halt.reason());
+        assert_eq!(matcher.apply(Sequenced { block, slots: Vec::new() }), Ok(()));
     };
     for command in begins {
         apply(&mut matcher, command);
     }
     assert_eq!(matcher.replayer.exchange().next_due(), Some(deadline));
-    let (asks, trials) = crossbeam_channel::unbounded();
+    let (asks, trials) = crossbeam_channel::unbounded::<Trial>();
     let (shows, answers) = crossbeam_channel::unbounded();
     for _ in 0..3 {
         let shows = shows.clone();
-        let callback: BatchTrialCallback = Box::new(move |_, _| shows.send(()).unwrap());
-        asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), callback }).unwrap();
+        asks.send(Box::new(move |_| shows.send(()).unwrap())).unwrap();
     }
     matcher.trials = trials;
     // As `run` does after each block.
     let mut answered = Vec::new();
     for _ in 0..TRIAL_BLOCKS_MAX + 3 {
-        matcher.held = matcher.held.take().or_else(|| matcher.trials.try_recv().ok());
+        let held = matcher.held.trial.take();
+        matcher.held.trial = held.or_else(|| matcher.trials.try_recv().ok());
         apply(&mut matcher, Command::AdvanceClock);
         matcher.try_held();
         answered.push(answers.try_iter().count());
@@ -187,5 +183,5 @@ fn a_trial_waits_for_due_work_a_few_blocks_only_and_those_behind_it_no_longer() 
     expected.extend([1, 1, 1, 0]);
     assert_eq!(answered, expected);
     // The next one waits again.
-    assert_eq!(matcher.held_blocks, 0);
+    assert_eq!(matcher.held.blocks, 0);
 }

@@ -24,5 +24,8 @@ fn commands_are_counted_by_kind_and_result() {
         ("cancel_orders", "accepted", 1),
     ];
     assert_eq!(counted, expected);
-    assert_eq!(meter.commands().filter(|row| row.1 == "accepted").count(), KINDS.len() - 1);
+    assert_eq!(
+        meter.commands().filter(|row| row.1 == "accepted").count(),
+        Command::KINDS.len() - 1
+    );
 }

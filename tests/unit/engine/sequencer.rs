@@ -1,147 +1,123 @@
 //! Unit tests of `src/engine/sequencer.rs`.
 
-use tokio::sync::oneshot::error::TryRecvError;
-
 use super::*;
-use crate::batch_reply::BatchReplies;
 use crate::clock::Settled;
-use crate::intake_quota::IntakeQuota;
+use crate::fixture::{Heard, caller};
 use exchange::catalogue::Outcome;
-use exchange::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+use exchange::command::{PlaceOrder, Side, Wording};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::{Lots, Tick};
+use journal::memory::MemoryJournal;
 
 /// More than a block holds.
 const COUNT: usize = 1_000;
 /// The position of a command that no record can hold.
 const MISFIT: usize = 5;
+const LONG: Duration = Duration::from_secs(20);
 
 fn order(position: usize) -> KeyedCommand {
-    let quantity = Lots::new(u64::from(position != MISFIT));
-    let order = PlaceOrder {
-        user: UserNo(1),
-        market: MarketNo(0),
-        wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
-        price: Tick::parse("0.5").unwrap(),
-        quantity,
-        time_in_force: TimeInForce::ImmediateOrCancel,
-        self_trade: SelfTradePrevention::CancelTaker,
-        condition: Condition::Unconditional,
-        valid_until: None,
-        copy_from: None,
-        client_order_id: None,
-    };
+    let wording = Wording { outcome: Outcome::Yes, side: Side::Buy };
+    let (price, quantity) = (Tick::parse("0.5").unwrap(), Lots::new(u64::from(position != MISFIT)));
+    let order = PlaceOrder::plain(UserNo(1), MarketNo(0), wording, price, quantity);
     Command::PlaceOrder(order).into()
 }
 
-fn clock() -> Arc<Clock> {
-    Arc::new(Clock::after(TimeMs::default()))
+fn sequencer(
+    room: usize,
+) -> (Sequencer<MemoryJournal>, IntakeQueue, Receiver<Sequenced>, Arc<Halt>) {
+    let (intake, arrivals) = intake();
+    let (blocks, durable) = crossbeam_channel::bounded(room);
+    let (status, halt, meter) = (Arc::default(), Arc::<Halt>::default(), Arc::default());
+    let (journal, stops) = (MemoryJournal::new(), Arc::clone(&halt));
+    let clock = Arc::new(Clock::after(TimeMs::default()));
+    let sequencer = Sequencer::new(journal, arrivals, blocks, status, stops, meter, clock);
+    (sequencer, intake, durable, halt)
+}
+
+/// Submits orders; what becomes of them.
+fn submit(intake: &IntakeQueue, count: usize) -> Receiver<Heard> {
+    let (caller, heard) = caller();
+    assert_eq!(intake.reserve(count), count);
+    let pending = Pending::new((0..count).map(order).collect(), caller);
+    intake.send(Intake::Commands(pending)).unwrap();
+    heard
 }
 
 #[test]
 fn commands_in_a_row_have_one_slot_and_go_on_in_the_next_block() {
-    let mut batch = BatchReplies::new(Arc::default());
-    let (sink, first) = batch.reserve(COUNT);
-    let reservation = IntakeQuota::default().take(COUNT, 0);
-    let several = CommandBatch::new((0..COUNT).map(order).collect(), sink, first, reservation);
-    let (meter, mut left) = (SequencerMeter::default(), Some(Waiting::Several(several)));
-    let (mut blocks, mut slots) = (Vec::new(), Vec::new());
-    while let Some(waiting) = left {
-        let mut open = OpenBlock::after(&Head::START, TimeMs::default(), 0);
-        left = open.add(waiting, &meter);
-        blocks.push(open.replies.len());
-        slots.push(open.replies.iter().filter(|reply| reply.is_some()).count());
-        for slot in open.replies.into_iter().flatten() {
-            slot.send(CommandOutcome::Refused(Refusal::Stopping));
-        }
+    let (mut sequencer, intake, durable, _) = sequencer(4);
+    let heard = submit(&intake, COUNT);
+    assert_eq!((sequencer.step(), sequencer.step()), (Progress::Worked, Progress::Worked));
+    assert!(matches!(sequencer.step(), Progress::Idle(_)));
+    let mut last = 0;
+    let mut runs = Vec::new();
+    for Sequenced { block, slots } in durable.try_iter() {
+        assert_eq!(block.first().get(), last + 1);
+        last = block.last().get();
+        // Each run begins where the one before ends: no record is without a caller.
+        let ends = slots.iter().map(|(first, slot)| first + slot.count());
+        let begins = slots.iter().map(|(first, _)| *first);
+        assert!(std::iter::once(0).chain(ends).eq(begins.chain([block.records().len()])));
+        runs.push(slots.len());
     }
     // The refused command splits the first block's run.
-    assert_eq!((blocks.len(), slots), (2, vec![2, 1]));
-    assert_eq!(blocks.iter().sum::<usize>(), COUNT - 1);
-    assert_eq!(meter.intake_wait.read().count(), (COUNT - 1) as u64);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let answers = runtime.block_on(batch.came());
-    for (position, answer) in answers.each().enumerate() {
-        let refused = if position == MISFIT { Refusal::TooLarge } else { Refusal::Stopping };
-        assert_eq!(answer.unwrap_err(), refused, "{position}");
-    }
+    assert_eq!(runs, [2, 1]);
+    assert_eq!(usize::try_from(last).unwrap(), COUNT - 1);
+    assert_eq!(sequencer.meter.sequencer.intake_wait.read().count(), COUNT as u64);
+    assert_eq!(intake.waiting(), 0);
+    // The blocks were dropped unanswered.
+    let heard: Vec<Heard> = heard.try_iter().collect();
+    assert_eq!(heard[0], (MISFIT..MISFIT + 1, Some(Err(Refusal::TooLarge))));
+    assert!(heard[1..].iter().all(|(_, came)| came.is_none()));
+    assert_eq!(heard.iter().map(|(positions, _)| positions.len()).sum::<usize>(), COUNT);
 }
 
 #[test]
-fn all_that_are_left_are_refused_together() {
-    let mut batch = BatchReplies::new(Arc::default());
-    let (sink, first) = batch.reserve(3);
-    let reservation = IntakeQuota::default().take(3, 0);
-    let mut several = CommandBatch::new((0..3).map(order).collect(), sink, first, reservation);
-    let taken = several.take().unwrap();
-    several.put_back(taken);
-    assert_eq!(several.position(), 0);
-    Waiting::Several(several).refuse(Refusal::Stopping);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let answers = runtime.block_on(batch.came());
-    assert_eq!(answers.each().map(Result::unwrap_err).collect::<Vec<_>>(), [Refusal::Stopping; 3]);
+fn no_more_room_is_taken_than_there_is() {
+    let (intake, arrivals) = intake();
+    assert_eq!((intake.reserve(100), intake.waiting()), (100, 100));
+    assert_eq!((intake.reserve(INTAKE_MAX), intake.waiting()), (INTAKE_MAX - 100, INTAKE_MAX));
+    assert_eq!((intake.reserve(1), intake.waiting()), (0, INTAKE_MAX));
+    drop(arrivals);
 }
 
 #[test]
 fn whoever_comes_after_the_end_was_asked_for_is_let_go() {
-    let (intake, commands) = intake();
-    let blocks = crossbeam_channel::bounded(4).0;
-    let (status, halt, meter) = Default::default();
-    let journal = journal::memory::MemoryJournal::new();
-    let sequencer = Sequencer::new(journal, commands, blocks, status, halt, meter, clock());
+    let (sequencer, intake, _durable, _) = sequencer(4);
     intake.send(Intake::Stop).unwrap();
-    let (reply, mut answer) = ReplySlot::new(None);
-    let asked = Pending { asked: order(0), reply, since: Instant::now() };
-    intake.send(Intake::Command(asked)).unwrap();
+    let heard = submit(&intake, 3);
     assert_eq!(sequencer.run().head(), &Head::START);
-    assert_eq!(answer.try_recv().unwrap_err(), TryRecvError::Closed);
+    drop(intake);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(0..3, None)]);
 }
 
 /// A durable block is applied by nobody once the engine has halted: its callers must not wait
 /// forever.
 #[test]
 fn whoever_waits_when_the_engine_halts_is_let_go() {
-    const LONG: Duration = Duration::from_secs(20);
-    let (intake, commands) = intake();
-    let (blocks, durable) = crossbeam_channel::bounded(4);
-    let halt = Arc::new(Halt::default());
-    let (status, meter) = Default::default();
-    let journal = journal::memory::MemoryJournal::new();
-    let sequencer =
-        Sequencer::new(journal, commands, blocks, status, Arc::clone(&halt), meter, clock());
-    let ends = std::thread::spawn(move || drop(sequencer.run()));
-    let (reply, mut answer) = ReplySlot::new(None);
-    let began = Instant::now();
-    let asked = Pending { asked: order(0), reply, since: began };
-    intake.send(Intake::Command(asked)).unwrap();
-    while durable.is_empty() && began.elapsed() < LONG {
-        std::thread::yield_now();
-    }
-    // The matcher ends with the block in its queue, and no more commands come.
-    halt.halt(HaltReason::ThreadDied("matcher"));
+    let (mut sequencer, intake, durable, halt) = sequencer(4);
+    let heard = submit(&intake, 1);
+    assert_eq!(sequencer.step(), Progress::Worked);
+    // The matcher ends with the block in its queue.
+    let died = HaltReason::ThreadDied("matcher");
+    halt.halt(died);
     drop(durable);
-    while !ends.is_finished() && began.elapsed() < LONG {
-        std::thread::yield_now();
-    }
-    assert!(answer.try_recv().is_err_and(|error| error == TryRecvError::Closed));
+    let late = submit(&intake, 2);
+    assert_eq!(sequencer.step(), Progress::Ended);
+    drop(sequencer);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(0..1, None)]);
+    let refused = Some(Err(Refusal::JournalUnavailable(died)));
+    assert_eq!(late.try_iter().collect::<Vec<_>>(), [(0..2, refused)]);
+    assert_eq!(intake.waiting(), 0);
 }
 
 /// A moment that is durable must be answerable while the matcher works on a long record.
 #[test]
 fn a_durable_block_is_settled_before_the_matcher_takes_it() {
-    const LONG: Duration = Duration::from_secs(20);
-    let (intake, commands) = intake();
-    let (blocks, durable) = crossbeam_channel::bounded(0);
-    let (status, halt, meter) = Default::default();
-    let clock = clock();
-    let journal = journal::memory::MemoryJournal::new();
-    let reader = journal.reader();
-    let sequencer =
-        Sequencer::new(journal, commands, blocks, status, halt, meter, Arc::clone(&clock));
+    let (sequencer, intake, durable, _) = sequencer(0);
+    let (reader, clock) = (sequencer.journal.reader(), Arc::clone(&sequencer.clock));
     let ends = std::thread::spawn(move || drop(sequencer.run()));
-    let (reply, _answer) = ReplySlot::new(None);
-    let asked = Pending { asked: order(0), reply, since: Instant::now() };
-    intake.send(Intake::Command(asked)).unwrap();
+    let _heard = submit(&intake, 1);
     let began = Instant::now();
     while reader.head() == Head::START && began.elapsed() < LONG {
         std::thread::yield_now();

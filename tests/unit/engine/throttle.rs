@@ -1,12 +1,11 @@
 //! Unit tests of `src/engine/throttle.rs`.
 
-use crossbeam_channel::bounded;
-
 use super::*;
+use crate::background::ending;
 
 #[test]
 fn work_goes_on_until_the_other_end_is_dropped() {
-    let (sends, ending) = bounded(0);
+    let (end, ending) = ending();
     let mut pace = Throttle::background(ending);
     assert_eq!(pace.ended(), Ok(()));
     assert_eq!(pace.wait(Duration::ZERO), Ok(()));
@@ -15,7 +14,7 @@ fn work_goes_on_until_the_other_end_is_dropped() {
     Paced { stream: &bytes[..], pace: &mut pace }.read_to_end(&mut copied).unwrap();
     assert_eq!(copied, bytes);
 
-    drop(sends);
+    drop(end);
     assert_eq!(pace.ended(), Err(Ended));
     assert_eq!(pace.wait(Duration::from_hours(1)), Err(Ended));
     pace.since = Instant::now().checked_sub(WORK_SLICE).unwrap();
@@ -25,7 +24,7 @@ fn work_goes_on_until_the_other_end_is_dropped() {
 
 #[test]
 fn who_is_in_a_hurry_does_not_rest_and_still_ends() {
-    let (sends, ending) = bounded(0);
+    let (end, ending) = ending();
     let mut pace = Throttle::background(ending);
     let began = Instant::now().checked_sub(WORK_SLICE).unwrap();
     // A rest resets the start of the work.
@@ -37,7 +36,7 @@ fn who_is_in_a_hurry_does_not_rest_and_still_ends() {
     };
     assert_eq!(rests(true), (Ok(()), false));
     assert_eq!(rests(false), (Ok(()), true));
-    drop(sends);
+    drop(end);
     assert_eq!(rests(true), (Err(Ended), false));
 }
 

@@ -1,4 +1,4 @@
-//! Unit tests of `src/flow/lib.rs`.
+//! Unit tests of `play/flow/lib.rs`.
 
 use super::*;
 use proptest::prelude::*;

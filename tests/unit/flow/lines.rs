@@ -1,4 +1,4 @@
-//! Unit tests of `src/flow/lines.rs`.
+//! Unit tests of `play/flow/lines.rs`.
 
 use std::io::Write;
 

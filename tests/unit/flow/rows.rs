@@ -1,4 +1,4 @@
-//! Unit tests of `src/flow/rows.rs`.
+//! Unit tests of `play/flow/rows.rs`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Unit tests of `src/flow/sample.rs`.
+//! Unit tests of `play/flow/sample.rs`.
 
 use super::*;
 use crate::rows::{Action, BookRow, FillRow};

@@ -1,13 +1,21 @@
 //! Unit tests of `src/http/admin_form.rs`.
 
 use super::*;
+use crate::form::Form;
 
 const TEXT: &str = r#"{"pt":"a","en":"b","es":"c"}"#;
 
+bodies! {
+    /// The outcomes alone.
+    struct Outcomes {
+        required { "outcomes" => outcomes: OutcomeTexts }
+    }
+}
+
 fn read(body: &str) -> Result<OutcomeTexts, Vec<String>> {
-    let mut form = Form::with_body(&[], None, body.as_bytes());
-    let value = form.field("outcomes", outcomes);
-    form.finish(value).map_err(|problem| {
+    let mut form = Form::new(&[], None).with_body(body.as_bytes());
+    let body = form.body::<Outcomes>();
+    form.finish(body).map(|body| body.outcomes).map_err(|problem| {
         problem.errors.iter().map(|e| format!("{} {}", e.field, e.code.code())).collect()
     })
 }

@@ -1,7 +1,10 @@
 //! Unit tests of `src/http/leaderboard.rs`.
 
+use std::cmp::Reverse;
+
 use super::super::response_cache::DAYS;
 use super::*;
+use crate::page::Page;
 use exchange::units::{LotsSum, MoneySum};
 use proptest::prelude::*;
 

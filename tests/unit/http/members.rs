@@ -1,87 +1,84 @@
 //! Unit tests of `src/http/members.rs`.
 
 use super::*;
-use crate::form::Form;
-use crate::parse;
+use crate::parse::Force;
+use exchange::units::{Lots, Tick};
 use proptest::prelude::*;
 
-type Read = (u8, Option<bool>);
-
-fn read(members: &mut impl Members) -> Option<Read> {
-    let price = members.text_required("price", parse::tick);
-    let flag = members.truth("flag");
-    Some((price?.get(), flag?))
+bodies! {
+    /// An order, cut short.
+    struct Short {
+        required { "price" => price: Tick, "lots" => lots: Lots }
+        optional { "force" => force: Force, "flag" => flag: bool, "most" => most: UpTo<9> }
+    }
+    check forced_is_flagged;
 }
 
-/// The same read by a form, as other objects are.
-fn by_form(body: &str) -> Option<Read> {
-    let mut form = Form::with_body(&[], None, body.as_bytes());
-    let value = form.body(|faults, fields| read(&mut Noting { faults, fields }));
-    form.finish(value).ok()
+fn forced_is_flagged(short: &Short) -> Checked {
+    match short {
+        Short { force: Some(_), flag: None, .. } => Err(("force", Fault::invalid("has no flag"))),
+        _ => Ok(()),
+    }
 }
 
-fn plainly(body: &str) -> Option<Read> {
-    object(body.as_bytes(), |plain| read(plain))
+fn plainly(body: &str) -> Option<Short> {
+    let mut json = serde_json::Deserializer::from_str(body);
+    let read = Short::plain(&mut json).ok()?;
+    json.end().ok().map(|()| read)
+}
+
+/// What the tree of a body gives: the value, or the bad fields as `field CODE`.
+fn by_tree(body: &str) -> Result<Short, Vec<String>> {
+    let (json, mut faults) = (serde_json::from_str(body).unwrap(), Faults::default());
+    let read = Short::noted(json, "", &mut faults).filter(|_| faults.is_empty());
+    let told = |error: &FieldError| format!("{} {}", error.field, error.code.code());
+    read.ok_or_else(|| faults.into_errors().iter().map(told).collect())
 }
 
 #[test]
-fn only_plain_objects_are_read() {
-    let flagged = r#"{ "flag" : true , "price" : "0.6" }"#;
-    assert_eq!(plainly(flagged), Some((60, Some(true))));
-    assert_eq!(plainly(r#"{"price":"0.60"}"#), Some((60, None)));
-    let many: Vec<String> = (0..=MEMBERS_MAX).map(|n| format!("\"{n}\":true")).collect();
-    for not in [
-        "",
-        "[]",
-        "{}",
-        r#"{"price":0.6}"#,
-        r#"{"price":null}"#,
-        r#"{"price":"60"}"#,
-        r#"{"price":true}"#,
-        r#"{"price":"0.6","flag":"true"}"#,
-        r#"{"price":"0.6","price":"0.6"}"#,
-        r#"{"price":"0.6","prise":"0.6"}"#,
-        r#"{"price":"0.6"} x"#,
-        r#"{"price":"0.6""#,
-        r#"{"price":"0.6\}"#,
-        "{\"price\":\"0.6\n}",
-        "{\"price\":\"0.6\n\"}",
-        r#"{"price":"0.6","flag":[true]}"#,
-        &format!("{{{}}}", many.join(",")),
+fn a_body_is_read_in_one_pass_or_its_faults_are_listed() {
+    let full = r#"{ "flag" : true , "lots":"2.5","pr\u0069ce":"0.6","force":"IOC","most":9}"#;
+    assert_eq!(plainly(full), by_tree(full).ok());
+    assert!(plainly(full).is_some_and(|short| short.most == Some(UpTo(9))));
+    for (body, faults) in [
+        ("[]", &["body WRONG_TYPE"][..]),
+        ("{}", &["price REQUIRED", "lots REQUIRED"]),
+        (r#"{"price":0.6,"lots":null}"#, &["price WRONG_TYPE", "lots WRONG_TYPE"]),
+        (r#"{"price":"0.6","lots":"1","x":{}}"#, &["x UNKNOWN_FIELD"]),
+        (r#"{"price":"0.6","lots":"1","lots":"1"}"#, &["lots REPEATED"]),
+        (r#"{"price":"60","lots":"1","flag":"true"}"#, &["price INVALID_VALUE", "flag WRONG_TYPE"]),
+        (r#"{"price":"0.6","lots":"1","flag":null}"#, &["flag WRONG_TYPE"]),
+        (r#"{"price":"0.6","lots":"1","most":10}"#, &["most OUT_OF_BOUNDS"]),
+        (r#"{"price":"0.6","lots":"1","most":-1}"#, &["most WRONG_TYPE"]),
+        (r#"{"price":"0.6","lots":"1","force":"GTC"}"#, &["force INVALID_VALUE"]),
     ] {
-        assert_eq!((plainly(not), by_form(not)), (None, None), "{not}");
-    }
-    // Valid, but not plain.
-    for left in [r#"{"pr\u0069ce":"0.6"}"#, r#"{"price":"0.\u0036"}"#] {
-        assert_eq!((plainly(left), by_form(left)), (None, Some((60, None))), "{left}");
+        assert_eq!(
+            (plainly(body), by_tree(body)),
+            (None, Err(faults.iter().map(|f| (*f).to_owned()).collect())),
+            "{body}"
+        );
     }
 }
 
 #[test]
-fn a_list_is_read_whole_or_not_at_all() {
-    let all = |body: &str| {
-        let kinds = |kind: &str, plain: &mut FlatObject<'_>| Some((kind.to_owned(), read(plain)?));
-        list(body.as_bytes(), "operations", 2, kinds)
+fn a_list_has_different_values_within_its_bounds() {
+    let read = |json: &str| {
+        let mut faults = Faults::default();
+        let json = serde_json::from_str(json).unwrap();
+        let read = Several::<Tick, 1, 2>::noted(json, "all", &mut faults);
+        let told = |error: &FieldError| format!("{} {}", error.field, error.code.code());
+        read.ok_or_else(|| faults.into_errors().iter().map(told).collect::<Vec<_>>())
     };
-    let (a, b) = (r#"{"a":{"price":"0.6"}}"#, r#"{"b":{"flag":false,"price":"0.1"}}"#);
-    let list = |elements: &[&str]| format!(r#"{{"operations":[{}]}}"#, elements.join(","));
-    let read = [("a".to_owned(), (60, None)), ("b".to_owned(), (10, Some(false)))];
-    assert_eq!(all(&list(&[a, b])).unwrap(), read);
-    for elements in [
-        &[][..],
-        &[a, b, a],
-        &[a, "{}"],
-        &[a, "1"],
-        &[r#"{"a":{"price":"0.6"},"b":{"price":"0.6"}}"#],
-        &[r#"{"a":{"price":"0.6","x":true}}"#],
-        &[r#"{"a":1}"#],
+    assert_eq!(read(r#"["0.6","0.1"]"#).map(|all| all.0.len()), Ok(2));
+    for (json, faults) in [
+        ("[]", &["all OUT_OF_BOUNDS"][..]),
+        (r#"["0.1","0.2","0.3"]"#, &["all OUT_OF_BOUNDS"]),
+        (r#"{"0":"0.1"}"#, &["all WRONG_TYPE"]),
+        (r#"["0.1","0.10"]"#, &["all[1] REPEATED"]),
+        (r#"["2",1]"#, &["all[0] INVALID_VALUE", "all[1] WRONG_TYPE"]),
     ] {
-        assert_eq!(all(&list(elements)), None, "{elements:?}");
+        assert_eq!(read(json).unwrap_err(), faults, "{json}");
     }
-    for body in [&list(&[a]).replace("operations", "orders"), &format!("{} x", list(&[a]))] {
-        assert_eq!(all(body), None, "{body}");
-    }
-    assert_eq!(all(&format!(r#"{{"operations":[{a}],"x":1}}"#)), None);
 }
 
 proptest! {
@@ -89,42 +86,21 @@ proptest! {
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
-    /// A form reads the same as the plain reader, if that reads it.
+    /// Both ways to read a body agree on what it says, and on whether it is good.
     #[test]
-    fn a_form_agrees(
+    fn the_tree_agrees(
         members in proptest::collection::vec(
             (
-                prop_oneof!["price", "flag", "pr\\\\u0069ce", "x"],
-                prop_oneof!["true", "\"0\\.[0-9]{1,3}\"", "\"\\PC{0,3}\"", "1", "null"],
+                prop_oneof!["price", "lots", "flag", "fl\\\\u0061g", "force", "most", "x"],
+                prop_oneof!["true", "\"0\\.[0-9]{1,3}\"", "\"\\PC{0,3}\"", "[0-9]{1,2}", "null", "\"IOC\""],
             ),
-            0..4,
+            0..6,
         ),
     ) {
         let written = members.iter().map(|(name, value)| format!("\"{name}\":{value}"));
         let body = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
-        if let Some(plain) = plainly(&body) {
-            prop_assert_eq!(by_form(&body), Some(plain));
+        if serde_json::from_str::<Json>(&body).is_ok() {
+            prop_assert_eq!(plainly(&body), by_tree(&body).ok());
         }
-    }
-
-    /// An object read by the layout of the one before reads the same as when it is alone.
-    #[test]
-    fn an_object_like_the_one_before_it_is_read_as_itself(
-        written in proptest::collection::vec(
-            prop_oneof![
-                "\\{\"price\":\"0\\.[0-9]\"\\}",
-                "\\{\"price\":\"0\\.[0-9]\\\\?\" ?[,}][}x]?",
-                "\\{\"price\":\"0\\.[1-9]\",\"flag\":(true|false)\\}",
-                "\\{ \"flag\":true,\"price\" :\"0\\.[1-9]\"\\}",
-                "\\{\"(price|prise)\":\"0\\.[1-9]\",\"x\":\"\"\\}",
-            ],
-            1..6,
-        ),
-    ) {
-        let alone: Option<Vec<Read>> = written.iter().map(|body| plainly(body)).collect();
-        let elements: Vec<String> =
-            written.iter().map(|body| format!("{{\"a\":{body}}}")).collect();
-        let body = format!("{{\"all\":[{}]}}", elements.join(","));
-        prop_assert_eq!(list(body.as_bytes(), "all", 6, |_, plain| read(plain)), alone);
     }
 }

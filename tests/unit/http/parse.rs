@@ -6,10 +6,10 @@ use exchange::units::ORDER_LOTS_MAX;
 #[test]
 fn only_the_hyphenated_form_is_a_uuid() {
     let id = "0192f0c1-2b3c-7d4e-8f50-617283940516";
-    assert!(market_id(id).is_ok());
-    assert!(market_id(&id.to_uppercase()).is_ok());
+    assert!(MarketId::read(id).is_ok());
+    assert!(MarketId::read(&id.to_uppercase()).is_ok());
     for bad in ["", "x", &id.replace('-', ""), &format!("{{{id}}}"), &format!("urn:uuid:{id}")] {
-        assert!(market_id(bad).is_err(), "{bad}");
+        assert!(MarketId::read(bad).is_err(), "{bad}");
     }
     assert!(category_ids(&format!("{id},{id}")).is_ok_and(|ids| ids.len() == 2));
     assert!(category_ids(&format!("{id},")).is_err());
@@ -18,7 +18,7 @@ fn only_the_hyphenated_form_is_a_uuid() {
 
 #[test]
 fn names_in_paths_are_decoded_once() {
-    let read = |text: &str| token_in_path(text).map(|token| token.to_string()).ok();
+    let read = |text: &str| Escaped::read(text).map(|Escaped(token)| token.to_string()).ok();
     assert_eq!(read("a-1"), Some("a-1".to_owned()));
     assert_eq!(read("%2Fa%25%2f+"), Some("/a%/+".to_owned()));
     assert_eq!(read("%2525"), Some("%25".to_owned()));
@@ -41,32 +41,32 @@ fn integers_are_plain_digits() {
 fn a_wrong_decimal_is_answered_with_what_is_allowed() {
     let detail = |fault: Option<Fault>| fault.unwrap().detail.into_owned();
     for bad in ["0.605", "1", "0.00", "0.6 ", "-0.10", "60", ""] {
-        let told = detail(tick(bad).err());
+        let told = detail(Tick::read(bad).err());
         assert!(told.contains("0.01 to 0.99 in steps of 0.01"), "{bad}: {told}");
     }
-    assert!(detail(lots("0.0000001").err()).starts_with("has too many decimals"));
-    assert!(detail(lots("0").err()).starts_with("is out of range"));
+    assert!(detail(Lots::read("0.0000001").err()).starts_with("has too many decimals"));
+    assert!(detail(Lots::read("0").err()).starts_with("is out of range"));
     for bad in ["0", "100000001", "0.0000001", "1e3"] {
-        assert!(detail(lots(bad).err()).contains("at most 100000000"), "{bad}");
+        assert!(detail(Lots::read(bad).err()).contains("at most 100000000"), "{bad}");
     }
-    assert_eq!(lots("100000000").map(Lots::get), Ok(ORDER_LOTS_MAX));
-    assert!(detail(money("0").err()).contains("more than 0"));
-    assert!(detail(settlement_price("1.01").err()).contains("0.00 to 1.00"));
+    assert_eq!(Lots::read("100000000").map(Lots::get), Ok(ORDER_LOTS_MAX));
+    assert!(detail(Money::read("0").err()).contains("more than 0"));
+    assert!(detail(SettlementPrice::read("1.01").err()).contains("0.00 to 1.00"));
 }
 
 #[test]
 fn moments_are_converted_to_utc() {
-    let utc = moment("2030-01-31T18:00:00.000Z").unwrap();
-    assert_eq!(moment("2030-01-31T15:00:00-03:00"), Ok(utc));
-    assert_eq!(moment("1969-12-31T23:59:59Z").unwrap_err().code, FieldCode::OutOfBounds);
+    let utc = TimeMs::read("2030-01-31T18:00:00.000Z").unwrap();
+    assert_eq!(TimeMs::read("2030-01-31T15:00:00-03:00"), Ok(utc));
+    assert_eq!(TimeMs::read("1969-12-31T23:59:59Z").unwrap_err().code, FieldCode::OutOfBounds);
     for bad in ["2030-01-31", "2030-01-31T18:00:00", "2030-02-30T00:00:00Z", "now", ""] {
-        assert_eq!(moment(bad).unwrap_err().code, FieldCode::InvalidValue, "{bad}");
+        assert_eq!(TimeMs::read(bad).unwrap_err().code, FieldCode::InvalidValue, "{bad}");
     }
 }
 
 #[test]
 fn times_of_queries_may_have_lost_their_plus() {
-    let utc = moment("2030-01-31T18:00:00.000Z");
+    let utc = TimeMs::read("2030-01-31T18:00:00.000Z");
     for offset in ["Z", "+00:00", "+0000", " 00:00", " 0000", "-00:00", "-0000"] {
         assert_eq!(moment_in_query(&format!("2030-01-31T18:00:00{offset}")), utc, "{offset}");
     }
@@ -92,7 +92,7 @@ fn urls_are_of_the_web() {
         "http://[::FFFF:1.2.3.4]:8080/",
         "https://xn--caf-dma.example/%C3%A9?a=%20&b=(c)#d/e?f",
     ] {
-        assert_eq!(url(good).as_deref(), Ok(good));
+        assert_eq!(WebUrl::read(good), Ok(WebUrl(good.to_owned())));
     }
     for bad in [
         "",
@@ -139,9 +139,13 @@ fn urls_are_of_the_web() {
         "https://h/%1",
         "https://h/%é1",
     ] {
-        assert_eq!(url(bad).map_err(|fault| fault.code), Err(FieldCode::InvalidValue), "{bad}");
+        assert_eq!(
+            WebUrl::read(bad).map_err(|fault| fault.code),
+            Err(FieldCode::InvalidValue),
+            "{bad}"
+        );
     }
-    let long = |bytes: usize| url(&format!("http://h/{}", "a".repeat(bytes - 9)));
+    let long = |bytes: usize| WebUrl::read(&format!("http://h/{}", "a".repeat(bytes - 9)));
     assert!(long(URL_CHARS_MAX).is_ok());
     assert_eq!(long(URL_CHARS_MAX + 1).unwrap_err().code, FieldCode::OutOfBounds);
 }
@@ -149,17 +153,17 @@ fn urls_are_of_the_web() {
 #[test]
 fn texts_are_bounded_in_characters() {
     for text in ["ção", "日本語", "😀😀😀"] {
-        assert_eq!(words(text, 3).as_deref(), Ok(text));
-        assert_eq!(words(text, 2).unwrap_err().code, FieldCode::OutOfBounds);
+        assert_eq!(Words::<3>::read(text), Ok(Words(text.to_owned())));
+        assert_eq!(Words::<2>::read(text).unwrap_err().code, FieldCode::OutOfBounds);
     }
-    assert!(words(" \n", 10).is_err() && prose("", 10).is_ok());
-    assert!(prose("a\u{0}", 10).is_err());
+    assert!(Words::<10>::read(" \n").is_err() && Prose::<10>::read("").is_ok());
+    assert!(Prose::<10>::read("a\u{0}").is_err());
 }
 
 #[test]
 fn every_character_of_a_name_shows() {
     for good in ["ana", "João d'Ávila", "李小龙", "שלום", "a\u{301}", "Zoë 😀"] {
-        assert_eq!(name(good).as_deref(), Ok(good));
+        assert_eq!(Name::read(good), Ok(Name(good.to_owned())));
     }
     for hidden in [
         '\u{ad}',
@@ -185,8 +189,8 @@ fn every_character_of_a_name_shows() {
         '\t',
     ] {
         for text in [format!("an{hidden}a"), format!("{hidden}ana"), hidden.to_string()] {
-            assert_eq!(name(&text).unwrap_err().code, FieldCode::InvalidValue, "{text:?}");
+            assert_eq!(Name::read(&text).unwrap_err().code, FieldCode::InvalidValue, "{text:?}");
         }
     }
-    assert_eq!(name(&"é".repeat(201)).unwrap_err().code, FieldCode::OutOfBounds);
+    assert_eq!(Name::read(&"é".repeat(201)).unwrap_err().code, FieldCode::OutOfBounds);
 }

@@ -4,9 +4,9 @@ use super::*;
 
 fn range(query: &str) -> Result<(i64, i64, usize), Vec<String>> {
     let mut form = Form::new(&[], Some(query));
-    let now = parse::moment("2026-01-01T12:00:30Z").unwrap();
+    let now = parse::text::<TimeMs>("2026-01-01T12:00:30Z").unwrap();
     let range = Range::read(&mut form, Interval::Minute, now);
-    let base = parse::moment("2026-01-01T12:00:00Z").unwrap().get();
+    let base = parse::text::<TimeMs>("2026-01-01T12:00:00Z").unwrap().get();
     form.finish(range)
         .map(|range| (range.from.get() - base, range.to.get() - base, range.count))
         .map_err(|p| p.errors.iter().map(|e| e.field.clone()).collect())

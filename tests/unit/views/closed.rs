@@ -65,3 +65,28 @@ fn an_end_moves_what_is_closed_and_what_it_pays_is_no_part_of_it() {
         assert_eq!(both.ended(BOB), [(RAIN, Outcome::No, -40, at(4))]);
     }
 }
+
+#[test]
+fn rows_of_a_large_market_are_read_as_ended_while_they_move() {
+    let mut both = Both::default();
+    let users: Vec<UserNo> = (0..150).map(UserNo).collect();
+    let mut effects: Vec<Effect> = users.iter().map(|no| user(*no)).collect();
+    effects.push(market(RAIN, None));
+    both.fold(1, &effects);
+    let hold = |held| users.iter().map(|user| holds(*user, held, (0, 0), 7)).collect::<Vec<_>>();
+    both.fold(2, &hold((1, 50)));
+    both.fold(3, &hold((0, 0)));
+    both.fold(4, &[settled(RAIN, Outcome::Yes)]);
+    for record in 5..9 {
+        for user in &users {
+            assert!(both.live(*user).is_empty());
+            assert_eq!(both.ended(*user), [(RAIN, Outcome::Yes, 7, at(4))]);
+            let rows = both.closed.ended(*user);
+            assert_eq!((rows.len(), rows.clone().nth(1)), (1, None));
+            let found = rows.find_within(at(4)..=at(4), |row| row.updated_at, |_| true);
+            assert!(found.unwrap().is_some());
+        }
+        both.fold(record, &[]);
+    }
+    assert!(both.closed.live.is_empty() && both.closed.ending.is_empty());
+}

@@ -1,9 +1,14 @@
 //! Unit tests of `src/views/orders.rs`.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use super::super::fills::Liquidity;
 use super::super::fixture::*;
+use super::super::history::page_storage::MemoryPages;
 use super::*;
 use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
+use exchange::catalogue::Outcome;
 use exchange::effect::Effect;
 use exchange::units::{Lots, Money};
 
@@ -130,4 +135,71 @@ fn what_is_final_or_unknown_does_not_change() {
     // Parts that do not add up to the quantity, and an order number used before.
     let next = Placed { record: 5, ..BID };
     assert_eq!(fold(&mut orders, 5, &[next.accepted(), next.rested(9), BID.accepted()]), 2);
+}
+
+fn numbers(list: OrderList) -> Vec<u64> {
+    list.map(|row| row.unwrap().no.0.get()).collect()
+}
+
+/// Orders that end long after their page was written, some of them together, the last one alone.
+#[test]
+fn endings_of_old_orders_are_written_once_and_read_before_and_after() {
+    let storage = Arc::new(MemoryPages::default());
+    let rows = NonZeroU32::new(16).unwrap();
+    let mut orders = Orders::on(History::on(Arc::clone(&storage) as _).paged(rows));
+    assert_eq!(fold(&mut orders, 1, &[user(ANN), user(BOB), market(RAIN, None)]), 0);
+    let bid = |record| Placed { record, ..BID };
+    for record in 2..60 {
+        assert_eq!(fold(&mut orders, record, &[bid(record).accepted(), bid(record).rested(10)]), 0);
+    }
+    let stored = storage.pages();
+    let mut ended = std::collections::BTreeSet::new();
+    // The first page's orders end from the newest on, others between them.
+    let gone = (0..16).flat_map(|n| [17 - n, 18 + (n * 5) % 16]).filter(|gone| *gone != 20);
+    for (record, gone) in (60..).zip(gone) {
+        let before = orders.of(ANN);
+        let cancelled = bid(gone).cancelled(10, true, CancelReason::User);
+        assert_eq!(fold(&mut orders, record, &[cancelled]), 0);
+        ended.insert(gone);
+        // Who read the list before the ending reads what was then.
+        let was: Vec<_> = before.map(|row| row.unwrap()).collect();
+        assert_eq!(was.iter().filter(|row| !row.status.open()).count(), ended.len() - 1);
+        for no in 2..60 {
+            assert_eq!(of(&orders, ANN, no).status == Cancelled, ended.contains(&no), "{no}");
+        }
+        assert_eq!(numbers(orders.of(ANN)), (2..60).rev().collect::<Vec<_>>());
+    }
+    // Two pages of eight for the first sixteen, and one of eight for the next, which wait.
+    assert_eq!(storage.pages() - stored, 3);
+    let own = &orders.users[ANN.index()].unfinished;
+    assert_eq!((own.pages.len(), own.with_waiting), (2, 1));
+    let last = bid(20).cancelled(10, true, CancelReason::User);
+    assert_eq!(fold(&mut orders, 200, &[last]), 0);
+    assert_eq!(storage.pages() - stored, 4);
+    assert_eq!((of(&orders, ANN, 20).status, of(&orders, ANN, 40).status), (Cancelled, Open));
+}
+
+#[test]
+fn users_of_a_large_market_are_found_while_they_move_to_pages() {
+    let mut orders = Orders::default();
+    let users: Vec<UserNo> = (0..200).map(UserNo).collect();
+    let mut effects: Vec<Effect> = users.iter().map(|no| user(*no)).collect();
+    effects.push(market(RAIN, None));
+    assert_eq!(fold(&mut orders, 1, &effects), 0);
+    let bid = |user: UserNo| Placed { record: u64::from(user.0) + 2, user, ..BID };
+    for user in &users {
+        let effects = [bid(*user).accepted(), bid(*user).cancelled(10, false, CancelReason::User)];
+        assert_eq!(fold(&mut orders, bid(*user).record, &effects), 0);
+    }
+    assert_eq!(fold(&mut orders, 300, &[settled(RAIN, Outcome::Yes)]), 0);
+    for record in 301..307 {
+        for user in &users {
+            let own = orders.before_in(*user, RAIN, ALL, usize::MAX).list().unwrap();
+            assert_eq!(numbers(own), [bid(*user).record]);
+        }
+        assert_eq!(fold(&mut orders, record, &[]), 0);
+    }
+    assert!(!orders.markets[0].moving() && orders.ended.is_empty());
+    let late = Placed { record: 400, ..BID };
+    assert_eq!(fold(&mut orders, 400, &[late.accepted()]), 1);
 }

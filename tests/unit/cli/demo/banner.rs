@@ -6,10 +6,10 @@ use crate::cli::demo::venue;
 
 const ADDRESS: &str = "127.0.0.1:8137";
 
-#[tokio::test]
-async fn the_lines_name_the_address_the_keys_and_a_living_market() {
-    let engine = venue().await;
-    seed(&engine).await.unwrap();
+#[test]
+fn the_lines_name_the_address_the_keys_and_a_living_market() {
+    let engine = venue();
+    seed(&engine).unwrap();
     let model = engine.read();
     let text = banner(&model, ADDRESS.parse().unwrap());
     for person in Person::all() {
@@ -36,10 +36,10 @@ async fn the_lines_name_the_address_the_keys_and_a_living_market() {
     }
 }
 
-#[tokio::test]
-async fn the_printed_order_would_fill_whole_at_once() {
-    let engine = venue().await;
-    seed(&engine).await.unwrap();
+#[test]
+fn the_printed_order_would_fill_whole_at_once() {
+    let engine = venue();
+    seed(&engine).unwrap();
     let model = engine.read();
     let example = example(&model).unwrap();
     let market = model.catalogue.market_no(example.market).unwrap();

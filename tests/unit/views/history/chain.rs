@@ -1,5 +1,6 @@
 //! Unit tests of `src/views/history/chain.rs`.
 
+use super::super::pack::{Packing, Unpacking};
 use super::*;
 use proptest::prelude::*;
 
@@ -19,16 +20,16 @@ proptest! {
         for (index, owner) in (first..).zip(&owners) {
             let added = chains[*owner].push(index);
             let mut bytes = Vec::new();
-            added.pack(index, &mut bytes);
-            prop_assert_eq!(Links::unpack(index, &mut bytes.as_slice()), Ok(added));
+            Links::code(Some(added), index, &mut Packing(&mut bytes)).unwrap();
+            let read = Links::code(None, index, &mut Unpacking(&mut bytes.as_slice()));
+            prop_assert_eq!(read, Ok(added));
             links.push(added);
         }
         for (owner, chain) in chains.iter().enumerate() {
             let mut bytes = Vec::new();
-            chain.pack(&mut bytes);
-            prop_assert_eq!(RowChain::unpack(&mut bytes.as_slice()), Ok(*chain));
-            let mut passed = bytes.as_slice();
-            prop_assert_eq!((RowChain::pass(&mut passed), passed.len()), (Ok(()), 0));
+            RowChain::code(Some(*chain), &mut Packing(&mut bytes)).unwrap();
+            let read = RowChain::code(None, &mut Unpacking(&mut bytes.as_slice()));
+            prop_assert_eq!(read, Ok(*chain));
             let all = (first..).zip(&owners).filter(|(_, other)| **other == owner);
             let mut all: Vec<RowIndex> = all.map(|(index, _)| index).collect();
             all.reverse();

@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::super::pack::{pack, unpack};
 use super::super::page_storage::MemoryPages;
 use super::*;
 
@@ -19,23 +18,23 @@ impl Row for Number {
         self.0
     }
 
-    fn pack(&self, _: RowIndex, before: &u64, sink: &mut RowBuffer) {
-        pack(self.0 - before, sink);
-    }
-
-    fn unpack(_: RowIndex, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
-        Ok(Number(before + unpack(source)?))
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &u64,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        Ok(Number(before + coder.number(row.map(|row| row.0 - before))?))
     }
 }
 
 #[test]
 fn a_stream_may_have_more_rows_than_memory_until_it_is_full() {
     let history = History::default().paged(NonZeroU32::new(4).unwrap());
-    let mut buffer = RowBuffer::new();
     let first = 1 << 40;
     let mut tail = Tail::<Number> { count: first, ..Tail::default() };
     for index in first..first + 9 {
-        assert_eq!(tail.push_on(&history, 7, &Number(index), &mut buffer), Ok(index));
+        assert_eq!(tail.push_on(&history, 7, &Number(index)), Ok(index));
     }
     let mut pages = Pages::of(history.clone(), 7, tail);
     for index in first..first + 9 {
@@ -43,7 +42,7 @@ fn a_stream_may_have_more_rows_than_memory_until_it_is_full() {
     }
     assert_eq!(pages.row(first + 9), Ok(None));
     let mut tail = Tail::<Number> { count: ROWS_MAX - 1, ..Tail::default() };
-    let mut push = || tail.push_on(&history, 7, &Number(1), &mut buffer);
+    let mut push = || tail.push_on(&history, 7, &Number(1));
     assert_eq!((push(), push()), (Ok(ROWS_MAX - 1), Err(Fault::StreamFull)));
     assert_eq!(tail.count(), ROWS_MAX);
 }
