@@ -1,5 +1,5 @@
-//! What survives failed writes, lost power, damage and a second opener; on a simulated disk and on a
-//! real one.
+//! What survives failed writes, lost power, damage and a second opener; on a simulated disk and on
+//! a real one.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 

@@ -31,7 +31,8 @@ struct Case {
 }
 
 impl Case {
-    /// A journal of thirty blocks, and an archive of the first `archived` of them, four to a member.
+    /// A journal of thirty blocks, and an archive of the first `archived` of them, four to a
+    /// member.
     fn new(archived: usize) -> Case {
         let case = Case { dir: tempfile::tempdir().unwrap(), blocks: chain(30, 20) };
         let (mut journal, _) = LogJournal::open(&case.data()).unwrap();

@@ -40,8 +40,8 @@ use report::Wish;
 const AFTER_HELP: &str = "\
 A JOURNAL is the data directory of a server, which may be running, or a copy of one, a file made by
 `export`, or the folder of an archive (`openoutcry serve --archive`). Nothing is written to any of
-them, and nothing is locked. What a start would remove from a directory's end, because it was refused
-or not written whole and so never acknowledged, is left out.
+them, and nothing is locked. What a start would remove from a directory's end, because it was
+refused or not written whole and so never acknowledged, is left out.
 
 An exported file is plain, or a sequence of gzip members that any gunzip unpacks to the plain form.
 The tool tells them apart by their first bytes and verifies every byte of either.
@@ -140,8 +140,8 @@ enum Question {
     },
     /// Rebuild a journal from a damaged directory and an archive, and report what was recovered.
     ///
-    /// The damaged directory is only read; its copy of the log is opened on a copy, which needs room
-    /// next to the new directory. The result is the longest chain from record 1 that verifies.
+    /// The damaged directory is only read; its copy of the log is opened on a copy, which needs
+    /// room next to the new directory. The result is the longest chain from record 1 that verifies.
     Salvage {
         /// The damaged data directory.
         data: PathBuf,

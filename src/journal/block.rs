@@ -217,46 +217,9 @@ pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
-/// The same if the bytes are those that were written, as far as the checksum tells.
-pub(super) fn sound_span(bytes: &[u8]) -> Option<(Sequence, Sequence, usize)> {
-    let header = Header::read(bytes).ok()?;
-    let (first, last, length) = span(bytes).ok()?;
-    let whole = bytes.get(..length)?;
-    (header.count > 0 && checksum(whole) == header.checksum).then_some((first, last, length))
-}
-
-/// Whether one flipped bit is what the checksum misses in the block that these bytes are.
-pub(super) fn is_one_bit_off(bytes: &[u8]) -> bool {
-    let Ok(header) = Header::read(bytes) else { return false };
-    let difference = checksum(bytes) ^ header.checksum;
-    // The error of a bit is that of the bit one byte later, moved on by a byte of zeros.
-    let moved = |crc: u32| {
-        (0..8).fold(crc, |crc, _| if crc & 1 == 1 { crc >> 1 ^ CRC_POLYNOMIAL } else { crc >> 1 })
-    };
-    let mut errors = [0, 1, 2, 3, 4, 5, 6, 7].map(|bit| moved(1 << bit));
-    let covered = bytes.len().saturating_sub(size_of::<u32>());
-    let found = (0..covered).any(|_| {
-        let found = errors.contains(&difference);
-        errors = errors.map(moved);
-        found
-    });
-    found || difference.is_power_of_two()
-}
-
-/// Where the records end that a block's header counts, as their own headers say; `None` if these do
-/// not say so.
-pub(super) fn records_end(bytes: &[u8]) -> Option<usize> {
-    let (count, mut end) = (Header::read(bytes).ok()?.count, BLOCK_HEADER_BYTES);
-    for _ in 0..count {
-        let record = bytes.get(end..)?.first_chunk::<{ record::RECORD_HEADER_BYTES }>()?;
-        let [a, b, c, d, kind @ ..] = record;
-        if kind.starts_with(&[0, 0]) {
-            return None;
-        }
-        let body = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).ok()?;
-        end = end.saturating_add(record::RECORD_HEADER_BYTES).saturating_add(body);
-    }
-    Some(end)
+/// Records and checksum of the block that begins with these bytes, per its header.
+pub(super) fn count_and_checksum(bytes: &[u8]) -> Option<(u32, u32)> {
+    Header::read(bytes).ok().map(|header| (header.count, header.checksum))
 }
 
 /// First record, last record and length of the block that begins with these bytes, per its header.
@@ -555,13 +518,11 @@ impl Header {
 
 /// Offset of the checksum, which does not cover itself.
 const CHECKSUM_OFFSET: usize = 28;
-/// The polynomial of CRC-32, reversed.
-const CRC_POLYNOMIAL: u32 = 0xEDB8_8320;
 /// Where the checksum ends.
 const CHECKSUM_END: usize = CHECKSUM_OFFSET + 4;
 
 /// CRC-32 (IEEE) of a block's bytes without the checksum's own four.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(bytes.get(..CHECKSUM_OFFSET).unwrap_or_default());
     crc.update(bytes.get(CHECKSUM_END..).unwrap_or_default());

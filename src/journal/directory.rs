@@ -69,14 +69,14 @@ pub fn read_only(data: &Path) -> Result<(JournalReader, Option<Sequence>), OpenE
     let mut tries = TRIES_MAX;
     loop {
         let (log, rest) = Log::open(&folder, None, Arc::default())?;
-        let marked = match fs::read(&marker) {
+        let refusal = match fs::read(&marker) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(OpenError::FileMissing(marker));
             }
             read => Marker::decode(&read.map_err(at(&marker))?),
         };
         let source: Arc<dyn BlockSource> = Arc::new(log);
-        match judge(&*source, marked, rest) {
+        match judge(&*source, refusal, rest) {
             Ok(Judged { head, removed, .. }) => {
                 return Ok((JournalReader::new(source, Published::new(head)), removed));
             }
@@ -213,8 +213,8 @@ impl LogStore {
         }
         blocks.resize(SEGMENT_BYTES, 0);
         let mut slot = [0; SLOT_BYTES];
-        let marked = self.marker.read_exact_at(&mut slot, 0).is_ok();
-        let slot = if marked { slot } else { Marker::Clear.encode() };
+        let told = self.marker.read_exact_at(&mut slot, 0).is_ok();
+        let slot = if told { slot } else { Marker::Clear.encode() };
         for (path, fate, bytes) in
             [(segment, fate, blocks.as_slice()), (marker, marker_fate, slot.as_slice())]
         {

@@ -21,7 +21,9 @@ use exchange::units::Sequence;
 /// The next segment, until it has its name.
 const SPARE_FILE: &str = "spare";
 /// Zeros written at a time, and synced: the log's own syncs wait for what the disk has to write.
-const ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+/// Their number.
+const ZEROS_BYTES: usize = 256 << 10;
 
 /// Segments that the copy is given while the journal is being closed.
 const FED_AT_THE_END: usize = 4;
@@ -108,10 +110,10 @@ impl Drop for Keeper {
 
 /// Makes an open segment without blocks.
 pub(super) fn empty_segment(path: &Path) -> io::Result<File> {
-    place(path, std::iter::repeat_n(ZEROS.as_slice(), SEGMENT_BYTES / ZEROS.len()))
+    place(path, std::iter::repeat_n(ZEROS.as_slice(), SEGMENT_BYTES / ZEROS_BYTES))
 }
 
-const _: () = assert!(SEGMENT_BYTES.is_multiple_of(ZEROS.len()));
+const _: () = assert!(SEGMENT_BYTES.is_multiple_of(ZEROS_BYTES));
 
 fn spare_of(log: &Log) -> PathBuf {
     log.folder().join(SPARE_FILE)

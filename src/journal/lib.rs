@@ -27,6 +27,7 @@ mod run;
 pub mod salvage;
 mod sealed;
 pub mod snapshot;
+mod sound;
 pub mod store;
 pub mod torn;
 mod tree;

@@ -267,20 +267,19 @@ impl Log {
         let wrong = |what: String| damaged(&path, &what);
         let mut file = File::open(&path).map_err(failed)?;
         let known = closed.places().clone();
-        let places = match known {
-            Some(places) => places,
-            None => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(failed)?;
-                if !bytes.starts_with(&GZIP_MAGIC) {
-                    let (run, rest) = Run::read(bytes, closed.first);
-                    let whole = torn::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
-                    let what = format!("the block of record {} is not sound", run.next());
-                    return if whole { Ok(run) } else { Err(wrong(what)) };
-                }
-                let found = Arc::new(places(&bytes).map_err(wrong)?);
-                Arc::clone(closed.places().insert(found))
+        let places = if let Some(places) = known {
+            places
+        } else {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            if !bytes.starts_with(&GZIP_MAGIC) {
+                let (run, rest) = Run::read(bytes, closed.first);
+                let whole = torn::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
+                let what = format!("the block of record {} is not sound", run.next());
+                return if whole { Ok(run) } else { Err(wrong(what)) };
             }
+            let found = Arc::new(places(&bytes).map_err(wrong)?);
+            Arc::clone(closed.places().insert(found))
         };
         let after = places.partition_point(|(first, _)| *first <= record);
         let place = places.get(after.saturating_sub(1)).cloned();

@@ -1,15 +1,16 @@
-//! Reads the journal of a data directory of version 0.1, which kept it in sled and the newest blocks
-//! in a write-ahead log, `wal`. Opening sled writes to its files, as that version's start did.
+//! Reads the journal of a data directory of version 0.1, which kept it in sled and the newest
+//! blocks in a write-ahead log, `wal`. Opening sled writes to its files, as that version's start did.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::block::{self, Block, BlockFault, Head, RawBlock};
+use super::block::{Block, BlockFault, Head, RawBlock};
 use super::directory::{JOURNAL_DIR, at, lock};
 use super::marker::{self, Marker, SLOT_BYTES};
 use super::recovery::Reason;
+use super::sound;
 use super::store::{OpenError, Step};
 use super::tree::{Shape, caught, open_db};
 use super::watch::MARKER_FILE;
@@ -96,12 +97,11 @@ impl OldJournal {
             self.open.extend(blocks);
             self.open.extend(Some(rest).filter(|rest| !rest.is_empty()));
         }
-        let block = match self.open.pop_front() {
-            Some(bytes) => Some(RawBlock::new(bytes).decode().map_err(damaged)?),
-            None => {
-                let found = self.log.iter().find(|block| block.follows(&self.head).is_ok());
-                found.cloned()
-            }
+        let block = if let Some(bytes) = self.open.pop_front() {
+            Some(RawBlock::new(bytes).decode().map_err(damaged)?)
+        } else {
+            let found = self.log.iter().find(|block| block.follows(&self.head).is_ok());
+            found.cloned()
         };
         let Some(block) = block.filter(|block| Some(block.first()) != self.refused) else {
             let lost = self.head.sequence < self.acknowledged;
@@ -130,7 +130,7 @@ impl Iterator for OldJournal {
 /// The blocks at the beginning of some bytes that their checksums find whole, and the rest.
 fn split(mut bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<u8>) {
     let mut blocks = Vec::new();
-    while let Some((.., length)) = block::sound_span(bytes)
+    while let Some((.., length)) = sound::sound_span(bytes)
         && let Some((block, rest)) = bytes.split_at_checked(length)
     {
         blocks.push(block.to_vec());

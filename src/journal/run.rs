@@ -1,6 +1,7 @@
 //! Consecutive blocks in memory, as they stand in a segment or a member of one: where each begins.
 
 use super::block;
+use super::sound;
 use super::store::Stored;
 use exchange::units::Sequence;
 
@@ -20,7 +21,7 @@ impl Run {
     pub(super) fn read(mut bytes: Vec<u8>, first: Sequence) -> (Run, Vec<u8>) {
         let (mut starts, mut next, mut used) = (Vec::new(), first, 0_usize);
         while let Some((begins, last, length)) =
-            block::sound_span(bytes.get(used..).unwrap_or_default())
+            sound::sound_span(bytes.get(used..).unwrap_or_default())
             && begins == next
         {
             starts.push((begins, used));

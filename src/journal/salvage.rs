@@ -2,8 +2,8 @@
 //! still hold. Nothing in the directory is written to: the log's copy is opened as a copy of its
 //! own.
 //!
-//! Three sources, in order of trust: the archive, which holds only durable blocks; the log, of which
-//! every sound block counts, wherever it stands; and the log's copy.
+//! Three sources, in order of trust: the archive, which holds only durable blocks; the log, of
+//! which every sound block counts, wherever it stands; and the log's copy.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::block::{self, Block, ChainHash, Head, MAGIC, RawBlock};
+use super::block::{Block, ChainHash, Head, MAGIC, RawBlock};
 use super::copy::CopyFolder;
 use super::directory::{COPY_DIR, JOURNAL_DIR, LOCK_FILE, log_of};
 use super::log::{SEGMENT_BYTES, segment, segments};
@@ -21,6 +21,7 @@ use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
 use super::portable::{self, PortableFile};
 use super::run::Run;
 use super::sealed::{begins, unpack};
+use super::sound;
 use super::torn::{self, Rest};
 use super::watch::MARKER_FILE;
 use super::{Durable, JournalError};
@@ -381,7 +382,7 @@ fn sound_blocks(bytes: &[u8]) -> Vec<Block> {
     }
     let sound = memmem::find_iter(bytes, &MAGIC).filter_map(|at| {
         let rest = bytes.get(at..)?;
-        let (.., length) = block::sound_span(rest)?;
+        let (.., length) = sound::sound_span(rest)?;
         RawBlock::new(rest.get(..length)?.to_vec()).decode().ok()
     });
     sound.collect()

@@ -56,10 +56,10 @@ pub(super) fn unpack(packed: &[u8], first: Sequence) -> Result<Run, String> {
     // One byte more than it claims: so its end is reached and verified.
     members.fill(&mut bytes, length.saturating_add(1)).map_err(told)?;
     let (run, rest) = Run::read(bytes, first);
-    match rest.is_empty() && !run.bytes().is_empty() {
-        true => Ok(run),
-        false => Err(format!("the block of record {} is not sound", run.next())),
+    if rest.is_empty() && !run.bytes().is_empty() {
+        return Ok(run);
     }
+    Err(format!("the block of record {} is not sound", run.next()))
 }
 
 /// Where the members of a sealed segment stand in its bytes, each with its first record.

@@ -5,6 +5,7 @@
 use memchr::memmem;
 
 use super::block::{self, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, MAGIC};
+use super::sound;
 
 /// The least that a disk writes as a whole.
 const SECTOR_BYTES: usize = 512;
@@ -31,7 +32,7 @@ pub enum Rest {
 /// Judges the bytes from the last block's end to the segment's, which begin at offset `at`.
 pub(super) fn rest(bytes: &[u8], at: usize) -> Rest {
     let Some(end) = used(bytes) else { return Rest::Nothing };
-    let block_at = |at: usize| block::sound_span(bytes.get(at..)?);
+    let block_at = |at: usize| sound::sound_span(bytes.get(at..)?);
     if memmem::find_iter(bytes, &MAGIC).any(|at| block_at(at).is_some()) {
         return Rest::Others;
     }
@@ -60,7 +61,7 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     }
     let block = bytes.get(..extent).unwrap_or(bytes);
     // Whole records that end elsewhere: it is the length that was changed.
-    if claimed.is_some() && block::records_end(block).is_some_and(|records| records != extent) {
+    if claimed.is_some() && sound::records_end(block).is_some_and(|records| records != extent) {
         return false;
     }
     let missing = |sector: &[u8]| ZEROS.starts_with(sector);
@@ -68,7 +69,7 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     let short = extent.saturating_sub(end) >= ZEROS_TORN;
     let lacks = short || missing(begun) || sectors.chunks(SECTOR_BYTES).any(missing);
     // A block may end with a few zeros that are alone in their sector.
-    lacks && !block::is_one_bit_off(block)
+    lacks && !sound::is_one_bit_off(block)
 }
 
 #[cfg(test)]

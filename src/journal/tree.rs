@@ -1,5 +1,5 @@
-//! sled 0.34, each call inside `catch_unwind`: it panics on some of the damage it meets. The copy of
-//! the journal and the index of the pages open it only through here.
+//! sled 0.34, each call inside `catch_unwind`: it panics on some of the damage it meets. The copy
+//! of the journal and the index of the pages open it only through here.
 
 use std::fs;
 use std::io;
