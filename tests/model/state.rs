@@ -81,7 +81,7 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         let number = order_no(named.number);
         // The answer to its placement is told from the order, also after an amend.
         let placed = model.orders.as_placed(named.terms.user, number).read().unwrap();
-        let told = placed.as_ref().map(|(row, _)| (row.client_id.as_deref(), row.quantity));
+        let told = placed.as_ref().map(|(row, _)| (row.client_id.as_ref(), row.quantity));
         let asked = (named.terms.client_order_id.as_deref(), named.terms.quantity);
         if told != Some(asked) {
             return Err(format!("{named:?}, the read model says {told:?}"));
