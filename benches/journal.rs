@@ -17,9 +17,9 @@ use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
 use journal::block::{Block, BlockBuilder, Head, RawBlock};
+use journal::directory::LogJournal;
 use journal::replay::ahead::reading_ahead;
 use journal::replay::{self, Replayer};
-use journal::sled::SledJournal;
 
 fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
@@ -101,7 +101,7 @@ fn durable_append(c: &mut Criterion) {
     for records_max in [1, 30, 100, 400] {
         let blocks = blocks(&records, records_max);
         let folder = tempfile::tempdir_in(".").expect("a folder");
-        let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
+        let (mut journal, _) = LogJournal::open(folder.path()).expect("a journal");
         let mut next = blocks.iter();
         group.throughput(Throughput::Elements(records_max as u64));
         group.sample_size(50);
@@ -140,7 +140,7 @@ fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
 fn replaying(c: &mut Criterion) {
     let records = flow_records();
     let folder = tempfile::tempdir_in(".").expect("a folder");
-    let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
+    let (mut journal, _) = LogJournal::open(folder.path()).expect("a journal");
     for block in blocks(&records, 200) {
         journal.append(block).expect("a durable block");
     }

@@ -17,8 +17,8 @@ use exchange::rules::Rules;
 use exchange::units::Sequence;
 use journal::archive::Archive;
 use journal::block::BlockBuilder;
+use journal::directory::LogJournal;
 use journal::replay::{Replayer, replay};
-use journal::sled::SledJournal;
 use journal::{Journal, portable};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = PathBuf::from(arguments.next().ok_or("which data directory?")?);
     let count = arguments.next().ok_or("how many blocks?")?;
     let count: u32 = count.to_str().ok_or("how many blocks?")?.parse()?;
-    let (mut journal, recovered) = SledJournal::open(&data)?;
+    let (mut journal, recovered) = LogJournal::open(&data)?;
     let mut out = stdout();
     writeln!(out, "opened at {} cut {:?}", recovered.head.sequence, recovered.cut)?;
     // Each block records the results of the records before it.

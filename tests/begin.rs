@@ -17,7 +17,7 @@ use exchange::rules::Rules;
 use exchange::units::{Sequence, TimeMs};
 use journal::Journal;
 use journal::block::BlockBuilder;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 
 /// Nobody has this address: a start that refuses nothing else ends here too, before it touches
 /// anything.
@@ -108,7 +108,7 @@ fn a_venue_begins_once_and_then_opens_without_being_asked_for() {
     let data = dir.path().join("new/venue");
     assert_eq!(lines_of(with(&data, &["--init"])), Vec::<String>::new());
     let head = |data: &Path| {
-        let (journal, _) = SledJournal::open_existing(data).unwrap();
+        let (journal, _) = LogJournal::open_existing(data).unwrap();
         journal.head().sequence
     };
     let first = head(&data);
@@ -145,7 +145,7 @@ fn the_default_directory_begins_by_itself_where_there_is_none_and_says_so() {
 fn a_variable_or_a_filter_that_means_nothing_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("venue");
-    let (mut journal, _) = SledJournal::open(&data).unwrap();
+    let (mut journal, _) = LogJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (Sequence::new(1), Asked::OpenVenue(Rules::current()));
     let record = Record { sequence, time: TimeMs::default(), once: None, command };

@@ -24,7 +24,7 @@ use exchange::rules::{Rules, SLICE};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use http::asking::ask;
 use journal::Journal;
-use journal::marker::{Marker, Witness};
+use journal::marker::Marker;
 use journal::memory::MemoryStore;
 use journal::replay::{Replayer, replay};
 use journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
@@ -69,10 +69,6 @@ impl BlockStore for TestStore {
         self.0.blocks.lock().unwrap().put(first, bytes)
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> Result<(), StoreError> {
         let mut shut = self.0.gate_shut.lock().unwrap();
         while *shut {
@@ -95,14 +91,6 @@ impl BlockStore for TestStore {
             return Err(StoreError::new(Step::Mark, "injected"));
         }
         self.0.blocks.lock().unwrap().mark(marker)
-    }
-
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.0.blocks.lock().unwrap().witness()
-    }
-
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.0.blocks.lock().unwrap().attest(witness)
     }
 
     fn source(&self) -> Arc<dyn BlockSource> {

@@ -1,5 +1,6 @@
-//! journal-format.md, tested: its tables against the code, its example decoded and encoded, and the
-//! Python reader that was written from it. `UPDATE=1` rewrites the example.
+//! journal-format.md and data-directory.md, tested: their tables against the code, the example
+//! decoded and encoded, and the Python reader that was written from it. `UPDATE=1` rewrites the
+//! example.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
@@ -26,7 +27,7 @@ use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
 use journal::fields::kind_name;
-use journal::marker::{Marker, Witness};
+use journal::marker::Marker;
 use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
@@ -343,7 +344,8 @@ fn headers_match_the_page() {
     assert!(page.contains("60,000 bytes at most") && page.contains("59,896 bytes at most"));
     assert_eq!(journal::block::BLOCK_BYTES_MAX, 60_000);
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
-    let side_files = table(&page, "## Data directory");
+    let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
+    let side_files = table(&directory, "## Marker");
     assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
@@ -357,7 +359,7 @@ fn headers_match_the_page() {
     let length = u32::try_from(rest.len() - member::MEMBER_TRAILER_BYTES).unwrap();
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
-    let snapshot = table(&page, "## Snapshots");
+    let snapshot = table(&directory, "## Snapshots");
     assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
@@ -375,7 +377,7 @@ fn headers_match_the_page() {
     assert!(at("results").starts_with(&block.recorded().hash.0));
     let (first, previous) = (Sequence::new(258), block.hash());
     assert!(Marker::Refused { first, previous }.encode()[8..].starts_with(&[2, 1, 0]));
-    assert!(Witness { last: first, hash: previous }.encode()[16..].starts_with(&previous.0));
+    assert!(Marker::Refused { first, previous }.encode()[16..].starts_with(&previous.0));
 }
 
 #[test]
@@ -431,15 +433,10 @@ fn every_record_decodes_by_the_pages_tables() {
 #[test]
 fn the_recovery_table_names_every_reason() {
     use journal::recovery::Reason;
-    let page = page();
-    for reason in [
-        Reason::TailDamaged,
-        Reason::WitnessUnreadable,
-        Reason::Short,
-        Reason::MarkerUnreadable,
-        Reason::MarkerElsewhere,
-        Reason::OthersBeyond,
-    ] {
+    let page = fs::read_to_string(root().join("data-directory.md")).unwrap();
+    for reason in
+        [Reason::TailDamaged, Reason::MarkerUnreadable, Reason::MarkerElsewhere, Reason::Beyond]
+    {
         let text = reason.to_string();
         let code = text.split(':').next().unwrap();
         assert!(page.contains(&format!("| refuse: `{code}` |")), "{code}");
@@ -463,14 +460,14 @@ fn the_tests_that_the_page_names_exist() {
         "tests/recovery.rs",
         "tests/results.rs",
         "replay/src/verify/changed.rs",
-        "src/journal/sled_log.rs",
-        "src/journal/sled.rs",
-        "src/journal/wal.rs",
-        "tests/salvage.rs",
+        "tests/log.rs",
+        "tests/torn.rs",
+        "tests/unit/journal/torn.rs",
+        "tests/unit/journal/tree.rs",
     ];
     let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
-    let page = page();
-    let promises = [("| defect |", 9), ("| what was changed |", 6)];
+    let page = page() + &fs::read_to_string(root().join("data-directory.md")).unwrap();
+    let promises = [("| damage | what happens |", 5), ("| what was changed |", 6)];
     for (heading, named_min) in promises {
         let named = tests_named(&page, heading);
         assert!(named.len() >= named_min, "{named:?}");

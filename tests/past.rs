@@ -20,9 +20,9 @@ use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use http::past::{ASKERS_MAX, Past, QuerySlot, Questions};
 use journal::block::{BlockBuilder, Head};
+use journal::directory::LogJournal;
 use journal::memory::MemoryJournal;
 use journal::replay::ReplayFault;
-use journal::sled::SledJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use journal::snapshot::{Kind, Point};
 use journal::{Journal, JournalError};
@@ -402,7 +402,7 @@ fn a_state_whose_results_differ_from_the_recorded_is_refused() {
 fn an_unreadable_journal_is_reported() {
     let story = story();
     let dir = tempfile::tempdir().unwrap();
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+    let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
     for block in story.journal.read(Sequence::new(1)) {
         journal.append((*block.unwrap()).clone()).unwrap();
     }

@@ -15,7 +15,7 @@ use exchange::rules::Rules;
 use exchange::units::{Sequence, TimeMs};
 use journal::Journal;
 use journal::block::BlockBuilder;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 
 /// Starts a server that must refuse to start with exit code 1; returns the last line of its error
 /// output.
@@ -51,8 +51,8 @@ fn a_folder_that_cannot_be_made_is_named() {
 #[test]
 fn a_folder_where_a_file_should_be_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    // Where there is a marker there is a journal, and this one has no witness.
-    for (code, name) in [(1, "lock"), (3, "refused"), (1, "witness")] {
+    // Where there is a marker there is a journal, and this one has no log.
+    for (code, name) in [(1, "lock"), (3, "refused")] {
         let venue = dir.path().join(format!("with {name}"));
         fs::create_dir_all(venue.join(name)).unwrap();
         refused_with(code, &venue);
@@ -62,22 +62,6 @@ fn a_folder_where_a_file_should_be_is_named() {
     fs::write(venue.join("journal"), b"mine").unwrap();
     refused(&venue);
     assert_eq!(fs::read(venue.join("journal")).unwrap(), b"mine");
-}
-
-/// sled panics on a file with its first segment twice. The panic's own message is for developers;
-/// an operator must get ours.
-#[test]
-fn a_panic_of_the_store_is_reported_as_damage() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(SledJournal::open(dir.path()).unwrap());
-    let database = dir.path().join("journal/db");
-    let mut bytes = fs::read(&database).unwrap();
-    bytes.resize(bytes.len().next_multiple_of(1 << 24), 0);
-    fs::write(&database, bytes.repeat(2)).unwrap();
-    let output_text = refused_with(3, dir.path());
-    let words = "the store met damage that it cannot read past; if its files are damaged, see \
-                 `openoutcry-replay salvage`";
-    assert!(output_text.ends_with(words), "{output_text}");
 }
 
 /// Whether permissions bind this process; root ignores them.
@@ -108,11 +92,9 @@ fn a_folder_that_may_not_be_read_or_written_is_named() {
 /// What may happen to a venue's files, and the code of the refusal after it.
 type Damage = (&'static str, fn(&Path));
 
-/// The file of sled's snapshot.
-fn snapshot(venue: &Path) -> PathBuf {
-    let mut entries = fs::read_dir(venue.join("journal")).unwrap().map(|entry| entry.unwrap());
-    let snap = entries.find(|entry| entry.file_name().to_string_lossy().starts_with("snap."));
-    snap.unwrap().path()
+/// The open segment.
+fn segment(venue: &Path) -> PathBuf {
+    venue.join("journal/log/00000000000000000001.blocks")
 }
 
 fn overwrite(file: &Path) {
@@ -124,29 +106,29 @@ fn overwrite(file: &Path) {
 /// not do it here.
 #[test]
 fn a_refused_journal_has_an_exit_code_of_its_own() {
-    let damages: [Damage; 10] = [
+    let damages: [Damage; 9] = [
         ("OPEN_LOST", |venue| fs::remove_dir_all(venue.join("journal")).unwrap()),
-        ("OPEN_LOST", |venue| fs::remove_file(venue.join("journal/db")).unwrap()),
-        ("OPEN_FILE_MISSING", |venue| fs::remove_file(venue.join("witness")).unwrap()),
+        ("OPEN_LOST", |venue| fs::remove_file(segment(venue)).unwrap()),
         ("OPEN_FILE_MISSING", |venue| fs::remove_file(venue.join("refused")).unwrap()),
         ("RECOVERY_MARKER", |venue| overwrite(&venue.join("refused"))),
-        ("RECOVERY_WITNESS", |venue| overwrite(&venue.join("witness"))),
-        ("RECOVERY_TORN", |venue| overwrite(&venue.join("journal/db"))),
-        ("OPEN_FAILED", |venue| overwrite(&venue.join("journal/conf"))),
-        ("OPEN_FAILED", |venue| overwrite(&snapshot(venue))),
+        ("RECOVERY_BEYOND", |venue| overwrite(&segment(venue))),
+        ("RECOVERY_SHORT", |venue| fs::write(segment(venue), b"short").unwrap()),
+        ("RECOVERY_SHORT", |venue| fs::write(segment(venue), b"").unwrap()),
+        ("OPEN_OLD", |venue| {
+            fs::remove_dir_all(venue.join("journal/log")).unwrap();
+            fs::write(venue.join("journal/db"), b"").unwrap();
+        }),
         ("OPEN_UNFINISHED", |venue| fs::write(venue.join("importing"), b"").unwrap()),
     ];
     for (code, damage) in damages {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
         let mut block = BlockBuilder::new(journal.head());
         let (sequence, time) = (Sequence::new(1), TimeMs::default());
         let command = Command::OpenVenue(Rules::current());
         block.push(Record { sequence, time, once: None, command }).unwrap();
         journal.append(block.build(Results::NONE).unwrap()).unwrap();
         drop(journal);
-        // sled makes a snapshot when it opens a file that holds something.
-        drop(SledJournal::open(dir.path()).unwrap());
         damage(dir.path());
         let last = refused_with(3, dir.path());
         assert!(last.contains(&format!(": {code}: ")), "{code}: {last}");

@@ -14,11 +14,11 @@ use exchange::units::{Sequence, TimeMs};
 use flate2::read::MultiGzDecoder;
 use journal::archive::{Archive, ArchiveError};
 use journal::block::{Block, BlockFault, Head};
+use journal::directory::LogJournal;
 use journal::import::{ImportError, import};
 use journal::member::{self, MEMBER_START, MemberFault};
 use journal::memory::MemoryJournal;
 use journal::portable::{self, ExportError, Form, MemberPlace, PortableFile};
-use journal::sled::SledJournal;
 use journal::store::OpenError;
 use journal::watch::Fate;
 use journal::{Damage, Durable, Journal, JournalError};
@@ -170,7 +170,7 @@ fn the_golden_journals_and_every_form_of_them_are_the_same_bytes() {
         let head = portable::export_as(Form::Compressed, source, &file(".gz"), |_| ()).unwrap();
         let packed = PortableFile::open(&file(".gz")).unwrap();
         assert_eq!(import(&file(".data"), packed, |_| ()).unwrap(), head);
-        let (journal, recovered) = SledJournal::open_existing(&file(".data")).unwrap();
+        let (journal, recovered) = LogJournal::open_existing(&file(".data")).unwrap();
         assert_eq!((recovered.head, recovered.cut), (head, None));
         portable::export(journal.read(FIRST), &file(".plain")).unwrap();
         assert_eq!(fs::read(file(".plain")).unwrap(), fs::read(&path).unwrap(), "{path:?}");
@@ -188,11 +188,11 @@ fn an_imported_journal_goes_on_like_any_other() {
     let blocks = long_chain();
     written(Form::Compressed, &blocks, &file);
     import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
-    let (mut imported, _) = SledJournal::open_existing(&data).unwrap();
+    let (mut imported, _) = LogJournal::open_existing(&data).unwrap();
     let next = block_after(imported.head(), TimeMs::MAX, vec![Command::AdvanceClock]);
     imported.append(next.clone()).unwrap();
     drop(imported);
-    let (journal, _) = SledJournal::open_existing(&data).unwrap();
+    let (journal, _) = LogJournal::open_existing(&data).unwrap();
     let read: Vec<Block> = journal.read(FIRST).map(|block| (*block.unwrap()).clone()).collect();
     assert_eq!(read.last(), Some(&next));
     assert_eq!(read[..blocks.len()], blocks);
@@ -212,12 +212,12 @@ fn a_failed_or_interrupted_import_leaves_nothing_that_opens() {
     let failed = import(&data, PortableFile::open(&damaged).unwrap(), |_| ());
     assert!(matches!(failed, Err(ImportError::Source(JournalError::Damaged(_)))), "{failed:?}");
     // It must not open as a new venue either, in case the operator missed the error.
-    for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
+    for opened in [LogJournal::open(&data), LogJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
     let empty = import(&data, std::iter::empty(), |_| ());
     assert!(matches!(empty, Err(ImportError::Empty)), "{empty:?}");
-    assert!(matches!(SledJournal::open(&data), Err(OpenError::Unfinished(_))));
+    assert!(matches!(LogJournal::open(&data), Err(OpenError::Unfinished(_))));
 
     // Killed in the middle: a panic runs no clean-up.
     let source = PortableFile::open(&file).unwrap();
@@ -225,19 +225,19 @@ fn a_failed_or_interrupted_import_leaves_nothing_that_opens() {
         import(&data, source, |block| assert!(block.first() < Sequence::new(7), "killed"))
     });
     assert!(killed.is_err());
-    for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
+    for opened in [LogJournal::open(&data), LogJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
     // Or a little earlier, before the marker was renamed into place.
     fs::rename(data.join("refused"), data.join("refused.partial")).unwrap();
     let head = import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
     assert_eq!(head, blocks.last().unwrap().head());
-    assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
+    assert_eq!(LogJournal::open_existing(&data).unwrap().1.head, head);
 
     // Now the folder holds a journal.
     let refused = import(&data, PortableFile::open(&file).unwrap(), |_| ());
     assert!(matches!(refused, Err(ImportError::NotEmpty(_))), "{refused:?}");
-    assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
+    assert_eq!(LogJournal::open_existing(&data).unwrap().1.head, head);
 }
 
 /// An operator who restores a backup may pass the archive as the data directory.
@@ -249,15 +249,15 @@ fn an_archive_or_an_exported_file_is_not_opened_as_a_new_venue() {
     written(Form::Compressed, &chain(6, 2), &file);
     let names = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
     let before: Vec<_> = names().collect();
-    let opened = SledJournal::open(&folder).map(drop);
+    let opened = LogJournal::open(&folder).map(drop);
     assert_eq!(opened, Err(OpenError::Archive(folder.clone())));
     assert!(names().eq(before), "something was made there");
-    assert_eq!(SledJournal::open(&file).map(drop), Err(OpenError::File(file)));
+    assert_eq!(LogJournal::open(&file).map(drop), Err(OpenError::File(file)));
     // A journal with its archive beside it in the same folder does open.
     let both = dir.path().join("both");
-    drop(SledJournal::open(&both).unwrap());
+    drop(LogJournal::open(&both).unwrap());
     archive(&both, &chain(6, 2), 2);
-    assert!(SledJournal::open(&both).is_ok());
+    assert!(LogJournal::open(&both).is_ok());
 }
 
 #[test]

@@ -11,9 +11,9 @@ use std::thread;
 use exchange::units::Sequence;
 use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, Head};
+use journal::directory::{LogJournal, LogStore};
 use journal::memory::MemoryJournal;
 use journal::reader::JournalReader;
-use journal::sled::{SledJournal, SledStore};
 use journal::store::{BlockStore, Step, StoredJournal};
 use journal::{Journal, JournalError};
 use records::chain;
@@ -64,7 +64,7 @@ fn readers_follow_an_appending_journal_in_memory() {
 #[test]
 fn readers_follow_an_appending_journal_on_disk() {
     let dir = tempfile::tempdir().unwrap();
-    let (journal, _) = SledJournal::open(dir.path()).unwrap();
+    let (journal, _) = LogJournal::open(dir.path()).unwrap();
     read_by_others_while_written(journal, &chain(60, 4));
 }
 
@@ -104,12 +104,12 @@ fn fail_one(store: impl BlockStore, fault: Fault) {
 
 #[test]
 fn no_reader_sees_a_block_that_was_refused() {
-    for step in [Step::Put, Step::Flush, Step::Sync] {
+    for step in [Step::Put, Step::Sync] {
         for arrives in [false, true] {
             let fault = Fault { step, arrives };
             fail_one(Disk::new(), fault);
             let dir = tempfile::tempdir().unwrap();
-            fail_one(SledStore::open(dir.path()).unwrap(), fault);
+            fail_one(LogStore::open(dir.path()).unwrap(), fault);
         }
     }
 }
@@ -120,7 +120,7 @@ fn a_leftover_reader_does_not_keep_a_closed_journal_open() {
     let blocks = chain(3, 2);
     let mut left_over = Vec::new();
     for block in &blocks {
-        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
         journal.append(block.clone()).unwrap();
         let mut reading = journal.reader().read(FIRST);
         assert_eq!(*reading.next().unwrap().unwrap(), blocks[0]);

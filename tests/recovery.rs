@@ -1,5 +1,5 @@
 //! What survives failed writes, lost power, damage and a second opener; on a simulated disk and on
-//! real sled.
+//! a real one.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -7,21 +7,21 @@ mod faults;
 mod records;
 
 use std::fs;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use exchange::command::Command;
 use exchange::units::{Sequence, TimeMs};
 use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, BlockFault, Head};
-use journal::marker::{Marker, Witness};
+use journal::directory::{LogJournal, LogStore};
+use journal::marker::Marker;
 use journal::memory::{MemoryJournal, MemoryStore};
 use journal::recovery::Reason;
-use journal::sled::{SledJournal, SledStore};
+
 use journal::store::{BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal};
 use journal::{Damage, Journal, JournalError};
-use records::{block_after, chain, largest_block};
+use records::{block_after, chain};
 
 fn append_all(journal: &mut impl Journal, blocks: &[Block]) {
     for block in blocks {
@@ -70,7 +70,7 @@ fn a_block_that_is_not_the_next_is_not_written() {
 /// and without a power cut afterwards, at the journal's start and later.
 #[test]
 fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
-    let steps = [Step::Put, Step::Flush, Step::Sync];
+    let steps = [Step::Put, Step::Sync];
     for (step, combination) in steps.into_iter().flat_map(|s| (0..16).map(move |c| (s, c))) {
         let has = |bit: u32| combination & (1 << bit) != 0;
         let (arrives, marked, power, later) = (has(0), has(1), has(2), has(3));
@@ -121,7 +121,7 @@ fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
 /// between, the next start repeats it.
 #[test]
 fn an_interrupted_cut_is_repeated_at_the_next_start() {
-    for step in [Step::Remove, Step::Flush, Step::Sync, Step::Mark] {
+    for step in [Step::Remove, Step::Sync, Step::Mark] {
         for arrives in [false, true] {
             let disk = Disk::new();
             let acknowledged = chain(3, 2);
@@ -222,9 +222,6 @@ impl BlockStore for Vanishing {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         if first == Sequence::new(7) { Ok(()) } else { self.0.put(first, bytes) }
     }
-    fn flush(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
     fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -236,12 +233,6 @@ impl BlockStore for Vanishing {
     }
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
         self.0.mark(marker)
-    }
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.0.witness()
-    }
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.0.attest(witness)
     }
     fn source(&self) -> Arc<dyn BlockSource> {
         self.0.source()
@@ -259,8 +250,8 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     };
     assert_eq!(refusing(5, 6), Ok((blocks[4].head(), Some(blocks[5].first()))));
     assert_eq!(refusing(5, 5), Ok((blocks[4].head(), None)));
-    assert_eq!(refusing(4, 6), Err(OpenError::Refused(Reason::OthersBeyond)));
-    assert_eq!(refusing(0, 6), Err(OpenError::Refused(Reason::OthersBeyond)));
+    assert_eq!(refusing(4, 6), Err(OpenError::Refused(Reason::Beyond)));
+    assert_eq!(refusing(0, 6), Err(OpenError::Refused(Reason::Beyond)));
     assert_eq!(refusing(5, 4), Err(OpenError::Refused(Reason::MarkerElsewhere)));
     let mut store = stored(&blocks);
     let first = blocks[5].first();
@@ -269,127 +260,88 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     assert_eq!(elsewhere, Err(OpenError::Refused(Reason::MarkerElsewhere)));
 }
 
-// On real sled.
+// On a real disk.
 
-fn database(data: &Path) -> std::path::PathBuf {
-    data.join("journal").join("db")
+/// The segment that begins with a record.
+fn segment(data: &Path, first: u64) -> PathBuf {
+    data.join(format!("journal/log/{first:020}.blocks"))
 }
 
 #[test]
-fn sled_keeps_what_was_acknowledged() {
+fn a_directory_keeps_what_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("a").join("venue");
-    assert!(matches!(SledJournal::open_existing(&data), Err(OpenError::Missing(_))));
+    assert!(matches!(LogJournal::open_existing(&data), Err(OpenError::Missing(_))));
     assert!(!data.exists(), "a refusal to create creates nothing");
     let blocks = chain(30, 4);
     for part in blocks.chunks(10) {
-        let (mut journal, recovered) = SledJournal::open(&data).unwrap();
+        let (mut journal, recovered) = LogJournal::open(&data).unwrap();
         assert_eq!(recovered.cut, None);
         append_all(&mut journal, part);
     }
-    let (journal, recovered) = SledJournal::open_existing(&data).unwrap();
+    let (journal, recovered) = LogJournal::open_existing(&data).unwrap();
     assert_eq!(recovered.head, blocks[29].head());
     assert_eq!(read_all(&journal), Ok(blocks));
     let mut names: Vec<_> =
         fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["journal", "lock", "refused", "wal", "witness"]);
+    assert_eq!(names, ["journal", "lock", "refused"]);
 }
 
 #[test]
 fn a_second_opener_is_refused_as_locked() {
     let dir = tempfile::tempdir().unwrap();
-    let (journal, _) = SledJournal::open(dir.path()).unwrap();
+    let (journal, _) = LogJournal::open(dir.path()).unwrap();
     let locked = OpenError::Locked(dir.path().to_owned());
-    assert_eq!(SledJournal::open(dir.path()).map(|_| ()), Err(locked.clone()));
-    assert_eq!(SledJournal::open_existing(dir.path()).map(|_| ()), Err(locked));
+    assert_eq!(LogJournal::open(dir.path()).map(|_| ()), Err(locked.clone()));
+    assert_eq!(LogJournal::open_existing(dir.path()).map(|_| ()), Err(locked));
     drop(journal);
-    assert!(SledJournal::open(dir.path()).is_ok());
+    assert!(LogJournal::open(dir.path()).is_ok());
 }
 
-#[test]
-fn a_file_that_sled_never_syncs_stops_the_start_and_every_append() {
-    let dir = tempfile::tempdir().unwrap();
-    let blocks = chain(3, 2);
-    let blob = dir.path().join("journal").join("blobs").join("123");
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-    append_all(&mut journal, &blocks[..1]);
-    fs::write(&blob, b"x").unwrap();
-    let refused = journal.append(blocks[1].clone());
-    assert!(matches!(refused, Err(JournalError::Refused { .. })), "{refused:?}");
-    assert_eq!(journal.append(blocks[1].clone()), Err(JournalError::Stopped));
-    drop(journal);
-    let opened = SledJournal::open(dir.path()).map(|_| ());
-    assert_eq!(opened, Err(OpenError::Blobs(blob.parent().unwrap().to_owned())));
-    assert!(blob.exists(), "the trace is left where it is");
-    fs::remove_file(&blob).unwrap();
-    let (journal, recovered) = SledJournal::open(dir.path()).unwrap();
-    assert_eq!(recovered.cut, None, "the block was not even handed to sled");
-    assert_eq!(read_all(&journal), Ok(blocks[..1].to_vec()));
-}
-
-#[test]
-fn a_metadata_change_of_the_blobs_folder_is_tolerated() {
-    let dir = tempfile::tempdir().unwrap();
-    let blocks = chain(3, 2);
-    let blobs = dir.path().join("journal").join("blobs");
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-    append_all(&mut journal, &blocks[..1]);
-    let before = fs::metadata(&blobs).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(30));
-    fs::set_permissions(&blobs, before.permissions()).unwrap();
-    assert_ne!(fs::metadata(&blobs).unwrap().ctime_nsec(), before.ctime_nsec());
-    append_all(&mut journal, &blocks[1..]);
-    assert_eq!(read_all(&journal), Ok(blocks));
-}
-
-/// A power cut may leave sled's settings as zeros, beside a data file in which nothing was written.
+/// A first start makes the marker last, and the first segment before it.
 #[test]
 fn an_interrupted_first_start_begins_anew_unless_there_is_a_block() {
     for blocks in [0, 1] {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
         append_all(&mut journal, &chain(blocks, 2));
         drop(journal);
-        for made_last in ["refused", "witness", "wal"] {
-            fs::remove_file(dir.path().join(made_last)).unwrap();
-        }
-        let conf = dir.path().join("journal").join("conf");
-        fs::write(&conf, [0; 64]).unwrap();
-        let opened = SledJournal::open(dir.path()).map(|(_, recovered)| recovered.head);
-        if blocks == 0 {
-            assert_eq!(opened, Ok(Head::START));
-        } else {
-            assert!(matches!(opened, Err(OpenError::Store(_))), "{opened:?}");
-            assert_eq!(fs::read(&conf).unwrap(), [0; 64], "it is left as it is");
-        }
+        let marker = dir.path().join("refused");
+        fs::remove_file(&marker).unwrap();
+        let opened = LogJournal::open(dir.path()).map(|(_, recovered)| recovered.head);
+        let missing = Err(OpenError::FileMissing(marker));
+        assert_eq!(opened, if blocks == 0 { Ok(Head::START) } else { missing });
     }
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("journal/log")).unwrap();
+    fs::write(segment(dir.path(), 1).with_extension("partial"), [0; 100]).unwrap();
+    assert!(LogJournal::open(dir.path()).is_ok());
 }
 
-/// The refused block is whole in the write-ahead log, or in sled; it must be gone after the
-/// restart.
+/// The refused block is whole in the log; it must be gone after the restart.
 #[test]
-fn a_block_that_reached_sled_but_not_the_disk_does_not_come_back() {
-    for (step, written) in [(Step::Put, false), (Step::Flush, true), (Step::Sync, true)] {
+fn a_block_that_reached_the_log_but_not_the_disk_does_not_come_back() {
+    for (step, arrives) in [(Step::Put, false), (Step::Put, true), (Step::Sync, true)] {
         let dir = tempfile::tempdir().unwrap();
         let acknowledged = chain(9, 2);
-        let (store, faults) = Faulty::new(SledStore::open(dir.path()).unwrap());
+        let (store, faults) = Faulty::new(LogStore::open(dir.path()).unwrap());
         let (mut journal, _) = StoredJournal::over(store).unwrap();
         append_all(&mut journal, &acknowledged);
         let head = *journal.head();
         let refused = block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 3]);
-        faults.lock().unwrap().push(Fault { step, arrives: true });
+        faults.lock().unwrap().push(Fault { step, arrives });
         let error = journal.append(refused.clone()).unwrap_err();
         assert!(matches!(error, JournalError::Refused { .. }), "{error}");
         drop(journal);
 
-        let (mut journal, recovered) = SledJournal::open(dir.path()).unwrap();
-        assert_eq!(recovered.cut, written.then_some(refused.first()), "{step:?}");
+        let (mut journal, recovered) = LogJournal::open(dir.path()).unwrap();
+        assert_eq!(recovered.cut, arrives.then_some(refused.first()), "{step:?}");
         assert_eq!(recovered.head, head);
         let next = instead(&head);
         append_all(&mut journal, std::slice::from_ref(&next));
         drop(journal);
-        let (journal, recovered) = SledJournal::open(dir.path()).unwrap();
+        let (journal, recovered) = LogJournal::open(dir.path()).unwrap();
         assert_eq!(recovered.cut, None);
         let whole: Vec<Block> = acknowledged.into_iter().chain([next]).collect();
         assert_eq!(read_all(&journal), Ok(whole));
@@ -400,230 +352,40 @@ fn a_block_that_reached_sled_but_not_the_disk_does_not_come_back() {
 fn a_lost_or_damaged_marker_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let marker = dir.path().join("refused");
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+    let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
     append_all(&mut journal, &chain(2, 2));
     drop(journal);
     let sound = fs::read(&marker).unwrap();
     fs::write(&marker, [0; 64]).unwrap();
-    let opened = SledJournal::open(dir.path()).map(|_| ());
+    let opened = LogJournal::open(dir.path()).map(|_| ());
     assert_eq!(opened, Err(OpenError::Refused(Reason::MarkerUnreadable)));
     fs::remove_file(&marker).unwrap();
-    let opened = SledJournal::open(dir.path()).map(|_| ());
+    let opened = LogJournal::open(dir.path()).map(|_| ());
     assert_eq!(opened, Err(OpenError::FileMissing(marker.clone())));
     fs::write(&marker, sound).unwrap();
-    assert!(SledJournal::open(dir.path()).is_ok());
+    assert!(LogJournal::open(dir.path()).is_ok());
+    fs::remove_file(segment(dir.path(), 1)).unwrap();
+    let opened = LogJournal::open(dir.path()).map(|_| ());
+    assert_eq!(opened, Err(OpenError::Lost(segment(dir.path(), 1))));
     fs::remove_dir_all(dir.path().join("journal")).unwrap();
-    let opened = SledJournal::open(dir.path()).map(|_| ());
-    assert_eq!(opened, Err(OpenError::Lost(dir.path().join("journal"))));
+    let opened = LogJournal::open(dir.path()).map(|_| ());
+    assert_eq!(opened, Err(OpenError::Lost(dir.path().join("journal/log"))));
 }
 
-/// Blocks appended to a journal, half of them after a reopen, at which sled writes its first
-/// snapshot.
-fn written_and_opened_again(data: &Path) -> Vec<Block> {
-    let blocks = chain(40, 4);
-    for part in blocks.chunks(20) {
-        let (mut journal, _) = SledJournal::open(data).unwrap();
-        append_all(&mut journal, part);
-    }
-    blocks
-}
-
-/// sled's snapshots are derived and its settings constant: without them all blocks are still there.
+/// A block in memory that the disk may lack, after an append whose outcome is unknown, is written
+/// again before anything is built on it.
 #[test]
-fn sled_opens_without_its_snapshots_and_with_its_settings_emptied() {
+fn the_last_block_is_written_again_at_a_start() {
     let dir = tempfile::tempdir().unwrap();
-    let blocks = written_and_opened_again(dir.path());
-    let mut removed = 0;
-    for entry in fs::read_dir(dir.path().join("journal")).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_name().to_string_lossy().starts_with("snap.") {
-            fs::remove_file(entry.path()).unwrap();
-            removed += 1;
-        }
-    }
-    assert!(removed > 0, "sled wrote no snapshot: this test says nothing");
-    fs::write(dir.path().join("journal").join("conf"), b"").unwrap();
-    let (journal, _) = SledJournal::open(dir.path()).unwrap();
-    assert_eq!(read_all(&journal), Ok(blocks));
-}
-
-/// A copy of a data directory, as a kill would leave it; sled's own files are in `journal/`.
-fn copied(data: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    fs::create_dir(copy.path().join("journal")).unwrap();
-    for folder in [Path::new(""), Path::new("journal")] {
-        for entry in fs::read_dir(data.join(folder)).unwrap().map(Result::unwrap) {
-            if entry.file_type().unwrap().is_file() {
-                let to = copy.path().join(folder).join(entry.file_name());
-                fs::copy(entry.path(), to).unwrap();
-            }
-        }
-    }
-    copy
-}
-
-/// The newest of sled's snapshots.
-fn newest_snapshot(data: &Path) -> std::path::PathBuf {
-    let entries = fs::read_dir(data.join("journal")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let named = |path: &std::path::PathBuf| path.to_string_lossy().contains("/snap.");
-    // If sled wrote none, this test would check nothing.
-    paths.filter(named).max().unwrap()
-}
-
-/// At each start sled writes a snapshot under a temporary name first. A start killed meanwhile
-/// leaves any prefix of it, and the next start must ignore that.
-#[test]
-fn a_start_that_was_killed_while_sled_wrote_its_snapshot_is_made_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let blocks = written_and_opened_again(dir.path());
-    let started = copied(dir.path());
-    drop(SledJournal::open(started.path()).unwrap());
-    let snapshot = newest_snapshot(started.path());
-    let name = snapshot.file_name().unwrap().to_str().unwrap();
-    assert!(newest_snapshot(dir.path()).file_name() < snapshot.file_name(), "no newer one");
-    let bytes = fs::read(&snapshot).unwrap();
-    for cut in (0..bytes.len()).step_by(7).chain([bytes.len()]) {
-        let copy = copied(dir.path());
-        let unfinished = copy.path().join("journal").join(format!("{name}.generating"));
-        fs::write(&unfinished, &bytes[..cut]).unwrap();
-        let (journal, _) = SledJournal::open(copy.path()).unwrap();
-        assert_eq!(read_all(&journal), Ok(blocks.clone()), "cut at {cut}");
-        assert!(!unfinished.exists());
-    }
-}
-
-/// sled writes its settings first, before its data file exists.
-#[test]
-fn a_first_start_that_was_killed_while_sled_wrote_its_settings_is_made_again() {
-    let made = tempfile::tempdir().unwrap();
-    drop(SledJournal::open(made.path()).unwrap());
-    let settings = fs::read(made.path().join("journal/conf")).unwrap();
-    for cut in 0..settings.len() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("journal")).unwrap();
-        fs::write(dir.path().join("journal/conf"), &settings[..cut]).unwrap();
-        drop(SledJournal::open(dir.path()).unwrap());
-        assert_eq!(fs::read(dir.path().join("journal/conf")).unwrap(), settings, "cut at {cut}");
-    }
-}
-
-/// sled takes a changed byte in its file for the end of its log, and silently forgets everything
-/// after it. The witness detects that: no acknowledged block goes missing unnoticed.
-#[test]
-fn a_changed_byte_in_sleds_file_never_shortens_the_journal_unnoticed() {
-    let dir = tempfile::tempdir().unwrap();
-    let blocks = chain(12, 4);
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-    append_all(&mut journal, &blocks);
+    let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
+    append_all(&mut journal, &chain(3, 2));
     drop(journal);
-    let path = database(dir.path());
-    let sound = fs::read(&path).unwrap();
-    let used = sound.iter().rposition(|byte| *byte != 0).unwrap();
-    let mut torn = 0;
-    for place in (0..used).step_by(used / 24 + 1) {
-        let copy = tempfile::tempdir().unwrap();
-        fs::create_dir(copy.path().join("journal")).unwrap();
-        for name in ["refused", "witness", "journal/conf"] {
-            fs::copy(dir.path().join(name), copy.path().join(name)).unwrap();
-        }
-        fs::copy(&path, database(copy.path())).unwrap();
-        let file = fs::OpenOptions::new().write(true).open(database(copy.path())).unwrap();
-        file.write_all_at(&[sound[place] ^ 0x55], place as u64).unwrap();
-        drop(file);
-        let damaged = fs::read(database(copy.path())).unwrap();
-        match SledJournal::open(copy.path()) {
-            Ok((journal, _)) => assert_eq!(read_all(&journal), Ok(blocks.clone()), "{place}"),
-            Err(error) => {
-                assert_eq!(error, OpenError::Torn { known: blocks[11].last() }, "{place}");
-                let left = fs::read(database(copy.path())).unwrap();
-                assert!(left == damaged, "{place}: sled was let write behind the damage");
-                torn += 1;
-            }
-        }
-    }
-    assert!(torn > 9, "only {torn} of the bytes mattered: this test says little");
-}
-
-#[test]
-fn a_witness_may_lag_and_may_be_torn_but_not_be_lost() {
-    let dir = tempfile::tempdir().unwrap();
-    let witness = dir.path().join("witness");
-    let blocks = chain(6, 2);
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-    append_all(&mut journal, &blocks[..2]);
-    let lagging = fs::read(&witness).unwrap();
-    append_all(&mut journal, &blocks[2..]);
-    drop(journal);
-    let newest = fs::read(&witness).unwrap();
-    for slot in [0, 4096] {
-        let mut torn = newest.clone();
-        torn[slot..slot + 64].fill(0xEE);
-        fs::write(&witness, torn).unwrap();
-        let (journal, _) = SledJournal::open(dir.path()).unwrap();
-        assert_eq!(read_all(&journal), Ok(blocks.clone()));
-    }
-    fs::write(&witness, lagging).unwrap();
-    assert!(SledJournal::open(dir.path()).is_ok());
-    fs::write(&witness, vec![0; 5000]).unwrap();
-    let opened = SledJournal::open(dir.path()).map(|_| ());
-    assert_eq!(opened, Err(OpenError::Refused(Reason::WitnessUnreadable)));
-    fs::remove_file(&witness).unwrap();
-    let opened = SledJournal::open(dir.path()).map(|_| ());
-    assert_eq!(opened, Err(OpenError::FileMissing(witness)));
-}
-
-#[test]
-fn a_journal_that_replaced_another_is_detected() {
-    let (ours, head) = (chain(3, 2), chain(2, 2)[1].head());
-    let theirs = instead(&head);
-    for known in [&ours[2], &theirs] {
-        let mut store = stored(&ours);
-        let (last, hash) = (known.last(), known.hash());
-        store.attest(Witness { last, hash }).unwrap();
-        let opened = StoredJournal::over(store).map(|(journal, _)| *journal.head());
-        let found = ours[2].last();
-        let short = Err(OpenError::Short { known: last, found });
-        let expected = if known == &ours[2] { Ok(ours[2].head()) } else { short };
-        assert_eq!(opened, expected);
-    }
-}
-
-#[test]
-fn a_block_whose_witness_write_fails_is_kept_and_is_the_last() {
-    let disk = Disk::new();
-    let blocks = chain(3, 2);
-    let (store, faults) = Faulty::new(disk.clone());
-    let (mut journal, _) = StoredJournal::over(store).unwrap();
-    append_all(&mut journal, &blocks[..1]);
-    faults.lock().unwrap().push(Fault { step: Step::Attest, arrives: false });
-    append_all(&mut journal, &blocks[1..2]);
-    assert_eq!(journal.append(blocks[2].clone()), Err(JournalError::Stopped));
-    disk.lose_power();
-    let (journal, _) = StoredJournal::over(disk).unwrap();
-    assert_eq!(read_all(&journal), Ok(blocks[..2].to_vec()));
-}
-
-/// 1,500 group commits of the largest size. With sled's default segment size these made 331 blob
-/// files.
-#[test]
-fn the_largest_blocks_leave_no_file_that_is_not_synced() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-    for index in 0..1_500_u32 {
-        let block = largest_block(journal.head(), u8::try_from(index % 251).unwrap());
-        // An append fails if a blob file appears.
-        journal.append(block).unwrap();
-    }
-    let head = *journal.head();
-    drop(journal);
-    assert_eq!(fs::read_dir(dir.path().join("journal").join("blobs")).unwrap().count(), 0);
-    let (journal, recovered) = SledJournal::open(dir.path()).unwrap();
-    assert_eq!(recovered.head, head);
-    let mut count = 0;
-    for block in journal.read(Sequence::new(1)) {
-        block.unwrap();
-        count += 1;
-    }
-    assert_eq!(count, 1_500);
+    let path = segment(dir.path(), 1);
+    let before = fs::read(&path).unwrap();
+    let written = || fs::metadata(&path).unwrap().modified().unwrap();
+    let at = written();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    drop(LogJournal::open(dir.path()).unwrap());
+    assert!(written() > at);
+    assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -18,10 +18,10 @@ use exchange::command::Record;
 use exchange::units::Sequence;
 use journal::Journal;
 use journal::block::Block;
+use journal::directory::LogJournal;
 use journal::import::import;
 use journal::portable::PortableFile;
 use journal::prefix::Prefix;
-use journal::sled::SledJournal;
 use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
@@ -330,7 +330,7 @@ fn a_start_from_a_snapshot_shows_the_same_bytes_as_one_without() {
 
 /// The state digest of a journal, by a plain replay without a server.
 fn replayed(data: &Path) -> (Sequence, String) {
-    let (journal, _) = SledJournal::open_existing(data).unwrap();
+    let (journal, _) = LogJournal::open_existing(data).unwrap();
     let mut exchange = Exchange::new();
     for block in journal.read(Sequence::ZERO.next()) {
         for record in block.unwrap().records() {
@@ -362,7 +362,7 @@ fn a_server_starts_on_a_journal_restored_to_an_earlier_moment() {
     let server = Server::start(data.path());
     traded(&server);
     server.stop();
-    let (journal, _) = SledJournal::open(data.path()).unwrap();
+    let (journal, _) = LogJournal::open(data.path()).unwrap();
     let to = Sequence::new(journal.head().sequence.get() - 3);
     let keep = Box::new(move |record: &Record| record.sequence <= to);
     let blocks = Prefix::of(journal.read(Sequence::new(1)), keep);
@@ -505,17 +505,21 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
 }
 
 #[test]
-fn a_start_that_repairs_the_log_warns() {
+fn a_start_that_removes_what_was_never_acknowledged_warns() {
+    use std::os::unix::fs::FileExt;
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path());
     server.get("/trading/balance", KEY);
     server.stop();
     let quiet = |log: &str| assert!(!log.contains("WARN"), "{log}");
     quiet(&Server::start(data.path()).stop().1);
-    std::fs::remove_file(data.path().join("wal")).unwrap();
+    let segment = data.path().join("journal/log/00000000000000000001.blocks");
+    let end = std::fs::read(&segment).unwrap().iter().rposition(|byte| *byte != 0).unwrap() as u64;
+    let segment = std::fs::File::options().write(true).open(segment).unwrap();
+    segment.write_all_at(b"OPOUTCRY\x01\0\0\0\x01", end + 20).unwrap();
     let (status, log) = Server::start(data.path()).stop();
     assert_eq!(status.code(), Some(0));
-    let warned = |line: &str| line.contains("WARN") && line.contains("(wal) was gone");
+    let warned = |line: &str| line.contains("WARN") && line.contains("never acknowledged");
     assert_eq!(log.lines().filter(|line| warned(line)).count(), 1, "{log}");
     quiet(&Server::start(data.path()).stop().1);
 }
@@ -795,7 +799,7 @@ fn serve_archived(data: &Path, archive: &Path) -> Command {
 
 /// The blocks of a journal and of its archive, which must be the same.
 fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
-    let (journal, _) = SledJournal::open_existing(data).unwrap();
+    let (journal, _) = LogJournal::open_existing(data).unwrap();
     let blocks = |read: &mut dyn Iterator<Item = _>| -> Vec<Block> {
         read.map(|block: Result<journal::Durable<Block>, _>| (*block.unwrap()).clone()).collect()
     };

@@ -212,7 +212,7 @@ fn a_damaged_journal_is_exit_code_3_whoever_reads_the_log() {
         server.makes_a_user();
     }
     assert_eq!(server.ends_by("TERM"), Some(0));
-    let database = dir.path().join("venue/journal/db");
+    let database = dir.path().join("venue/journal/log/00000000000000000001.blocks");
     let mut bytes = fs::read(&database).unwrap();
     let last = bytes.windows(8).rposition(|window| window == b"OPOUTCRY").unwrap();
     bytes[last + 60] ^= 0xff;

@@ -5,23 +5,23 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may unwrap
 
-use std::fs;
-use std::sync::{Arc, Mutex};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use exchange::Exchange;
 use exchange::digest::StateDigest;
 use exchange::results::ResultsLog;
-use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::block::{Block, BlockBuilder, BlockFault, Head};
-use journal::marker::{Marker, Witness};
+use journal::directory::LogJournal;
 use journal::memory::MemoryStore;
 use journal::portable::PortableFile;
+use journal::recovery::Reason;
 use journal::replay::{ReplayError, Replayer, replay};
-use journal::sled::SledStore;
-use journal::store::{BlockSource, BlockStore, OpenError, StoreError, StoredJournal};
-use journal::{Damage, JournalError};
+use journal::store::{BlockStore, OpenError, StoredJournal};
+use journal::{Damage, Journal, JournalError};
 
 /// Lines of recorded flow in the journal.
 const LINES: u32 = 16;
@@ -108,84 +108,89 @@ fn a_portable_file_cut_or_changed_anywhere_is_read_up_to_the_damage() {
     assert!(tried > 1_000, "{tried}");
 }
 
-/// A store that several journals open, one after the other.
-struct Shared<S>(Arc<Mutex<S>>);
-
-impl<S> Clone for Shared<S> {
-    fn clone(&self) -> Shared<S> {
-        Shared(Arc::clone(&self.0))
-    }
-}
-
-impl<S: BlockStore> BlockStore for Shared<S> {
-    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        self.0.lock().unwrap().put(first, bytes)
-    }
-    fn flush(&mut self) -> Result<(), StoreError> {
-        self.0.lock().unwrap().flush()
-    }
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.0.lock().unwrap().sync()
-    }
-    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
-        self.0.lock().unwrap().remove_from(first)
-    }
-    fn marker(&self) -> Result<Marker, StoreError> {
-        self.0.lock().unwrap().marker()
-    }
-    fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
-        self.0.lock().unwrap().mark(marker)
-    }
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.0.lock().unwrap().witness()
-    }
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.0.lock().unwrap().attest(witness)
-    }
-    fn source(&self) -> Arc<dyn BlockSource> {
-        self.0.lock().unwrap().source()
-    }
-}
-
 /// With either of its last two blocks damaged a store is not opened, and the error names the block;
 /// with the block restored it opens as before.
-fn is_refused<S: BlockStore>(store: S) {
+#[test]
+fn a_store_in_memory_with_a_block_cut_or_changed_anywhere_is_not_opened() {
     let Venue { blocks, .. } = venue();
-    let mut store = Shared(Arc::new(Mutex::new(store)));
+    let mut store = MemoryStore::new();
     for block in &blocks {
         store.put(block.first(), block.bytes()).unwrap();
     }
-    let whole = blocks[blocks.len() - 1].head();
-    store.attest(Witness { last: whole.sequence, hash: whole.hash }).unwrap();
-    for (index, block) in blocks.iter().enumerate().skip(blocks.len() - 2) {
+    for block in &blocks[blocks.len() - 2..] {
         for bytes in damages(block) {
-            // A store refuses a block that it already has.
-            store.remove_from(block.first()).unwrap();
-            store.put(block.first(), &bytes).unwrap();
-            for later in &blocks[index + 1..] {
-                store.put(later.first(), later.bytes()).unwrap();
-            }
-            match StoredJournal::over(store.clone()).map(|(_, recovered)| recovered) {
+            let mut damaged = store.clone();
+            damaged.put(block.first(), &bytes).unwrap();
+            match StoredJournal::over(damaged).map(|(_, recovered)| recovered.head) {
                 Err(OpenError::Damaged(damage)) => assert_eq!(damage.block, block.first()),
                 other => panic!("{other:?}"),
             }
         }
-        store.remove_from(block.first()).unwrap();
-        for sound in &blocks[index..] {
-            store.put(sound.first(), sound.bytes()).unwrap();
+    }
+    let (_, recovered) = StoredJournal::over(store).unwrap();
+    assert_eq!((recovered.head, recovered.cut), (blocks[blocks.len() - 1].head(), None));
+}
+
+/// A directory with these blocks, and its open segment.
+fn directory(blocks: &[Block]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
+    for block in blocks {
+        journal.append(block.clone()).unwrap();
+    }
+    let path = dir.path().join("journal/log/00000000000000000001.blocks");
+    (dir, path)
+}
+
+/// Where a directory's journal ends, with these bytes in its open segment.
+fn opened(data: &Path, segment: &Path, offset: u64, bytes: &[u8]) -> Result<Head, OpenError> {
+    let file = File::options().write(true).open(segment).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+    LogJournal::open(data).map(|(_, recovered)| recovered.head)
+}
+
+/// The last block cut or changed at some bytes: what is missing was interrupted, and is cut off;
+/// what was changed was whole before, and is refused. `tests/unit/journal/torn.rs` tries each byte.
+#[test]
+fn a_log_whose_last_block_is_torn_or_changed_is_cut_or_refused_and_never_wrong() {
+    let Venue { blocks, .. } = venue();
+    let last = blocks[blocks.len() - 1].bytes();
+    let (before, whole) = (blocks[blocks.len() - 2].head(), blocks[blocks.len() - 1].head());
+    let (dir, path) = directory(&blocks);
+    let offset: usize = blocks[..blocks.len() - 1].iter().map(|block| block.bytes().len()).sum();
+    let offset = offset as u64;
+    for at in (0..last.len()).step_by(19) {
+        let mut torn = last.to_vec();
+        torn[at..].fill(0);
+        let head = opened(dir.path(), &path, offset, &torn);
+        if last.len() - at > 80 {
+            assert_eq!(head, Ok(before), "{at}");
+        } else {
+            assert!(head == Ok(before) || head == Err(OpenError::Refused(Reason::Beyond)), "{at}");
         }
-        let (_, recovered) = StoredJournal::over(store.clone()).unwrap();
-        assert_eq!((recovered.head, recovered.cut), (whole, None));
+        let mut flipped = last.to_vec();
+        flipped[at] ^= 1 << (at % 8);
+        let head = opened(dir.path(), &path, offset, &flipped);
+        assert_eq!(head, Err(OpenError::Refused(Reason::Beyond)), "{at}");
+    }
+    assert_eq!(opened(dir.path(), &path, offset, last), Ok(whole));
+    // Of an earlier block too.
+    let bytes = fs::read(&path).unwrap();
+    for at in (0..offset).step_by(397) {
+        let sound = bytes[usize::try_from(at).unwrap()];
+        let head = opened(dir.path(), &path, at, &[sound ^ 4]);
+        assert_eq!(head, Err(OpenError::Refused(Reason::Beyond)), "{at}");
+        assert_eq!(opened(dir.path(), &path, at, &[sound]), Ok(whole));
     }
 }
 
 #[test]
-fn a_store_in_memory_with_a_block_cut_or_changed_anywhere_is_not_opened() {
-    is_refused(MemoryStore::new());
-}
-
-#[test]
-fn a_sled_with_a_block_cut_or_changed_anywhere_is_not_opened() {
-    let dir = tempfile::tempdir().unwrap();
-    is_refused(SledStore::open(dir.path()).unwrap());
+fn a_truncated_open_segment_is_refused_at_any_length() {
+    let Venue { blocks, .. } = venue();
+    let (dir, path) = directory(&blocks);
+    for bytes in [(8 << 20) - 1, 1 << 20, 512, 7, 0] {
+        File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        let opened = LogJournal::open(dir.path()).map(|(_, recovered)| recovered.head);
+        assert_eq!(opened, Err(OpenError::Truncated { path: path.clone(), bytes }));
+    }
 }

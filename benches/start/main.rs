@@ -30,7 +30,7 @@ use exchange::effect::Applied;
 use exchange::ids::{OrderNo, UserNo};
 use exchange::units::Sequence;
 use journal::Journal;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use views::ReadModel;
 use views::history::History;
@@ -86,7 +86,7 @@ fn measure(stage: &str, data: &Path) {
 
 fn run(stage: &str, data: &Path) {
     let began = Instant::now();
-    let (journal, recovered) = SledJournal::open(data).expect("a journal");
+    let (journal, recovered) = LogJournal::open(data).expect("a journal");
     let (opened, with_journal) = (began.elapsed(), memory_mib("VmRSS:"));
     let head = recovered.head.sequence;
     if stage == "parts" {
@@ -161,7 +161,7 @@ fn more(engine: &Engine) {
 }
 
 /// The parts of a replay, one after the other on one thread.
-fn parts(journal: &SledJournal) {
+fn parts(journal: &LogJournal) {
     let (mut reading, mut applying, mut folding) = (0, 0, 0);
     let mut exchange = Exchange::new();
     let mut read_model = ReadModel::on(&History::discarding());

@@ -12,8 +12,8 @@ use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
 use journal::block::BlockBuilder;
+use journal::directory::LogJournal;
 use journal::replay::{self, Replayer};
-use journal::sled::SledJournal;
 
 /// Records per block: a busy venue's group commit.
 const BLOCK_RECORDS: usize = 200;
@@ -91,7 +91,7 @@ pub fn make(data: &Path, records_min: u64) {
 
 /// Journals records in blocks that store the results of the blocks before them.
 pub struct Writer {
-    pub journal: SledJournal,
+    pub journal: LogJournal,
     replayer: Replayer,
     block: Vec<Record>,
     block_records: usize,
@@ -100,7 +100,7 @@ pub struct Writer {
 impl Writer {
     /// Opens an empty journal for writing.
     pub fn open(data: &Path, block_records: usize) -> Writer {
-        let (journal, _) = SledJournal::open(data).expect("a journal");
+        let (journal, _) = LogJournal::open(data).expect("a journal");
         Writer { journal, replayer: Replayer::new(), block: Vec::new(), block_records }
     }
 

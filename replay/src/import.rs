@@ -35,7 +35,7 @@ pub fn import(
     to: Option<Moment>,
     check: bool,
 ) -> Result<Answer, Failure> {
-    let mut source = Source::open(journal)?;
+    let mut source = Source::open_any(journal)?;
     let replayed = if check { Some(replayed(&mut source, to)?) } else { None };
     let progress = Progress::over(source.extent(), false);
     let (mut sound, mut blocks) = (Sound::START, 0_u64);

@@ -38,12 +38,10 @@ use reference::Reference;
 use report::Wish;
 
 const AFTER_HELP: &str = "\
-A JOURNAL is the data directory of a stopped server, a copy of one, a file made by `export`, or the
-folder of an archive (`openoutcry serve --archive`), which can be read while it is being written. A
-running server locks its directory, so that opening it fails: stop the server, copy the directory
-while it is stopped, or export it once and use the file. Opening a directory does what a server's
-start does: it removes a block that was refused and so never acknowledged. To leave a directory
-untouched, use a copy or an exported file; files are only read.
+A JOURNAL is the data directory of a server, which may be running, or a copy of one, a file made by
+`export`, or the folder of an archive (`openoutcry serve --archive`). Nothing is written to any of
+them, and nothing is locked. What a start would remove from a directory's end, because it was
+refused or not written whole and so never acknowledged, is left out.
 
 An exported file is plain, or a sequence of gzip members that any gunzip unpacks to the plain form.
 The tool tells them apart by their first bytes and verifies every byte of either.
@@ -68,6 +66,7 @@ journals differ, or acknowledged records could not be salvaged.
 Examples:
   openoutcry-replay export ./data journal.blocks.gz
   openoutcry-replay import journal.blocks.gz ./restored
+  openoutcry-replay import ./data-of-version-0.1 ./data
   openoutcry-replay import journal.blocks.gz ./restored --to 1342
   openoutcry-replay salvage ./data --archive /backup/venue --out ./salvaged
   openoutcry-replay verify journal.blocks.gz
@@ -81,7 +80,7 @@ Examples:
   openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
   openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
 
-/// Threads that a question may take: sled's, and one that reads ahead.
+/// Threads that a question may take: sled's in a salvage, and one that reads ahead.
 const THREADS: usize = 10;
 
 /// Proves, rebuilds and explains an openoutcry journal without the server.
@@ -98,7 +97,7 @@ struct Arguments {
 /// The journal to read.
 #[derive(Args)]
 struct Asked {
-    /// Data directory of a stopped server, a copy of one, an exported file, or an archive.
+    /// Data directory of a server or a copy of one, an exported file, or an archive.
     journal: PathBuf,
 }
 
@@ -141,8 +140,8 @@ enum Question {
     },
     /// Rebuild a journal from a damaged directory and an archive, and report what was recovered.
     ///
-    /// The damaged directory is only read; sled is opened on a copy, which needs room next to the
-    /// new directory. The result is the longest chain from record 1 that verifies.
+    /// The damaged directory is only read; its copy of the log is opened on a copy, which needs
+    /// room next to the new directory. The result is the longest chain from record 1 that verifies.
     Salvage {
         /// The damaged data directory.
         data: PathBuf,

@@ -61,9 +61,8 @@ fn span(span: &Span) -> Value {
 
 /// The first record that should be covered and is not.
 fn missing(salvaged: &Salvaged) -> Option<Sequence> {
-    let known = salvaged.acknowledged.unwrap_or_default();
     let beyond = salvaged.beyond.iter().map(|span| span.last).max().unwrap_or_default();
-    (salvaged.head.sequence < known.max(beyond)).then(|| salvaged.head.sequence.next())
+    (salvaged.head.sequence < beyond).then(|| salvaged.head.sequence.next())
 }
 
 /// Why the chain ends where it does.
@@ -72,38 +71,22 @@ fn ended(salvaged: &Salvaged) -> String {
     if salvaged.complete {
         return "every acknowledged record is covered".to_owned();
     }
-    match salvaged.beyond.iter().find(|span| span.first == next).map(|span| span.origin) {
-        Some(origin @ (Origin::StoreFile | Origin::LogFile)) => {
-            let file = if origin == Origin::LogFile { "the write-ahead log" } else { "the store" };
-            return format!(
-                "{file}'s file alone has a block that begins with record {next}, and nobody can \
-                 say that it was not refused"
-            );
-        }
-        Some(origin @ (Origin::Store | Origin::Log)) if !salvaged.marked => {
-            return format!(
-                "the {} has a block that begins with record {next}, and nobody can say that it \
-                 was not refused: the marker and the witness do not tell, nor was any built on it",
-                origin.name()
-            );
-        }
-        Some(Origin::Store | Origin::Log | Origin::Archive) | None => {}
+    let first = salvaged.beyond.iter().find(|span| span.first == next);
+    if let Some(Span { origin: Origin::Log, .. }) = first.filter(|_| !salvaged.marked) {
+        return format!(
+            "the log has a block that begins with record {next}, and nobody can say that it was \
+             not refused: the marker does not tell, nor was any built on it"
+        );
     }
     if missing(salvaged).is_some() {
         return format!("no sound block that follows begins with record {next} in any source");
     }
-    match salvaged.acknowledged {
-        None => "no source has more; whether more was acknowledged nobody can say, because the \
-                 witness cannot be read"
-            .to_owned(),
-        Some(_) => "no source has more; but the block that was acknowledged last is another than \
-                    the one found in its place"
-            .to_owned(),
-    }
+    "no source has more; whether more was acknowledged nobody can say, because the end of the log \
+     is damaged or gone"
+        .to_owned()
 }
 
 fn value(salvaged: &Salvaged, made: bool) -> Value {
-    let known = salvaged.acknowledged.map(Sequence::get);
     json!({
         "ok": salvaged.complete,
         "made": made,
@@ -111,7 +94,6 @@ fn value(salvaged: &Salvaged, made: bool) -> Value {
         "covered": salvaged.covered.iter().map(span).collect::<Vec<_>>(),
         "beyond": salvaged.beyond.iter().map(span).collect::<Vec<_>>(),
         "missing_from": missing(salvaged).map(Sequence::get),
-        "acknowledged": known,
         "ended": ended(salvaged),
         "faults": salvaged.faults,
     })
@@ -128,11 +110,9 @@ fn text(salvaged: &Salvaged, made: bool) -> String {
     };
     rows(&mut text, "covered", &salvaged.covered);
     let head = &salvaged.head;
-    let known = salvaged.acknowledged.map_or("unknown".to_owned(), |known| known.to_string());
     text.extend([format!(
         "\
 head         record {sequence}, block hash {hash}
-acknowledged {known}
 ended        {ended}
 ",
         sequence = head.sequence,

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use exchange::command::Record;
 use exchange::units::Sequence;
 use journal::archive::{Archive, ArchiveError};
+use journal::old::OldJournal;
 use journal::portable::{self, Place, PortableFile};
 use journal::prefix::Prefix;
-use journal::sled::SledJournal;
-use journal::{Blocks, Journal};
+use journal::reader::JournalReader;
+use journal::store::OpenError;
+use journal::{Blocks, directory};
 use serde_json::{Value, json};
 
 use crate::answer::Failure;
@@ -20,11 +22,13 @@ use crate::moment::Moment;
 pub enum Source {
     /// A data directory.
     Directory {
-        /// Its journal; holds the directory's lock.
-        journal: Box<SledJournal>,
-        /// First sequence of the refused block that opening removed.
+        /// Its journal, up to the last block that was there when it was opened.
+        journal: JournalReader,
+        /// First sequence of what a start would remove from the end.
         cut: Option<Sequence>,
     },
+    /// A data directory of an earlier version.
+    Old(PathBuf),
     /// An exported file, or an archive's directory.
     File {
         /// The file, at the next block.
@@ -46,8 +50,7 @@ pub enum Extent {
 }
 
 impl Source {
-    /// Opens the journal of a directory, which no other process may have open, a file, or an
-    /// archive.
+    /// Opens the journal of a data directory, a file, or an archive, for reading only.
     pub fn open(path: &Path) -> Result<Source, Failure> {
         let failed = |error: io::Error| Failure::reading(path, &error);
         let archive = path.is_dir() && portable::segments(path).map_err(failed)?.is_some();
@@ -65,14 +68,17 @@ impl Source {
             }
             return Ok(Source::File { file, path: path.to_owned(), bytes });
         }
-        match SledJournal::open_existing(path) {
-            Ok((journal, recovered)) => {
-                Ok(Source::Directory { journal: Box::new(journal), cut: recovered.cut })
-            }
-            Err(error) if error.is_damage() => {
-                Err(Failure::Damaged(json!({ "ok": false, "error": error.to_string() })))
-            }
-            Err(error) => Err(Failure::failed(error)),
+        match directory::read_only(path) {
+            Ok((journal, cut)) => Ok(Source::Directory { journal, cut }),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// The same, and a data directory of an earlier version too.
+    pub fn open_any(path: &Path) -> Result<Source, Failure> {
+        match directory::read_only(path) {
+            Err(OpenError::Old(old)) => Ok(Source::Old(old)),
+            _ => Source::open(path),
         }
     }
 
@@ -92,7 +98,8 @@ impl Source {
     /// All blocks from the first, verified one by one.
     pub fn blocks(&mut self) -> Result<Blocks<'_>, Failure> {
         match self {
-            Source::Directory { journal, .. } => Ok(journal.read(Sequence::ZERO.next())),
+            Source::Directory { journal, .. } => Ok(Box::new(journal.read(Sequence::ZERO.next()))),
+            Source::Old(path) => Ok(Box::new(OldJournal::open(path).map_err(refused)?)),
             Source::File { file, path, .. } => {
                 let opened = PortableFile::open(path);
                 **file = opened.map_err(|error| Failure::reading(path, &error))?;
@@ -122,13 +129,14 @@ impl Source {
         match self {
             Source::Directory { journal, .. } => Extent::Records(journal.head().sequence.get()),
             Source::File { bytes, .. } => Extent::Bytes(*bytes),
+            Source::Old(_) => Extent::Records(0),
         }
     }
 
     /// In a file, the byte offset of the block read last.
     pub fn offset(&self) -> Option<u64> {
         match self {
-            Source::Directory { .. } => None,
+            Source::Directory { .. } | Source::Old(_) => None,
             Source::File { file, .. } => Some(file.offset()),
         }
     }
@@ -146,13 +154,21 @@ impl Source {
         Failure::Damaged(value)
     }
 
-    /// First sequence of the refused block that opening removed.
+    /// First sequence of what a start would remove from the end, and which is left out.
     pub fn cut(&self) -> Option<Sequence> {
         match self {
             Source::Directory { cut, .. } => *cut,
-            Source::File { .. } => None,
+            Source::File { .. } | Source::Old(_) => None,
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: OpenError) -> Failure {
+    if error.is_damage() {
+        return Failure::Damaged(json!({ "ok": false, "error": error.to_string() }));
+    }
+    Failure::failed(error)
 }
 
 /// Adds to the answer of a copy up to a moment which record was the first left out.

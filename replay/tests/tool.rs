@@ -17,8 +17,8 @@ use exchange::units::{Money, Sequence, TimeMs};
 use journal::Journal;
 use journal::archive::Archive;
 use journal::block::BlockBuilder;
+use journal::directory::LogJournal;
 use journal::portable;
-use journal::sled::SledJournal;
 use journal::store::OpenError;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn ask<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, Value) {
 
 /// A venue with one user, four blocks of one deposit each.
 fn venue(data: &Path) {
-    let (mut journal, _) = SledJournal::open(data).unwrap();
+    let (mut journal, _) = LogJournal::open(data).unwrap();
     let user = UserNo(0);
     let ann = Command::CreateUser { profile_name: "ann".into(), profile_pic: String::new() };
     let deposit = Command::Deposit { user, amount: Money::new(500) };
@@ -210,6 +210,8 @@ fn a_limit_on_the_size_of_files_is_a_full_disk() {
     assert!(said.contains("CANNOT_WRITE") && !again.exists(), "{said}");
 }
 
+const SEGMENT: &str = "journal/log/00000000000000000001.blocks";
+
 /// The code of the refusal, and what is done to a directory before it.
 type Damage = (&'static str, fn(&Path));
 
@@ -223,19 +225,14 @@ fn a_damaged_directory_is_code_3_and_one_that_is_not_there_is_code_1() {
     let _turn = my_turn();
     let damages: [Damage; 4] = [
         ("OPEN_LOST", |data| fs::remove_dir_all(data.join("journal")).unwrap()),
-        ("OPEN_LOST", |data| fs::remove_file(data.join("journal/db")).unwrap()),
-        ("OPEN_FAILED", |data| overwrite(&data.join("journal/conf"))),
-        ("OPEN_FAILED", |data| {
-            let entries = fs::read_dir(data.join("journal")).unwrap().map(|entry| entry.unwrap());
-            let snapshot = |name: &OsStr| name.to_string_lossy().starts_with("snap.");
-            let mut snapshots = entries.filter(|entry| snapshot(&entry.file_name()));
-            overwrite(&snapshots.next().unwrap().path());
-        }),
+        ("OPEN_LOST", |data| fs::remove_file(data.join(SEGMENT)).unwrap()),
+        ("RECOVERY_BEYOND", |data| overwrite(&data.join(SEGMENT))),
+        ("RECOVERY_MARKER", |data| overwrite(&data.join("refused"))),
     ];
     for (code, damage) in damages {
         let dir = tempfile::tempdir().unwrap();
         venue(dir.path());
-        drop(SledJournal::open(dir.path()).unwrap());
+        drop(LogJournal::open(dir.path()).unwrap());
         damage(dir.path());
         let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
         assert_eq!((exit, &answer["code"]), (3, &code.into()), "{answer}");
@@ -243,16 +240,16 @@ fn a_damaged_directory_is_code_3_and_one_that_is_not_there_is_code_1() {
     let dir = tempfile::tempdir().unwrap();
     let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().as_os_str()]);
     assert_eq!((exit, &answer["code"]), (1, &"OPEN_MISSING".into()), "{answer}");
-    let (journal, _) = SledJournal::open(&dir.path().join("open")).unwrap();
+    let (journal, _) = LogJournal::open(&dir.path().join("open")).unwrap();
     let (exit, answer) = ask(&[OsStr::new("verify"), dir.path().join("open").as_os_str()]);
-    assert_eq!((exit, &answer["code"]), (1, &"OPEN_LOCKED".into()), "{answer}");
+    assert_eq!((exit, &answer["records"]), (0, &0.into()), "beside a server: {answer}");
     drop(journal);
 }
 
 /// A copy of a journal's records in blocks that store no results.
 fn same_records(data: &Path, other: &Path) {
-    let (journal, _) = SledJournal::open(data).unwrap();
-    let (mut copy, _) = SledJournal::open(other).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
+    let (mut copy, _) = LogJournal::open(other).unwrap();
     for block in journal.read(Sequence::new(1)).map(Result::unwrap) {
         let mut builder = BlockBuilder::new(copy.head());
         for record in block.records() {
@@ -269,7 +266,7 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("venue");
     venue(&data);
-    let (mut journal, _) = SledJournal::open(&data).unwrap();
+    let (mut journal, _) = LogJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
     assert!(
@@ -311,8 +308,10 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     assert_eq!(ask(&["mend", "x"]).0, 2);
     let data = dir.path().join("venue");
     venue(&data);
-    let (_journal, _) = SledJournal::open(&data).unwrap();
-    let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
+    let (_journal, _) = LogJournal::open(&data).unwrap();
+    let salvaged = dir.path().join("salvaged");
+    let out = [OsStr::new("salvage"), data.as_os_str(), OsStr::new("--out"), salvaged.as_os_str()];
+    let (code, answer) = ask(&out);
     assert_eq!(code, 1);
     assert!(answer["error"].as_str().unwrap().starts_with("OPEN_LOCKED"), "{answer}");
     assert_eq!((&answer["ok"], &answer["code"]), (&false.into(), &"OPEN_LOCKED".into()));
@@ -386,6 +385,7 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     let (_, rebuilt) = ask(&[OsStr::new("rebuild"), path("venue").as_os_str()]);
     let export = [OsStr::new("export").to_owned(), path("venue").into(), path("a.gz").into()];
     assert_eq!(ask(&export).0, 0);
+    let log = fs::read(path("venue").join(SEGMENT)).unwrap();
     fs::remove_dir_all(path("venue").join("journal")).unwrap();
     let salvage = |archive: Option<&str>, out: &str| {
         let mut arguments = vec![OsStr::new("salvage").to_owned(), path("venue").into()];
@@ -396,14 +396,18 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
         ask(&arguments)
     };
     let (code, answer) = salvage(None, "nothing");
-    assert_eq!((code, &answer["missing_from"]), (3, &1.into()), "{answer}");
-    assert_eq!((&answer["acknowledged"], &answer["made"]), (&6.into(), &false.into()));
-    let opened = SledJournal::open(&path("nothing"));
+    assert_eq!((code, &answer["made"]), (3, &false.into()), "{answer}");
+    let opened = LogJournal::open(&path("nothing"));
     assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     let (code, answer) = salvage(Some("mistyped"), "without");
     assert_eq!((code, &answer["code"]), (1, &"SALVAGE_FAILED".into()), "{answer}");
     assert!(answer["error"].as_str().unwrap().contains("mistyped"), "{answer}");
     assert!(!path("without").exists());
+    // The archive has all there was, but without the log nobody can say so.
+    let (code, answer) = salvage(Some("a.gz"), "doubtful");
+    assert_eq!((code, &answer["made"]), (3, &true.into()), "{answer}");
+    fs::create_dir_all(path("venue").join("journal/log")).unwrap();
+    fs::write(path("venue").join(SEGMENT), log).unwrap();
     // A directory name with a trailing slash, as a shell completes it.
     fs::create_dir(path("whole")).unwrap();
     let (code, answer) = salvage(Some("a.gz"), "whole/");
@@ -473,8 +477,8 @@ fn a_copy_to_a_moment_ends_with_the_last_whole_block_before_it() {
 
 /// A copy of a journal's records in blocks of two.
 fn same_records_in_pairs(data: &Path, other: &Path) {
-    let (journal, _) = SledJournal::open(data).unwrap();
-    let (mut copy, _) = SledJournal::open(other).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
+    let (mut copy, _) = LogJournal::open(other).unwrap();
     let blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
     let records: Vec<Record> = blocks.flat_map(|block| block.records().to_vec()).collect();
     for pair in records.chunks(2) {
@@ -508,7 +512,7 @@ fn an_empty_file_is_no_journal_and_a_file_that_is_there_is_not_written_over() {
 /// A journal of a venue, then deposits, one a block, of which the second records these results.
 fn recording(data: &Path, deposits: usize, second: Results) {
     venue(data);
-    let (mut journal, _) = SledJournal::open(data).unwrap();
+    let (mut journal, _) = LogJournal::open(data).unwrap();
     for number in 1..=deposits {
         let mut builder = BlockBuilder::new(journal.head());
         let command = Command::Deposit { user: UserNo(0), amount: Money::new(500) };
@@ -557,7 +561,7 @@ fn what_does_not_replay_is_imported_only_unchecked_and_then_says_so() {
 /// A server's archive of this journal, in files of these numbers of blocks.
 fn archive_of(data: &Path, folder: &Path, files: &[usize]) {
     fs::create_dir(folder).unwrap();
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let mut blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
     for count in files {
         let part: Vec<_> = blocks.by_ref().take(*count).collect();
@@ -603,7 +607,7 @@ fn an_archive_that_no_server_would_go_on_with_is_neither_verified_nor_imported()
         archive_of(&path("venue"), &archive, &[2, 2, 1]);
         change(&archive, &file);
         let taken = Archive::open(&archive).and_then(|(archive, _)| {
-            let (journal, _) = SledJournal::open(&path("venue")).unwrap();
+            let (journal, _) = LogJournal::open(&path("venue")).unwrap();
             archive.belongs_to(&journal.reader())
         });
         assert_eq!(taken.is_ok(), code.is_empty(), "{what}: {taken:?}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Failure;
 use super::serve::ServeArgs;
-use journal::sled::SledStore;
+use journal::directory::LogStore;
 use journal::store::OpenError;
 
 /// The data directory unless one is named. Nobody misspells it, so it may begin unasked.
@@ -37,7 +37,7 @@ pub fn leave(args: &ServeArgs) -> Result<Leave, Failure> {
     if args.data.is_none() && absent() {
         return Ok(Leave::BeginUnasked);
     }
-    SledStore::there(data).map(|()| Leave::Open).map_err(|error| refused(data, &error))
+    LogStore::there(data).map(|()| Leave::Open).map_err(|error| refused(data, &error))
 }
 
 /// The failure to open a data directory.

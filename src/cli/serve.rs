@@ -35,7 +35,7 @@ use http::keys::ApiKey;
 use http::rates::{Daily, Limit, Rates};
 use http::venue::Venue;
 use journal::Journal;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use views::ReadModel;
 
@@ -272,8 +272,8 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
         say(&format!("a new venue begins in {}", data.display()));
     }
     let opened = match leave {
-        Leave::Begin | Leave::BeginUnasked => SledJournal::open(data),
-        Leave::Open => SledJournal::open_existing(data),
+        Leave::Begin | Leave::BeginUnasked => LogJournal::open(data),
+        Leave::Open => LogJournal::open_existing(data),
     };
     let (journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
     let head = recovered.head;
@@ -282,9 +282,11 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
         "journal opened"
     );
     if let Some(first) = recovered.cut {
-        tracing::warn!(%first, "a block that had been refused was removed from the journal");
+        tracing::warn!(
+            %first, "what was never acknowledged was removed from the journal's end"
+        );
     }
-    for repair in recovered.repairs.described() {
+    for repair in recovered.repairs.take() {
         tracing::warn!(data = %data.display(), "{repair}; check this disk");
     }
     let (clock, stamp) = venue_clock::open(data, head.time, args.accept_clock || args.demo)?;

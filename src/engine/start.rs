@@ -208,6 +208,11 @@ pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Runni
     };
     let shared = &engine.0;
     register_warnings(shared, history.as_ref());
+    if let Some(repairs) = files.as_ref().map(|files| Arc::clone(files.repairs())) {
+        let help = "Damaged files of the journal made whole again since the start";
+        let count = move || i64::try_from(repairs.count()).unwrap_or(i64::MAX);
+        shared.meter.gauges.add("journal_repairs", help, count);
+    }
     let matcher = spawn("matcher", &shared.halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &shared.halt, move || JournalLeft {
         _journal: Box::new(sequencer.run()),

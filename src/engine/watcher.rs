@@ -38,6 +38,9 @@ impl Stepped for Watcher {
                 (None, None) => {}
             }
         }
+        for repair in self.files.iter().flat_map(|files| files.repairs().take()) {
+            tracing::warn!("{repair}; check this disk");
+        }
         if let Some(stamp) = &mut self.stamp {
             stamp.keep(&self.clock);
         }

@@ -105,7 +105,8 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<T,
 }
 
 /// Declares bodies. Of each member are given its name in JSON, its name here, and its type; `check`
-/// names a function for what members must be together, which returns the member at fault.
+/// names a function for what members must be together, which returns the member at fault; that of
+/// `judge` looks at some members alone, whatever is wrong with the others.
 macro_rules! bodies {
     ($(
         $(#[$about:meta])*
@@ -114,6 +115,7 @@ macro_rules! bodies {
             $(optional { $($maybe:literal => $option:ident: $Kind:ty),* $(,)? })?
         }
         $(check $check:path;)?
+        $(judge $judge:path, by $($part:ident)+;)?
     )*) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
@@ -133,6 +135,7 @@ macro_rules! bodies {
             fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let body: $Body = $crate::members::object(deserializer)?;
                 $($check(&body).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
+                $($judge($(body.$part.as_ref()),+).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
                 Ok(body)
             }
 
@@ -145,6 +148,11 @@ macro_rules! bodies {
                 let mut members = $crate::members::Members::open(json, at, faults)?;
                 $($(let $field = members.required($name, faults);)*)?
                 $($(let $option = members.optional($maybe, faults);)*)?
+                $(if let ($(Some($part)),+) = ($(&$part),+)
+                    && let Err((name, fault)) = $judge($($part.as_ref()),+)
+                {
+                    faults.note(&$crate::members::called(at, name), fault);
+                })?
                 members.close(faults);
                 let body = $Body { $($($field: $field?,)*)? $($($option: $option?,)*)? };
                 $(if let Err((name, fault)) = $check(&body) {

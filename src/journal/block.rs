@@ -217,6 +217,11 @@ pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
+/// Records and checksum of the block that begins with these bytes, per its header.
+pub(super) fn count_and_checksum(bytes: &[u8]) -> Option<(u32, u32)> {
+    Header::read(bytes).ok().map(|header| (header.count, header.checksum))
+}
+
 /// First record, last record and length of the block that begins with these bytes, per its header.
 pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, Sequence, usize), BlockFault> {
     let header = Header::read(bytes)?;
@@ -517,7 +522,7 @@ const CHECKSUM_OFFSET: usize = 28;
 const CHECKSUM_END: usize = CHECKSUM_OFFSET + 4;
 
 /// CRC-32 (IEEE) of a block's bytes without the checksum's own four.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(bytes.get(..CHECKSUM_OFFSET).unwrap_or_default());
     crc.update(bytes.get(CHECKSUM_END..).unwrap_or_default());

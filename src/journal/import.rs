@@ -6,21 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::block::{Block, Head};
-use super::marker::Witness;
-use super::sled::{
-    LOCK_FILE, MARKER_FILE, PARTIAL_MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE,
-    UNSETTLED_FILE, WAL_FILE, WITNESS_FILE, lock,
+use super::directory::{
+    JOURNAL_DIR, LOCK_FILE, LogJournal, LogStore, UNFINISHED_FILE, lock, log_of, sync_names,
 };
-use super::store::{BlockStore, OpenError, StoreError, StoredJournal};
+use super::log::{SEGMENT_BYTES, segment};
+use super::marker::Marker;
+use super::run::Run;
+use super::sealed::{pack, place};
+use super::store::{OpenError, StoreError};
+use super::watch::MARKER_FILE;
 use super::{Durable, Journal, JournalError};
+use exchange::units::Sequence;
 
-/// Bytes of blocks between two syncs: syncs are expensive, and nothing must be durable before the
-/// end.
-const BATCH_BYTES: usize = 8 << 20;
-
-/// Files that an import creates beside the store's directory.
-const SIDE_FILES: [&str; 5] =
-    [MARKER_FILE, PARTIAL_MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE];
+/// The marker while it is being made.
+const PARTIAL_MARKER_FILE: &str = "refused.partial";
 
 /// Why an import failed. Once it created anything, only another import can open the directory.
 #[derive(Debug, thiserror::Error)]
@@ -100,31 +99,35 @@ fn fill(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     mut on_block: impl FnMut(&Block),
 ) -> Result<Head, ImportError> {
-    let mut store = SledStore::open_files(data, locked)?;
-    let (mut head, mut unsynced) = (Head::START, 0_usize);
+    let folder = log_of(data);
+    fs::create_dir_all(&folder)?;
+    let mut head = Head::START;
+    let begun = |first: Sequence| (first, Run::read(Vec::new(), first).0);
+    let (mut first, mut run) = begun(head.sequence.next());
     for block in blocks {
         let block = block.map_err(ImportError::Source)?;
-        let first = block.first();
         let follows = block.follows(&head);
-        follows.map_err(|fault| ImportError::Source(JournalError::Misfit { first, fault }))?;
-        store.import(first, block.bytes())?;
-        head = block.head();
-        unsynced = unsynced.saturating_add(block.bytes().len());
-        if unsynced >= BATCH_BYTES {
-            store.flush_all()?;
-            unsynced = 0;
+        let misfit = |fault| JournalError::Misfit { first: block.first(), fault };
+        follows.map_err(|fault| ImportError::Source(misfit(fault)))?;
+        if run.bytes().len().saturating_add(block.bytes().len()) > SEGMENT_BYTES {
+            let members = pack(&run)?;
+            let members = members.iter().map(|(_, member)| member.as_slice());
+            place(&segment(&folder, first), members)?;
+            (first, run) = begun(block.first());
         }
+        run.push(block.first(), block.bytes());
+        head = block.head();
         on_block(&block);
     }
     if head == Head::START {
         return Err(ImportError::Empty);
     }
-    store.flush_all()?;
-    store.attest(Witness { last: head.sequence, hash: head.hash })?;
-    // As at any start: checks the last blocks, the witness and the marker.
-    let (journal, _) = StoredJournal::over(store)?;
-    File::open(data.join(WITNESS_FILE))?.sync_all()?;
-    // Reading verifies every block, and that the last is the journal's head.
+    let zeros = vec![0; SEGMENT_BYTES.saturating_sub(run.bytes().len())];
+    place(&segment(&folder, first), [run.bytes(), &zeros])?;
+    place(&data.join(MARKER_FILE), [Marker::Clear.encode().as_slice()])?;
+    sync_names(data, &folder)?;
+    // As at any start; reading verifies every block, and that the last is the journal's head.
+    let (journal, _) = LogJournal::over(LogStore::open_files(data, locked)?)?;
     for block in journal.read(Head::START.sequence.next()) {
         block.map_err(ImportError::ReadBack)?;
     }
@@ -139,10 +142,10 @@ fn holds_something(data: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    let ours = [LOCK_FILE, UNFINISHED_FILE, STORE_DIR].into_iter().chain(SIDE_FILES);
+    let ours = [LOCK_FILE, UNFINISHED_FILE, JOURNAL_DIR, MARKER_FILE, PARTIAL_MARKER_FILE];
     for entry in entries {
         let name = entry?.file_name();
-        let known = ours.clone().any(|ours| name == ours) && (unfinished || name == LOCK_FILE);
+        let known = ours.iter().any(|ours| name == *ours) && (unfinished || name == LOCK_FILE);
         if !known {
             return Ok(true);
         }
@@ -156,8 +159,8 @@ fn empty(data: &Path) -> io::Result<()> {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     };
-    fs::remove_dir_all(data.join(STORE_DIR)).or_else(absent)?;
-    for name in SIDE_FILES {
+    fs::remove_dir_all(data.join(JOURNAL_DIR)).or_else(absent)?;
+    for name in [MARKER_FILE, PARTIAL_MARKER_FILE] {
         fs::remove_file(data.join(name)).or_else(absent)?;
     }
     sync_folder(data)

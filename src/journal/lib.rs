@@ -3,34 +3,34 @@
 //! Must not know: why a command is right, who waits for it, what it did.
 
 pub mod archive;
-mod blobs;
 pub mod block;
+mod copy;
+pub mod directory;
 pub mod fields;
-mod groups;
 pub mod import;
+mod keeper;
+mod log;
 pub mod marker;
 pub mod member;
 pub mod memory;
+mod mend;
+pub mod old;
 pub mod pages;
 pub mod portable;
 pub mod prefix;
 pub mod reader;
-pub mod replay;
 pub mod record;
 pub mod recovery;
 pub mod repairs;
+pub mod replay;
+mod run;
 pub mod salvage;
-pub mod scrape;
-mod sectors;
-mod flusher;
-mod sled_log;
-pub mod sled;
+mod sealed;
 pub mod snapshot;
+mod sound;
 pub mod store;
-mod store_copy;
+pub mod torn;
 mod tree;
-mod unreadable;
-mod wal;
 pub mod watch;
 
 use std::ops::Deref;
@@ -43,7 +43,7 @@ use self::watch::JournalFiles;
 use exchange::units::Sequence;
 
 /// Proof that a block is on disk and verified. Only [`Journal::append`], [`JournalReader::read`],
-/// the reader of exported files and salvage make one. The matcher takes nothing else, so it never
+/// and the readers of files make one. The matcher takes nothing else, so it never
 /// applies what a power cut could take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durable<T>(T);

@@ -1,29 +1,16 @@
-//! The two small files beside the store, and their common format.
-//!
 //! The refused marker: a file of fixed size, created with the journal and overwritten in place,
 //! which says that the block after a certain head was refused and must be discarded. A failed write
 //! may still reach the disk; overwriting allocated bytes needs no space, so the refusal can be
 //! recorded even on a full disk.
-//!
-//! The witness: the last acknowledged block, written after every append and not synced. It may lag,
-//! so a store that ends after it proves nothing; a store that ends before it has lost its tail.
-
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 
 use super::block::ChainHash;
 use exchange::units::Sequence;
 
-/// Size of the marker file, and of each of the witness file's two slots.
+/// Size of the marker file.
 pub const SLOT_BYTES: usize = 64;
-/// Offset of the second slot: another sector, so that a torn write destroys only one.
-pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// First bytes of the marker file.
 pub const MARKER_MAGIC: [u8; 8] = *b"OPREFUSE";
-/// First bytes of a witness slot.
-pub const WITNESS_MAGIC: [u8; 8] = *b"OPACKNOW";
-/// Bytes that a slot's checksum covers: all before it.
+/// Bytes that the checksum covers: all before it.
 const COVERED_BYTES: usize = SLOT_BYTES - 4;
 
 /// What the marker file says.
@@ -63,30 +50,6 @@ impl Marker {
     }
 }
 
-/// A block that was acknowledged: its last sequence and its hash; zeros for none yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Witness {
-    /// Sequence of the block's last record.
-    pub last: Sequence,
-    /// Hash of the block.
-    pub hash: ChainHash,
-}
-
-impl Witness {
-    /// No block was acknowledged yet.
-    pub const NONE: Witness = Witness { last: Sequence::ZERO, hash: ChainHash::ZERO };
-
-    /// A slot's bytes.
-    pub fn encode(self) -> [u8; SLOT_BYTES] {
-        encode(WITNESS_MAGIC, self.last, self.hash)
-    }
-
-    /// What a slot's bytes say; `None` if they hold no witness.
-    pub fn decode(bytes: &[u8]) -> Option<Witness> {
-        decode(WITNESS_MAGIC, bytes).map(|(last, hash)| Witness { last, hash })
-    }
-}
-
 fn encode(magic: [u8; 8], sequence: Sequence, hash: ChainHash) -> [u8; SLOT_BYTES] {
     let mut bytes = [0; SLOT_BYTES];
     let number = sequence.get().to_le_bytes();
@@ -101,28 +64,13 @@ fn encode(magic: [u8; 8], sequence: Sequence, hash: ChainHash) -> [u8; SLOT_BYTE
     bytes
 }
 
-fn decode(magic: [u8; 8], bytes: &[u8]) -> Option<(Sequence, ChainHash)> {
+/// What a slot of this form says; `None` if it is not whole.
+pub(super) fn decode(magic: [u8; 8], bytes: &[u8]) -> Option<(Sequence, ChainHash)> {
     let number = bytes.get(8..)?.first_chunk::<8>()?;
     let hash = ChainHash(*bytes.get(16..)?.first_chunk::<32>()?);
     let sequence = Sequence::new(u64::from_le_bytes(*number));
     // Only exactly what we would write is accepted: magic, padding, checksum, length.
     (encode(magic, sequence, hash) == bytes).then_some((sequence, hash))
-}
-
-/// The newer of the valid slots.
-pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
-    let mut newest: Option<Witness> = None;
-    for offset in [0, WITNESS_SLOT_OFFSET] {
-        let mut bytes = [0; SLOT_BYTES];
-        match file.read_exact_at(&mut bytes, offset) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
-            Err(error) => return Err(error),
-        }
-        let found = Witness::decode(&bytes);
-        newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
-    }
-    Ok(newest)
 }
 
 #[cfg(test)]

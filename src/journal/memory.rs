@@ -3,30 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::marker::{Marker, Witness};
+use super::marker::Marker;
 use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
 use exchange::units::Sequence;
 
-/// Blocks, marker and witness in memory; never fails. A clone is a copy.
+/// Blocks and marker in memory; never fails. A clone is a copy.
 #[derive(Debug)]
 pub struct MemoryStore {
     blocks: MemoryBlocks,
     marker: Marker,
-    witness: Witness,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
-        let (marker, witness) = (Marker::Clear, Witness::NONE);
-        MemoryStore { blocks: MemoryBlocks::default(), marker, witness }
+        MemoryStore { blocks: MemoryBlocks::default(), marker: Marker::Clear }
     }
 }
 
 impl Clone for MemoryStore {
     fn clone(&self) -> MemoryStore {
         let blocks = MemoryBlocks(Arc::new(RwLock::new(self.blocks.reading().clone())));
-        MemoryStore { blocks, marker: self.marker, witness: self.witness }
+        MemoryStore { blocks, marker: self.marker }
     }
 }
 
@@ -67,10 +65,6 @@ impl BlockStore for MemoryStore {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -86,15 +80,6 @@ impl BlockStore for MemoryStore {
 
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
         self.marker = marker;
-        Ok(())
-    }
-
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        Ok(Some(self.witness))
-    }
-
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.witness = witness;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::sled::sync_names;
+use super::directory::sync_names;
 use super::store::{Step, StoreError};
 use super::tree::{Shape, caught, open_db};
 use super::watch::{Fate, WatchedFile};

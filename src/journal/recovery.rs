@@ -1,5 +1,5 @@
 //! Recovery: decides from a journal's state at a start whether and how it is opened. Pure decision
-//! tables, tested exhaustively; journal-format.md prints them.
+//! tables, tested exhaustively; data-directory.md prints them.
 
 use super::block::{Block, BlockFault, Head};
 use super::marker::Marker;
@@ -29,25 +29,18 @@ pub enum Refusal {
     Unreadable,
 }
 
-/// Whether the last block known to be acknowledged is among those kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acknowledged {
-    /// It is, or none was acknowledged yet.
-    There,
-    /// It is not: the store has lost its tail.
-    Gone,
-    /// The witness cannot be read.
-    Unreadable,
-}
-
-/// What the store holds from the refused sequence on.
+/// What stands after the blocks that are to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
     /// Nothing.
     Nothing,
-    /// One block, under the refused sequence.
+    /// One block, under the refused sequence, and nothing else that is whole.
     TheRefused,
-    /// Something else: no block was ever written after a refusal.
+    /// What an interrupted write left.
+    Torn,
+    /// A block that was damaged after it was written.
+    Damaged,
+    /// Other blocks: none was ever written after a refusal, or before the one before it.
     Others,
 }
 
@@ -56,7 +49,8 @@ pub enum Beyond {
 pub enum Verdict {
     /// Continue from the tail.
     Accept,
-    /// Remove the refused block, make that durable, clear the marker, continue from the tail.
+    /// Remove what stands after the tail, make that durable, clear the marker, continue from the
+    /// tail.
     Cut,
     /// The refused block never arrived, or was removed already: clear the marker, continue.
     Clear,
@@ -73,44 +67,31 @@ pub enum Reason {
     /// The marker file is damaged: a refused block could come back.
     #[error("RECOVERY_MARKER: the refused marker cannot be read; see `openoutcry-replay salvage`")]
     MarkerUnreadable,
-    /// The witness file is damaged: a lost tail would not be noticed.
-    #[error(
-        "RECOVERY_WITNESS: the witness of the last acknowledged block cannot be read; see \
-         `openoutcry-replay salvage`"
-    )]
-    WitnessUnreadable,
-    /// The journal ends before a block that was acknowledged.
-    #[error("RECOVERY_SHORT: the journal ends before a block that was acknowledged")]
-    Short,
     /// The marker does not fit the journal: blocks are missing, or it belongs to another one.
     #[error("RECOVERY_MARKER_ELSEWHERE: the refused marker does not follow the last block")]
     MarkerElsewhere,
-    /// Other blocks than the refused one follow.
-    #[error("RECOVERY_BEYOND: other blocks than the refused one follow the last accepted block")]
-    OthersBeyond,
+    /// What stands after the last block is neither nothing nor what may be removed.
+    #[error(
+        "RECOVERY_BEYOND: after the last sound block there are bytes that no interrupted write \
+         leaves: a block was damaged; see `openoutcry-replay salvage`"
+    )]
+    Beyond,
 }
 
 /// The decision table.
-pub const fn decide(
-    tail: Tail,
-    acknowledged: Acknowledged,
-    refusal: Refusal,
-    beyond: Beyond,
-) -> Verdict {
-    match acknowledged {
-        _ if matches!(tail, Tail::Damaged) => return Verdict::Refuse(Reason::TailDamaged),
-        Acknowledged::Unreadable => return Verdict::Refuse(Reason::WitnessUnreadable),
-        Acknowledged::Gone => return Verdict::Refuse(Reason::Short),
-        Acknowledged::There => {}
+pub const fn decide(tail: Tail, refusal: Refusal, beyond: Beyond) -> Verdict {
+    if matches!(tail, Tail::Damaged) {
+        return Verdict::Refuse(Reason::TailDamaged);
     }
     match (refusal, beyond) {
         (Refusal::Unreadable, _) => Verdict::Refuse(Reason::MarkerUnreadable),
         (Refusal::Elsewhere, _) => Verdict::Refuse(Reason::MarkerElsewhere),
-        // Without a marker nothing may follow the tail.
-        (_, Beyond::Others) | (Refusal::Clear, Beyond::TheRefused) => {
-            Verdict::Refuse(Reason::OthersBeyond)
+        (_, Beyond::Others) | (Refusal::Clear, Beyond::TheRefused | Beyond::Damaged) => {
+            Verdict::Refuse(Reason::Beyond)
         }
-        (Refusal::AfterTail, Beyond::TheRefused) => Verdict::Cut,
+        // Whatever a refused write left, in any form.
+        (Refusal::AfterTail, Beyond::TheRefused | Beyond::Torn | Beyond::Damaged)
+        | (Refusal::Clear, Beyond::Torn) => Verdict::Cut,
         (Refusal::AfterTail, Beyond::Nothing) => Verdict::Clear,
         (Refusal::Clear, Beyond::Nothing) => Verdict::Accept,
     }

@@ -1,52 +1,41 @@
 //! Salvage: rebuilds the longest chain from record 1 that a damaged data directory and an archive
-//! still hold.
+//! still hold. Nothing in the directory is written to: the log's copy is opened as a copy of its
+//! own.
 //!
-//! The directory is never written to: sled is opened on a copy, because opening it writes. Three
-//! sources, in order of trust: the archive, which holds only durable blocks; sled's tree and the
-//! write-ahead log's chain, which hold no removed block; and both files, searched byte by byte,
-//! whose blocks may have been refused and so count only up to the witness.
+//! Three sources, in order of trust: the archive, which holds only durable blocks; the log, of
+//! which every sound block counts, wherever it stands; and the log's copy.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::block::{Block, ChainHash, Head, RawBlock};
-use super::marker::{Marker, Witness, newest_witness};
-use super::portable;
-use super::scrape::{SoundBlocks, scrape_file};
-use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE};
-use super::store::BlockSource;
-use super::store_copy::store_copy;
-use super::tree::Sled;
-use super::unreadable::open_regular;
-use super::wal;
+use memchr::memmem;
+
+use super::block::{Block, ChainHash, Head, MAGIC, RawBlock};
+use super::copy::CopyFolder;
+use super::directory::{COPY_DIR, JOURNAL_DIR, LOCK_FILE, log_of};
+use super::log::{SEGMENT_BYTES, segment, segments};
+use super::marker::Marker;
+use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
+use super::portable::{self, PortableFile};
+use super::run::Run;
+use super::sealed::{begins, unpack};
+use super::sound;
+use super::torn::{self, Rest};
+use super::watch::MARKER_FILE;
 use super::{Durable, JournalError};
 use exchange::units::Sequence;
-
-mod in_file;
-
-use in_file::FoundBlocks;
-
-/// sled's data file.
-const DATABASE: &str = "db";
-/// What is searched byte by byte: sled's file, and the write-ahead log's.
-const FILE_ORIGINS: [Origin; 2] = [Origin::StoreFile, Origin::LogFile];
 
 /// Where a block was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// In the archive.
     Archive,
-    /// In sled's tree.
-    Store,
-    /// In the write-ahead log's chain.
+    /// In the log.
     Log,
-    /// In sled's file but not in its tree.
-    StoreFile,
-    /// In the log's file but not in its chain: after damage, or left of what it held before.
-    LogFile,
+    /// In the log's copy.
+    Copy,
 }
 
 impl Origin {
@@ -54,16 +43,9 @@ impl Origin {
     pub const fn name(self) -> &'static str {
         match self {
             Origin::Archive => "archive",
-            Origin::Store => "store",
-            Origin::Log => "write-ahead log",
-            Origin::StoreFile => "store file",
-            Origin::LogFile => "write-ahead log's file",
+            Origin::Log => "log",
+            Origin::Copy => "copy of the log",
         }
-    }
-
-    /// Whether it was found byte by byte, so that it may have been refused.
-    pub const fn is_searched(self) -> bool {
-        matches!(self, Origin::StoreFile | Origin::LogFile)
     }
 }
 
@@ -88,8 +70,6 @@ pub struct Salvaged {
     /// Sound blocks that could not be used: records before them are missing, or they may have been
     /// refused.
     pub beyond: Vec<Span>,
-    /// The last record known to be acknowledged; `None` if the witness cannot be read.
-    pub acknowledged: Option<Sequence>,
     /// Whether every acknowledged record is known to be covered.
     pub complete: bool,
     /// Whether the marker, which names a refused block, could be read.
@@ -107,7 +87,7 @@ pub enum SalvageError {
     /// The archive's first block is not the directory's.
     #[error(
         "SALVAGE_OTHER_VENUE: {archive} is of another journal than {data}: its first block is \
-         {archived}, the directory's {stored}"
+         {archived}, the directory's {logged}"
     )]
     OtherVenue {
         /// The archive.
@@ -117,7 +97,7 @@ pub enum SalvageError {
         /// Hash of the archive's first block.
         archived: ChainHash,
         /// Hash of the directory's.
-        stored: ChainHash,
+        logged: ChainHash,
     },
     /// A file system failed.
     #[error("SALVAGE_FAILED: {path}: {error}")]
@@ -129,23 +109,21 @@ pub enum SalvageError {
     },
 }
 
+/// Sound blocks by their first records, each from the log and from its copy, if these differ.
+type Found = BTreeMap<Sequence, Vec<(Block, Origin)>>;
+
 /// Iterates over the chain's blocks; [`finish`](Salvage::finish) then gives the result.
 pub struct Salvage {
-    archive: SoundBlocks,
+    archive: Option<Box<dyn Iterator<Item = Block>>>,
+    archive_at: Option<PathBuf>,
     /// The archive's next block, read but not used yet.
     archived: Option<Block>,
-    archive_last: Sequence,
-    store: Option<Sled>,
-    /// The blocks of the write-ahead log.
-    log: BTreeMap<Sequence, Block>,
-    /// sled's file, and the write-ahead log's.
-    files: Vec<Option<File>>,
-    /// The archive, if one was named.
-    named: Option<PathBuf>,
-    in_file: FoundBlocks,
+    folder: PathBuf,
+    segments: Vec<Sequence>,
+    copy: Option<CopyFolder>,
+    /// What was found of the segment looked at last, and of the copy there.
+    found: (Option<Sequence>, Found),
     marker: Option<Marker>,
-    witness: Option<Witness>,
-    witness_met: bool,
     head: Head,
     covered: Vec<Span>,
     faults: Vec<String>,
@@ -153,7 +131,8 @@ pub struct Salvage {
 }
 
 impl Salvage {
-    /// Examines a data directory and an archive or exported file. Copies sled's files to `scratch`.
+    /// Examines a data directory and an archive or exported file. Copies the log's copy to
+    /// `scratch`.
     pub fn of(
         data: &Path,
         archive: Option<&Path>,
@@ -161,99 +140,72 @@ impl Salvage {
     ) -> Result<Salvage, SalvageError> {
         let lock = not_in_use(data)?;
         let mut faults = Vec::new();
-        let files = archive.map_or_else(|| Ok(VecDeque::new()), portable::files);
-        let files = files.map_err(|error| failed(archive.unwrap_or(data), error))?;
-        // In the order of `FILE_ORIGINS`.
-        let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
-        let mut in_file = FoundBlocks::default();
-        for (file, path) in paths.iter().enumerate() {
-            let scraped = scrape_file(path, |offset, block| in_file.add(file, offset, &block));
-            match scraped {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => faults.push(format!("{}: {error}", path.display())),
-                Ok(0) => {}
-                Ok(lost) => faults.push(unreadable(path, lost)),
-            }
-        }
-        let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)
-            .map_err(|(path, error)| failed(&path, error))?;
-        // Its unreadable bytes were reported above, and most errors.
-        let log_path = data.join(WAL_FILE);
-        let (log, _) = wal::read_damaged(&log_path).unwrap_or_else(|error| {
-            let fault = format!("{}: {error}", log_path.display());
-            if !faults.contains(&fault) {
-                faults.push(fault);
-            }
-            Default::default()
+        let mut fault = |path: &Path, error: &dyn std::fmt::Display| {
+            faults.push(format!("{}: {error}", path.display()));
+        };
+        let opened = archive.map(|path| archive_blocks(path, &mut fault)).transpose()?;
+        let (folder, marker_path) = (log_of(data), data.join(MARKER_FILE));
+        let segments = segments(&folder).unwrap_or_else(|error| {
+            fault(&folder, &error);
+            Vec::new()
         });
-        let marker = marker(&data.join(MARKER_FILE), &mut faults);
-        let witness = witness(&data.join(WITNESS_FILE), &mut faults);
+        let marker = fs::read(&marker_path).map(|bytes| Marker::decode(&bytes));
+        let marker = marker.unwrap_or(Marker::Unreadable);
+        if marker == Marker::Unreadable {
+            fault(&marker_path, &"it cannot be read");
+        }
+        let (from, to) = (data.join(JOURNAL_DIR).join(COPY_DIR), scratch.join(COPY_DIR));
+        let copy = from.is_dir().then(|| copied(&from, &to).map(|()| CopyFolder::at(to)));
+        let copy = copy.transpose().unwrap_or_else(|error| {
+            fault(&from, &error);
+            None
+        });
         let mut salvage = Salvage {
-            archive: SoundBlocks::of(files),
-            named: archive.map(Path::to_owned),
+            archive: opened,
+            archive_at: archive.map(Path::to_owned),
             archived: None,
-            archive_last: Sequence::ZERO,
-            store,
-            log: log.into_iter().map(|block| (block.first(), block)).collect(),
-            files: paths.iter().map(|path| Some(open_regular(path).ok()?.0)).collect(),
-            in_file,
-            marker,
-            witness,
-            witness_met: witness.is_some_and(|witness| witness.last == Sequence::ZERO),
+            folder,
+            segments,
+            copy,
+            found: (None, Found::new()),
+            marker: Some(marker).filter(|marker| *marker != Marker::Unreadable),
             head: Head::START,
             covered: Vec::new(),
             faults,
             _lock: lock,
         };
-        salvage.same_venue(archive.unwrap_or(data), data)?;
+        salvage.same_venue(data)?;
         Ok(salvage)
     }
 
     /// Checks that the archive and the directory begin with the same block, if both have one.
-    fn same_venue(&mut self, archive: &Path, data: &Path) -> Result<(), SalvageError> {
+    fn same_venue(&mut self, data: &Path) -> Result<(), SalvageError> {
         let first = Head::START.sequence.next();
-        let Some(archived) = self.archived(first) else { return Ok(()) };
-        let known = archived.hash();
-        self.archived = Some(archived);
-        let in_file = self.in_file.beginning(first).map(|held| held.hash);
-        let mut stored: Vec<ChainHash> = in_file.collect();
-        stored.extend(self.stored(first).map(|(block, _)| block.hash()));
-        // The directory may hold a refused first block beside the accepted one.
-        match stored.first() {
-            Some(stored_first) if !stored.contains(&known) => Err(SalvageError::OtherVenue {
-                archive: archive.to_owned(),
-                data: data.to_owned(),
-                archived: known,
-                stored: *stored_first,
-            }),
+        self.archived = self.archived(first);
+        let Some(archived) = self.archived.as_ref().map(Block::hash) else { return Ok(()) };
+        self.look_at(first);
+        let ours = self.found.1.get(&first).into_iter().flatten();
+        let ours: Vec<ChainHash> = ours.map(|(block, _)| block.hash()).collect();
+        match (ours.first(), &self.archive_at) {
+            (Some(logged), Some(archive)) if !ours.contains(&archived) => {
+                Err(SalvageError::OtherVenue {
+                    archive: archive.clone(),
+                    data: data.to_owned(),
+                    archived,
+                    logged: *logged,
+                })
+            }
             _ => Ok(()),
         }
-    }
-
-    /// The next block of the chain, from the most trusted source that has it.
-    fn next_block(&mut self) -> Option<(Block, Origin)> {
-        let next = self.head.sequence.next();
-        let archived = self.archived(next);
-        let stored = self.stored(next).filter(|(block, _)| block.follows(&self.head).is_ok());
-        if let (Some(archived), Some((stored, _))) = (&archived, &stored)
-            && archived.hash() != stored.hash()
-        {
-            self.faults.push(format!(
-                "two blocks claim to begin with record {next}: {} in the archive, which was taken, \
-                 and {} in the store",
-                archived.hash(),
-                stored.hash()
-            ));
-        }
-        let archived = archived.map(|block| (block, Origin::Archive));
-        archived.or(stored).or_else(|| self.in_file_only(next))
     }
 
     /// The archive's next block that follows the chain; earlier ones are skipped.
     fn archived(&mut self, next: Sequence) -> Option<Block> {
         loop {
-            let block = self.archived.take().or_else(|| self.archive.next())?;
-            self.archive_last = self.archive_last.max(block.last());
+            let block = match self.archived.take() {
+                Some(block) => block,
+                None => self.archive.as_mut()?.next()?,
+            };
             if block.first() > next {
                 self.archived = Some(block);
                 return None;
@@ -264,145 +216,118 @@ impl Salvage {
         }
     }
 
-    /// The block under `next` in sled or the log, unless it was refused or may have been.
-    fn stored(&mut self, next: Sequence) -> Option<(Block, Origin)> {
-        let logged = self.log.get(&next).filter(|block| self.not_refused(block)).cloned();
-        let in_tree = self.in_tree(next).map(|block| (block, Origin::Store));
-        in_tree.or(logged.map(|block| (block, Origin::Log)))
+    /// The block after the chain's end in the log or its copy.
+    fn logged(&mut self, next: Sequence) -> Option<(Block, Origin)> {
+        self.look_at(next);
+        let found = self.found.1.get(&next).into_iter().flatten();
+        let mut fitting = found.filter(|(block, _)| block.follows(&self.head).is_ok());
+        let (block, origin) = fitting.find(|(block, _)| !self.refused(block))?.clone();
+        if self.marker.is_none() && origin == Origin::Log {
+            // Without a marker the last block may be a refused one; none was ever built on that.
+            self.look_at(block.last().next());
+            let after = self.found.1.get(&block.last().next()).into_iter().flatten();
+            let built_on = after.into_iter().any(|(after, _)| after.previous() == block.hash());
+            return built_on.then_some((block, origin));
+        }
+        Some((block, origin))
     }
 
-    fn in_tree(&mut self, next: Sequence) -> Option<Block> {
-        let found = match self.store.as_ref()?.blocks.at_or_after(next) {
-            Ok(found) => found,
-            Err(error) => {
-                let fault = format!("sled: {error}");
-                if !self.faults.contains(&fault) {
-                    self.faults.push(fault);
+    fn refused(&self, block: &Block) -> bool {
+        let (first, previous) = (block.first(), block.previous());
+        self.marker == Some(Marker::Refused { first, previous })
+    }
+
+    /// Finds the blocks of the segment that should hold a record, and of the copy there.
+    fn look_at(&mut self, record: Sequence) {
+        let after = self.segments.partition_point(|first| *first <= record);
+        let holding = after.checked_sub(1).and_then(|index| self.segments.get(index)).copied();
+        let end = self.segments.get(after).copied();
+        let from = holding.unwrap_or(Head::START.sequence.next());
+        if self.found.0 == Some(from) {
+            return;
+        }
+        let mut found = Found::new();
+        let mut add = |block: Block, origin| {
+            let held: &mut Vec<(Block, Origin)> = found.entry(block.first()).or_default();
+            if held.iter().all(|(held, _)| held.hash() != block.hash()) {
+                held.push((block, origin));
+            }
+        };
+        if let Some(first) = holding {
+            let path = segment(&self.folder, first);
+            match fs::read(&path) {
+                Ok(bytes) => sound_blocks(&bytes).into_iter().for_each(|b| add(b, Origin::Log)),
+                Err(error) => self.faults.push(format!("{}: {error}", path.display())),
+            }
+        }
+        let end = end.unwrap_or(Sequence::new(u64::MAX));
+        let copied = self.copy.as_ref().map(|copy| copy.with(|copy| copy.range(from, end)));
+        match copied {
+            Some(Ok(members)) => {
+                for run in members.iter().filter_map(|(first, member)| unpack(member, *first).ok())
+                {
+                    blocks_of(&run).for_each(|block| add(block, Origin::Copy));
                 }
-                None
             }
-        };
-        let (_, bytes) = found.filter(|(key, _)| *key == next)?;
-        match RawBlock::new(bytes).decode() {
-            Ok(block) => Some(block).filter(|block| self.not_refused(block)),
-            Err(fault) => {
-                self.faults.push(format!("sled: in the block of record {next}: {fault}"));
-                None
+            Some(Err(error)) => {
+                self.faults.push(format!("the copy of the log: {error}"));
+                self.copy = None;
             }
+            None => {}
         }
-    }
-
-    /// Whether nothing indicates that a block was refused.
-    fn not_refused(&self, block: &Block) -> bool {
-        match self.marker {
-            Some(Marker::Clear) => true,
-            Some(Marker::Refused { .. }) => !self.marked(block.first(), block.previous()),
-            Some(Marker::Unreadable) | None => {
-                self.acknowledged(block) || self.built_upon(block.last(), block.hash())
-            }
-        }
-    }
-
-    /// Whether a block follows this one: no block was ever built on a refused one.
-    fn built_upon(&self, last: Sequence, hash: ChainHash) -> bool {
-        self.in_file.beginning(last.next()).any(|after| after.previous == hash)
-    }
-
-    fn acknowledged(&self, block: &Block) -> bool {
-        self.witness.is_some_and(|witness| {
-            block.last() < witness.last
-                || block.last() == witness.last && block.hash() == witness.hash
-        })
-    }
-
-    /// The block at `next` from the byte search, if it was acknowledged and is the only candidate,
-    /// or the only one that another block was built on.
-    fn in_file_only(&self, next: Sequence) -> Option<(Block, Origin)> {
-        let held = self.in_file.beginning(next);
-        let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
-        let one = match held.as_slice() {
-            [one] => one,
-            several => {
-                let mut built_upon =
-                    several.iter().filter(|held| self.built_upon(held.last, held.hash));
-                let one = built_upon.next().filter(|_| built_upon.next().is_none());
-                one.or_else(|| {
-                    let witness = self.witness?;
-                    several.iter().find(|held| held.hash == witness.hash)
-                })?
-            }
-        };
-        let mut bytes = vec![0; one.bytes];
-        let file = self.files.get(one.file)?.as_ref()?;
-        file.read_exact_at(&mut bytes, one.offset).ok()?;
-        let block = RawBlock::new(bytes).decode().ok()?;
-        let follows = block.follows(&self.head).is_ok();
-        let sure = follows && self.not_refused(&block) && self.acknowledged(&block);
-        sure.then(|| (block, FILE_ORIGINS.get(one.file).copied().unwrap_or(Origin::StoreFile)))
+        self.found = (Some(from), found);
     }
 
     /// The result, once the chain has ended.
     pub fn finish(mut self) -> Salvaged {
-        let (mut beyond, mut in_doubt) = (Vec::new(), false);
-        for block in self.archived.take().into_iter().chain(self.archive.by_ref()) {
-            self.archive_last = self.archive_last.max(block.last());
-            if block.first() > self.head.sequence {
-                extend(&mut beyond, &block, Origin::Archive);
-            }
+        let mut beyond = Vec::new();
+        let rest = self.archived.take().into_iter();
+        let rest = rest.chain(self.archive.take().into_iter().flatten());
+        for block in rest.filter(|block| block.first() > self.head.sequence) {
+            extend(&mut beyond, &block, Origin::Archive);
         }
-        let after = self.head.sequence.next();
-        self.beyond_in_store(after, &mut beyond);
-        let seen = beyond.clone();
-        for (first, one) in self.in_file.range(after..) {
-            let known = |span: &Span| (span.first..=span.last).contains(&first);
-            if !seen.iter().any(known) {
-                let origin = FILE_ORIGINS.get(one.file).copied().unwrap_or(Origin::StoreFile);
-                extend_by(&mut beyond, (first, one.last), origin);
+        let next = self.head.sequence.next();
+        let begun = self.segments.partition_point(|first| *first <= next).saturating_sub(1);
+        let looked: Vec<Sequence> = self.segments.iter().skip(begun).copied().collect();
+        for first in looked.into_iter().chain([next]) {
+            self.look_at(first);
+            for (block, origin) in self.found.1.range(next..).flat_map(|(_, found)| found) {
+                let seen = |span: &Span| span.first <= block.first() && block.last() <= span.last;
+                if !self.refused(block) && !beyond.iter().any(seen) {
+                    extend(&mut beyond, block, *origin);
+                }
             }
-            let mut held = self.in_file.beginning(first);
-            in_doubt |= held.any(|held| !self.marked(first, held.previous));
         }
         beyond.sort_by_key(|span| (span.first, span.last));
-        let mut faults = self.faults;
-        // The archive has been read to its end.
-        faults.extend_from_slice(self.archive.faults());
-        if let Some(archive) = self.named.filter(|_| self.archive_last == Sequence::ZERO) {
+        let ended = self.ends_whole();
+        let Salvage { head, covered, mut faults, marker, archive_at, .. } = self;
+        if let Some(archive) = archive_at
+            && covered.iter().chain(&beyond).all(|span| span.origin != Origin::Archive)
+        {
             faults.push(format!("{}: holds no block of an archive", archive.display()));
         }
-        let (witness, head) = (self.witness, self.head);
-        let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
-        // The witness may lag, so later blocks may have been acknowledged too, unless the marker
-        // says that they were refused.
-        in_doubt |= beyond.iter().any(|span| !span.origin.is_searched());
-        let reached = acknowledged.is_some_and(|known| head.sequence >= known);
-        let complete = reached && self.witness_met && !in_doubt;
-        let marked = !matches!(self.marker, None | Some(Marker::Unreadable));
-        Salvaged { head, covered: self.covered, beyond, acknowledged, complete, marked, faults }
+        let complete = ended && beyond.is_empty() && marker.is_some() && head != Head::START;
+        Salvaged { head, covered, beyond, complete, marked: marker.is_some(), faults }
     }
 
-    /// Adds what sled's tree and the log hold after the chain's end.
-    fn beyond_in_store(&mut self, after: Sequence, beyond: &mut Vec<Span>) {
-        let (store, mut from) = (self.store.take(), after);
-        while let Some(Ok(Some((key, bytes)))) = store.as_ref().map(|s| s.blocks.at_or_after(from))
-        {
-            from = key.next();
-            if let Ok(block) = RawBlock::new(bytes).decode()
-                && !self.marked(block.first(), block.previous())
-            {
-                from = block.last().next().max(from);
-                extend(beyond, &block, Origin::Store);
-            }
+    /// Whether the log ends as a server leaves it, so that no record is missing after the chain's
+    /// end.
+    fn ends_whole(&mut self) -> bool {
+        let Some(last) = self.segments.last().copied() else { return false };
+        let path = segment(&self.folder, last);
+        let bytes = fs::read(&path).unwrap_or_default();
+        if bytes.len() != SEGMENT_BYTES {
+            self.faults.push(format!("{}: it is no whole open segment", path.display()));
+            return false;
         }
-        for (_, block) in self.log.range(from..) {
-            if !self.marked(block.first(), block.previous()) {
-                extend(beyond, block, Origin::Log);
-            }
+        let (run, rest) = Run::read(bytes, last);
+        let refused =
+            matches!(self.marker, Some(Marker::Refused { first, .. }) if first == run.next());
+        match torn::rest(&rest, run.bytes().len()) {
+            Rest::Nothing | Rest::Torn => true,
+            Rest::Damaged => refused,
+            Rest::Others => false,
         }
-    }
-
-    /// Whether the marker says that this block was refused.
-    fn marked(&self, first: Sequence, previous: ChainHash) -> bool {
-        self.marker == Some(Marker::Refused { first, previous })
     }
 }
 
@@ -410,26 +335,82 @@ impl Iterator for Salvage {
     type Item = Result<Durable<Block>, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (block, origin) = self.next_block()?;
+        let next = self.head.sequence.next();
+        let archived = self.archived(next).map(|block| (block, Origin::Archive));
+        let (block, origin) = archived.or_else(|| self.logged(next))?;
         self.head = block.head();
-        if let Some(witness) = self.witness.filter(|witness| witness.last == block.last()) {
-            self.witness_met = witness.hash == block.hash();
-        }
         extend(&mut self.covered, &block, origin);
         Some(Ok(Durable(block)))
     }
 }
 
-/// Adds a block's records to the ranges.
-fn extend(spans: &mut Vec<Span>, block: &Block, origin: Origin) {
-    extend_by(spans, (block.first(), block.last()), origin);
+/// The sound blocks of an archive or an exported file, in the order in which they stand there.
+fn archive_blocks(
+    path: &Path,
+    fault: &mut impl FnMut(&Path, &dyn std::fmt::Display),
+) -> Result<Box<dyn Iterator<Item = Block>>, SalvageError> {
+    let mut files = portable::files(path).map_err(|error| failed(path, error))?;
+    files.retain(|file| File::open(file).inspect_err(|error| fault(file, error)).is_ok());
+    let blocks_of = |file: PathBuf| -> Box<dyn Iterator<Item = Block>> {
+        let bytes = fs::read(&file).unwrap_or_default();
+        if bytes.starts_with(&GZIP_MAGIC) {
+            let members: Vec<usize> = memmem::find_iter(&bytes, &MEMBER_START).collect();
+            return Box::new(members.into_iter().flat_map(move |at| member_blocks(&bytes, at)));
+        }
+        let plain = PortableFile::open(&file).into_iter().flatten();
+        Box::new(plain.map_while(|block| Some(block.ok()?.0)))
+    };
+    Ok(Box::new(files.into_iter().flat_map(blocks_of)))
 }
 
-fn extend_by(spans: &mut Vec<Span>, (first, last): (Sequence, Sequence), origin: Origin) {
+/// The blocks of the member that begins at an offset, if it is sound.
+fn member_blocks(bytes: &[u8], at: usize) -> Vec<Block> {
+    let run = || {
+        let rest = bytes.get(at..)?;
+        let length = MemberHeader::read(rest).ok()?.member_bytes();
+        let member = rest.get(..usize::try_from(length).ok()?)?;
+        unpack(member, begins(member).ok()?).ok()
+    };
+    run().iter().flat_map(blocks_of).collect()
+}
+
+/// Every sound block in a segment's bytes, wherever it stands and in either form.
+fn sound_blocks(bytes: &[u8]) -> Vec<Block> {
+    if bytes.starts_with(&GZIP_MAGIC) || memmem::find(bytes, &MAGIC).is_none() {
+        let members = memmem::find_iter(bytes, &MEMBER_START);
+        return members.flat_map(|at| member_blocks(bytes, at)).collect();
+    }
+    let sound = memmem::find_iter(bytes, &MAGIC).filter_map(|at| {
+        let rest = bytes.get(at..)?;
+        let (.., length) = sound::sound_span(rest)?;
+        RawBlock::new(rest.get(..length)?.to_vec()).decode().ok()
+    });
+    sound.collect()
+}
+
+fn blocks_of(run: &Run) -> impl Iterator<Item = Block> {
+    run.blocks().filter_map(|(_, block)| RawBlock::new(block.to_vec()).decode().ok())
+}
+
+/// Adds a block's records to the ranges.
+fn extend(spans: &mut Vec<Span>, block: &Block, origin: Origin) {
+    let (first, last) = (block.first(), block.last());
     match spans.last_mut() {
         Some(span) if span.origin == origin && span.last.next() == first => span.last = last,
         _ => spans.push(Span { first, last, origin }),
     }
+}
+
+/// Copies a folder's files.
+fn copied(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes the directory's lock, if the file exists, without writing.
@@ -445,30 +426,6 @@ fn not_in_use(data: &Path) -> Result<Option<File>, SalvageError> {
         Err(TryLockError::WouldBlock) => Err(SalvageError::Locked(data.to_owned())),
         Err(TryLockError::Error(error)) => Err(failed(&path, error)),
     }
-}
-
-fn marker(path: &Path, faults: &mut Vec<String>) -> Option<Marker> {
-    let read = fs::read(path).map(|bytes| Marker::decode(&bytes));
-    match &read {
-        Ok(Marker::Unreadable) => faults.push(format!("{} cannot be read", path.display())),
-        Ok(_) => {}
-        Err(error) => faults.push(format!("{}: {error}", path.display())),
-    }
-    read.ok()
-}
-
-fn witness(path: &Path, faults: &mut Vec<String>) -> Option<Witness> {
-    let read = File::open(path).and_then(|file| newest_witness(&file));
-    match &read {
-        Ok(Some(_)) => {}
-        Ok(None) => faults.push(format!("{} cannot be read", path.display())),
-        Err(error) => faults.push(format!("{}: {error}", path.display())),
-    }
-    read.ok().flatten()
-}
-
-fn unreadable(path: &Path, bytes: usize) -> String {
-    format!("{}: {bytes} bytes cannot be read", path.display())
 }
 
 fn failed(path: &Path, error: io::Error) -> SalvageError {

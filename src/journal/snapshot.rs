@@ -3,7 +3,7 @@
 //!
 //! A snapshot is a cache: a start without one replays the whole journal, and an audit never reads
 //! one. So a damaged snapshot is reported and skipped, where a damaged journal stops everything.
-//! `header.rs` and `stream.rs` have the format, `folder.rs` the files; journal-format.md describes
+//! `header.rs` and `stream.rs` have the format, `folder.rs` the files; data-directory.md describes
 //! both.
 
 pub mod folder;

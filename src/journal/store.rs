@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::block::{Block, Head, RawBlock};
-use super::marker::{Marker, Witness};
+use super::marker::Marker;
 use super::reader::{JournalReader, Published};
-use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
+use super::recovery::{self, Beyond, Reason, Tail, Verdict};
 use super::repairs::Repairs;
+use super::torn::Rest;
 use super::watch::JournalFiles;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use exchange::units::Sequence;
@@ -35,8 +36,6 @@ pub enum Step {
     Remove,
     /// Reading or writing the refused marker.
     Mark,
-    /// Reading or writing the witness of the last acknowledged block.
-    Attest,
 }
 
 /// A store's failure: the step and the message.
@@ -91,25 +90,27 @@ pub trait BlockSource: Send + Sync {
     fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
 }
 
-/// Stores blocks under the sequence of their first record, with the refused marker and the witness
-/// beside them. A put is durable after the flush and the sync that follow it.
+/// Stores blocks under the sequence of their first record, with the refused marker beside them. A
+/// put is durable after the sync that follows it.
 pub trait BlockStore: Send {
-    /// Stores `bytes` under `first`.
+    /// Writes `bytes` under `first`.
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError>;
-    /// Writes everything put to the file.
-    fn flush(&mut self) -> Result<(), StoreError>;
-    /// Returns once the file is on disk.
+    /// Returns once what was put is on disk.
     fn sync(&mut self) -> Result<(), StoreError>;
-    /// Removes every block from `first` on.
+    /// Removes whatever stands from `first` on.
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError>;
     /// The refused marker.
     fn marker(&self) -> Result<Marker, StoreError>;
     /// Overwrites the refused marker and returns once it is on disk.
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
-    /// The witness; `None` if it cannot be read.
-    fn witness(&self) -> Result<Option<Witness>, StoreError>;
-    /// Writes the witness without syncing it.
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError>;
+    /// What stands after the last sound block.
+    fn rest(&self) -> Rest {
+        Rest::Nothing
+    }
+    /// Makes sure that what was read is on disk and not in memory only.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// The same blocks, for readers on other threads. It may fail once the store is dropped, and
     /// must not keep anything locked or open that the next open of the store needs.
     fn source(&self) -> Arc<dyn BlockSource>;
@@ -120,14 +121,14 @@ pub trait BlockStore: Send {
 }
 
 /// What opening a journal found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Recovered {
     /// Where it ends.
     pub head: Head,
-    /// First sequence of the refused block that was removed, if there was one.
+    /// First sequence of what was removed: the refused block, or an interrupted write.
     pub cut: Option<Sequence>,
-    /// What was damaged beside the blocks and is repaired.
-    pub repairs: Repairs,
+    /// What was damaged and is repaired.
+    pub repairs: Arc<Repairs>,
 }
 
 /// Why a journal was not opened.
@@ -139,26 +140,36 @@ pub enum OpenError {
     /// There is no journal, and none was to be created.
     #[error("OPEN_MISSING: {0} holds no journal")]
     Missing(PathBuf),
-    /// The marker exists, but the store, which is created before it, does not.
+    /// The marker exists, but a segment that is made before it does not, or the one that follows a
+    /// sealed one does not.
     #[error(
         "OPEN_LOST: {0} is gone; put it back, or see `openoutcry-replay salvage` and `import` for \
          what an archive has, or begin anew in an empty directory"
     )]
     Lost(PathBuf),
-    /// The store holds blocks, but a file that is created before them is missing.
+    /// There are blocks, but the marker, which is made before them, is missing.
     #[error(
-        "OPEN_FILE_MISSING: {0} is gone; without it refused or lost blocks go unnoticed; put it \
-         back, or see `openoutcry-replay salvage`"
+        "OPEN_FILE_MISSING: {0} is gone; without it refused blocks go unnoticed; put it back, or \
+         see `openoutcry-replay salvage`"
     )]
     FileMissing(PathBuf),
-    /// The journal ends before the last acknowledged block, or has another in its place.
-    #[error("RECOVERY_SHORT: record {known} was acknowledged, the journal ends with {found}")]
-    Short {
-        /// Last record known to have been acknowledged.
-        known: Sequence,
-        /// Last record found.
-        found: Sequence,
+    /// The open segment is shorter than it was made.
+    #[error(
+        "RECOVERY_SHORT: {path} was truncated to {bytes} bytes; put it back, or see \
+         `openoutcry-replay salvage`"
+    )]
+    Truncated {
+        /// The segment.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
     },
+    /// The directory holds a journal in the form of an earlier version.
+    #[error(
+        "OPEN_OLD: {0} holds a journal of an earlier version; `openoutcry-replay import {0} NEW` \
+         makes a directory of this version from it"
+    )]
+    Old(PathBuf),
     /// An import into the directory was interrupted: its journal is short.
     #[error(
         "OPEN_UNFINISHED: {0} says that an import failed or was interrupted; import into this \
@@ -176,32 +187,6 @@ pub enum OpenError {
         "OPEN_ARCHIVE: {0} is an archive; `openoutcry-replay import` makes a data directory of it"
     )]
     Archive(PathBuf),
-    /// The write-ahead log has blocks after a damaged part.
-    #[error(
-        "RECOVERY_LOG: the journal ends with record {found}, and {log} has a sound block that \
-         begins with record {beyond}: what is between is damaged; see `openoutcry-replay salvage`"
-    )]
-    LogDamaged {
-        /// The log.
-        log: PathBuf,
-        /// The last record found.
-        found: Sequence,
-        /// First record of the next sound block.
-        beyond: Sequence,
-    },
-    /// The store's own log does not verify up to the last acknowledged block. The store was not
-    /// opened: that would overwrite what can still be salvaged.
-    #[error(
-        "RECOVERY_TORN: record {known} was acknowledged, and the store's log does not verify as \
-         far as that; nothing was touched, see `openoutcry-replay salvage`"
-    )]
-    Torn {
-        /// Last record known to have been acknowledged.
-        known: Sequence,
-    },
-    /// The store has files that it never syncs: its blocks cannot be trusted.
-    #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
-    Blobs(PathBuf),
     /// The store or the file system failed.
     #[error("OPEN_FAILED: {0}")]
     Store(#[from] StoreError),
@@ -226,10 +211,8 @@ impl OpenError {
             OpenError::Lost(_)
             | OpenError::FileMissing(_)
             | OpenError::Unfinished(_)
-            | OpenError::Short { .. }
-            | OpenError::Torn { .. }
-            | OpenError::LogDamaged { .. }
-            | OpenError::Blobs(_)
+            | OpenError::Truncated { .. }
+            | OpenError::Old(_)
             | OpenError::Damaged(_)
             | OpenError::Refused(_) => true,
         }
@@ -246,54 +229,68 @@ pub struct StoredJournal<S> {
     stopped: bool,
 }
 
+/// How a journal is to be opened.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// Where it ends.
+    pub(super) head: Head,
+    verdict: Verdict,
+    /// First sequence of what is to be removed.
+    pub(super) removed: Option<Sequence>,
+}
+
+/// Judges what a store holds, without changing it.
+pub(super) fn judge(
+    source: &dyn BlockSource,
+    marker: Marker,
+    rest: Rest,
+) -> Result<Judged, OpenError> {
+    let limit = match marker {
+        Marker::Refused { first, .. } => before(first),
+        Marker::Clear | Marker::Unreadable => LAST,
+    };
+    let last = last_blocks(source, limit)?;
+    let (tail, head) = match &last {
+        Ok(None) => (Tail::Empty, Head::START),
+        Ok(Some(head)) => (Tail::Sound, *head),
+        Err(_) => (Tail::Damaged, Head::START),
+    };
+    // Asked from the other side too: if the head was found too early, blocks would be overwritten.
+    let beyond = match (beyond(source, head.sequence.next(), limit.next())?, rest) {
+        (Beyond::Nothing, Rest::Nothing) => Beyond::Nothing,
+        (Beyond::Nothing, Rest::Torn) => Beyond::Torn,
+        (Beyond::Nothing, Rest::Damaged) => Beyond::Damaged,
+        (found, Rest::Nothing) => found,
+        _ => Beyond::Others,
+    };
+    let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
+    match (verdict, last) {
+        (Verdict::Refuse(Reason::TailDamaged), Err(damage)) => Err(damage.into()),
+        (Verdict::Refuse(reason), _) => Err(OpenError::Refused(reason)),
+        (Verdict::Accept | Verdict::Clear | Verdict::Cut, _) => {
+            let removed = (verdict == Verdict::Cut).then_some(head.sequence.next());
+            Ok(Judged { head, verdict, removed })
+        }
+    }
+}
+
 impl<S: BlockStore> StoredJournal<S> {
     /// Opens the store's journal, with recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
-        let marker = store.marker()?;
-        let limit = match marker {
-            Marker::Refused { first, .. } => before(first),
-            Marker::Clear | Marker::Unreadable => LAST,
-        };
-        let source = store.source();
-        let last = last_blocks(&*source, limit)?;
-        let (tail, head) = match &last {
-            Ok(None) => (Tail::Empty, Head::START),
-            Ok(Some(head)) => (Tail::Sound, *head),
-            Err(_) => (Tail::Damaged, Head::START),
-        };
-        let refused_first = limit.next();
-        // Asked from the other side too: if the head was found too early, blocks would be
-        // overwritten.
-        let beyond = beyond(&*source, head.sequence.next(), refused_first)?;
-        let witness = store.witness()?;
-        let known = acknowledged(&*source, witness, &head)?;
-        let verdict = recovery::decide(tail, known, recovery::refusal(marker, &head), beyond);
-        let cut = match (verdict, last) {
-            (Verdict::Accept, _) => None,
-            (Verdict::Clear, _) => {
-                store.mark(Marker::Clear)?;
-                None
-            }
-            (Verdict::Cut, _) => {
-                store.remove_from(refused_first)?;
-                store.flush()?;
-                store.sync()?;
-                // The marker may go only once the cut is on disk.
-                store.mark(Marker::Clear)?;
-                Some(refused_first)
-            }
-            (Verdict::Refuse(Reason::TailDamaged), Err(damage)) => return Err(damage.into()),
-            (Verdict::Refuse(Reason::Short), _) => {
-                let known = witness.map_or(Sequence::ZERO, |witness| witness.last);
-                return Err(OpenError::Short { known, found: head.sequence });
-            }
-            (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
-        };
-        store.attest(Witness { last: head.sequence, hash: head.hash })?;
-        Ok((
-            StoredJournal::ending_at(store, head),
-            Recovered { head, cut, repairs: Repairs::default() },
-        ))
+        let judged = judge(&*store.source(), store.marker()?, store.rest())?;
+        let Judged { head, verdict, removed } = judged;
+        if let Some(first) = removed {
+            store.remove_from(first)?;
+            store.sync()?;
+        }
+        // The marker may go only once the cut is on disk.
+        if verdict != Verdict::Accept && store.marker()? != Marker::Clear {
+            store.mark(Marker::Clear)?;
+        }
+        store.settle()?;
+        let files = store.files();
+        let repairs = files.map(|files| Arc::clone(files.repairs())).unwrap_or_default();
+        Ok((StoredJournal::ending_at(store, head), Recovered { head, cut: removed, repairs }))
     }
 
     /// A journal in a store known to be empty.
@@ -307,7 +304,6 @@ impl<S: BlockStore> StoredJournal<S> {
 
     fn write(&mut self, block: &Block) -> Result<(), StoreError> {
         self.store.put(block.first(), block.bytes())?;
-        self.store.flush()?;
         self.store.sync()
     }
 }
@@ -335,9 +331,7 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
         }
         self.head = block.head();
         self.published.publish(self.head);
-        let witness = Witness { last: self.head.sequence, hash: self.head.hash };
-        // The block is durable whatever happens to its witness; but without it no other is taken.
-        self.stopped = self.store.attest(witness).is_err();
+        self.stopped = false;
         Ok(Durable(block))
     }
 
@@ -371,25 +365,6 @@ fn beyond(
     let after = store.at_or_after(key.next())?;
     let only_it = key == refused && after.is_none();
     Ok(if only_it { Beyond::TheRefused } else { Beyond::Others })
-}
-
-/// Whether the last acknowledged block is among the blocks up to `head`.
-fn acknowledged(
-    store: &dyn BlockSource,
-    witness: Option<Witness>,
-    head: &Head,
-) -> Result<Acknowledged, StoreError> {
-    let Some(Witness { last, hash }) = witness else { return Ok(Acknowledged::Unreadable) };
-    let is_head = last == head.sequence && hash == head.hash;
-    if is_head || last == Sequence::ZERO {
-        return Ok(Acknowledged::There);
-    }
-    if last > head.sequence {
-        return Ok(Acknowledged::Gone);
-    }
-    let found = store.at_or_before(last)?.map(|(_, bytes)| RawBlock::new(bytes).decode());
-    let same = matches!(found, Some(Ok(block)) if block.last() == last && block.hash() == hash);
-    Ok(if same { Acknowledged::There } else { Acknowledged::Gone })
 }
 
 /// Verifies the last blocks up to key `limit`; returns the head they lead to.

@@ -9,11 +9,11 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use super::flusher::SledFlusher;
-use super::sled::{MARKER_FILE, WAL_FILE, WITNESS_FILE};
+use super::log::{Log, segment};
+use super::repairs::Repairs;
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl WatchedFile {
 }
 
 /// Whether a file has no name any more.
-pub fn is_gone(open: &Metadata) -> bool {
+fn is_gone(open: &Metadata) -> bool {
     open.nlink() == 0
 }
 
@@ -114,103 +114,118 @@ fn same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// The refused marker.
+pub(super) const MARKER_FILE: &str = "refused";
+/// The folder of the log, in words that name one of its segments.
+const SEGMENT: &str = "journal/log";
+/// Full segments looked at in one look: all of them in turn.
+const LOOKED_AT: usize = 16;
+
 /// The files of a running journal without which the next start would lack what was acknowledged.
 #[derive(Debug)]
 pub struct JournalFiles {
-    /// By their paths in the data directory; the store's own file first.
-    files: Vec<(&'static str, WatchedFile)>,
-    flusher: SledFlusher,
-    /// What the store found when it was about to write.
-    noted: OnceLock<FileChange>,
+    /// The open segment and the marker.
+    open: RwLock<[WatchedFile; 2]>,
+    log: Arc<Log>,
+    /// Looks so far.
+    looks: AtomicUsize,
+    /// What was found first, and where.
+    noted: OnceLock<(FileChange, PathBuf)>,
 }
 
-/// The store's file, whose length only [`SledFlusher`] can judge.
-const STORE_FILE: &str = "journal/db";
-
 impl JournalFiles {
-    /// Watches the files of a data directory; the log, the marker and the witness are given open.
+    /// Watches the files of a log, two of which are given open with their paths.
     pub(super) fn of(
-        data: &Path,
-        [wal, marker, witness]: [io::Result<File>; 3],
-        flusher: SledFlusher,
+        log: &Arc<Log>,
+        [segment, marker]: [(&Path, File); 2],
     ) -> io::Result<JournalFiles> {
-        let store = File::open(data.join(STORE_FILE));
-        let files =
-            [(STORE_FILE, store), (WAL_FILE, wal), (MARKER_FILE, marker), (WITNESS_FILE, witness)];
-        let watched =
-            files.map(|(name, file)| Ok((name, WatchedFile::of(&data.join(name), file?)?)));
-        let files = watched.into_iter().collect::<io::Result<_>>()?;
-        Ok(JournalFiles { files, flusher, noted: OnceLock::new() })
+        let open = [WatchedFile::of(segment.0, segment.1)?, WatchedFile::of(marker.0, marker.1)?];
+        let (open, log) = (RwLock::new(open), Arc::clone(log));
+        Ok(JournalFiles { open, log, looks: AtomicUsize::new(0), noted: OnceLock::new() })
+    }
+
+    /// Another segment is open.
+    pub(super) fn rolled(&self, path: &Path, file: File) -> io::Result<()> {
+        let next = WatchedFile::of(path, file)?;
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let [segment, _] = &mut *open;
+        *segment = next;
+        Ok(())
+    }
+
+    /// What was repaired since the journal was opened.
+    pub fn repairs(&self) -> &Arc<Repairs> {
+        self.log.repairs()
     }
 
     /// The first file that is not what it was.
     pub fn change(&self) -> Option<FileChange> {
-        self.changes().next().map(|(change, _)| change).or_else(|| self.noted.get().copied())
-    }
-
-    /// Notes what the store found had happened to the log.
-    pub(super) fn note(&self, fate: Fate) -> FileChange {
-        *self.noted.get_or_init(|| FileChange { file: WAL_FILE, fate })
-    }
-
-    fn changes(&self) -> impl Iterator<Item = (FileChange, &WatchedFile)> {
-        self.files.iter().filter_map(|(file, watched)| {
-            let fate = if *file == STORE_FILE {
-                let cut = || self.flusher.was_cut().then_some(Fate::Truncated);
-                watched.renamed().or_else(cut)
-            } else {
-                watched.fate()
-            };
-            fate.map(|fate| (FileChange { file, fate }, watched))
-        })
-    }
-
-    /// What an operator can do so that nothing is lost, as a sentence that ends with commands.
-    pub fn rescue(&self) -> String {
-        let (mut commands, mut moved) = (Vec::new(), None);
-        for (FileChange { file, fate }, watched) in self.changes() {
-            let path = quoted(&watched.path);
-            match fate {
-                Fate::Moved => moved = moved.or_else(|| fs::read_link(watched.descriptor()).ok()),
-                Fate::Deleted => {
-                    if let Some(folder) = watched.path.parent().filter(|folder| !folder.exists()) {
-                        commands.push(format!("mkdir -p {}", quoted(folder)));
-                    }
-                    commands.push(format!("cp {} {path}", watched.descriptor()));
-                }
-                Fate::Replaced => {
-                    let aside = quoted(&watched.path.with_extension("replaced"));
-                    commands.push(format!("mv {path} {aside}"));
-                    commands.push(format!("cp {} {path}", watched.descriptor()));
-                }
-                // The store has the blocks in memory, and a stop writes them.
-                Fate::Truncated if file == WAL_FILE => {}
-                Fate::Truncated => {
-                    return format!(
-                        "stop the server, copy its directory, and see `openoutcry-replay salvage`: \
-                         what {file} has lost may be in the archive"
-                    );
-                }
+        if let Some((change, _)) = self.noted.get() {
+            return Some(*change);
+        }
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        for (watched, file) in open.iter().zip([SEGMENT, MARKER_FILE]) {
+            if let Some(fate) = watched.fate() {
+                return Some(self.note(FileChange { file, fate }, &watched.path));
             }
         }
+        drop(open);
+        let closed = self.log.closed();
+        let look = self.looks.fetch_add(LOOKED_AT, Ordering::AcqRel);
+        let turn = closed.iter().cycle().skip(look.checked_rem(closed.len()).unwrap_or(0));
+        let mut lost = turn.take(LOOKED_AT.min(closed.len()));
+        let lost = lost.find_map(|first| {
+            let path = segment(self.log.folder(), *first);
+            let gone = fs::metadata(&path).is_err_and(|e| e.kind() == ErrorKind::NotFound);
+            gone.then_some(path)
+        })?;
+        Some(self.note(FileChange { file: SEGMENT, fate: Fate::Deleted }, &lost))
+    }
+
+    /// Notes what happened to the open segment.
+    pub(super) fn note_segment(&self, fate: Fate) -> FileChange {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let [segment, _] = &*open;
+        self.note(FileChange { file: SEGMENT, fate }, &segment.path)
+    }
+
+    fn note(&self, change: FileChange, path: &Path) -> FileChange {
+        self.noted.get_or_init(|| (change, path.to_owned())).0
+    }
+
+    /// The open segment and the marker, each with what happened to it.
+    pub(super) fn fates(&self) -> [(PathBuf, Option<Fate>); 2] {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let [segment, marker] = &*open;
+        [segment, marker].map(|watched| (watched.path.clone(), watched.fate()))
+    }
+
+    /// What an operator can do so that nothing is lost, as a sentence.
+    pub fn rescue(&self) -> String {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let moved = open.iter().find(|watched| watched.fate() == Some(Fate::Moved));
+        let moved = moved.and_then(|watched| fs::read_link(watched.descriptor()).ok());
         if let Some(moved) = moved {
             let moved = moved.display();
             return format!("nothing is lost: the file is at {moved} now; stop, and move it back");
         }
-        commands.dedup();
-        if commands.is_empty() {
-            return "nothing is lost: stop the server in order, which writes all blocks into the \
-                    store, and start it again"
-                .to_owned();
+        let lost = self.noted.get().map(|(_, path)| path.display().to_string()).unwrap_or_default();
+        if open.iter().all(|watched| watched.fate().is_none()) {
+            return format!(
+                "stop the server and start it again, which makes {lost} anew from its copy; or put \
+                 it back"
+            );
         }
-        let commands = commands.join(" && ");
-        format!("before the server is stopped, save what only it still holds: {commands}")
+        let full = self.log.closed().len();
+        let others = match full {
+            0 => String::new(),
+            _ => format!("; of the {full} full segments, put back those that are gone"),
+        };
+        format!(
+            "nothing of {lost} is lost: stop the server in order, which writes it again from \
+             memory, and start it again{others}"
+        )
     }
-}
-
-/// A path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

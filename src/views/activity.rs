@@ -2,12 +2,12 @@
 
 mod image;
 
-use super::View;
 use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
-use super::image::saved;
+use super::saved::saved;
+use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};

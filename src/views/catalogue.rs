@@ -6,10 +6,10 @@ mod public;
 
 use std::sync::Arc;
 
-use super::View;
 use super::fault::Fault;
-use super::image::{Sizes, saved};
+use super::saved::{Sizes, saved};
 use super::table::{Table, identified};
+use super::view::View;
 use exchange::catalogue::{EventDraft, MarketDraft, MarketRevision, Outcome};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};

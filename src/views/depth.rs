@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::View;
 use super::fault::Fault;
-use super::image::{Sizes, hold, saved};
+use super::saved::{Sizes, hold, saved};
 use super::table::Table;
+use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::MarketNo;

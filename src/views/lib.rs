@@ -22,7 +22,9 @@ pub mod numbers;
 pub mod responses;
 pub mod history;
 pub mod fault;
+pub mod view;
 mod table;
+mod saved;
 pub mod image;
 #[cfg(test)]
 #[path = "../../tests/unit/views/fixture.rs"]
@@ -42,50 +44,17 @@ use closed::Closed;
 use depth::{Depth, Level};
 use fault::{Fault, Faults};
 use history::History;
-use image::Sizes;
 use orders::Orders;
 use performance::{MarketPnl, Performance, Pnl};
 use positions::Positions;
 use quote::Quote;
 use responses::{StoredResponse, StoredResponses};
+use saved::Sizes;
 use search::Search;
 use settlements::Settlements;
 use statements::Statements;
 use tape::Tape;
-
-/// One view. It depends only on the folded effects, so the same journal always gives the same
-/// result.
-pub trait Projection {
-    /// Applies one record's effects. An effect that contradicts what was folded before is noted in
-    /// `faults` and skipped; never panics.
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
-}
-
-/// A view that takes in one effect after the other.
-pub trait View {
-    /// Applies the next effect of a record.
-    ///
-    /// # Errors
-    /// The effect contradicts what was seen before.
-    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault>;
-
-    /// Follows the last effect of a record.
-    ///
-    /// # Errors
-    /// As for an effect.
-    fn conclude(&mut self, _: &Applied<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-}
-
-impl<V: View> Projection for V {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.see(applied, effect));
-        }
-        faults.check(self.conclude(applied));
-    }
-}
+use view::{Projection, View};
 
 /// All projections as of one record. A reader who holds a reference sees one consistent moment.
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@ use std::iter;
 
 use rustc_hash::FxHashMap;
 
-use super::View;
 use super::fault::Fault;
-use super::image::{Saved, Sink, Source, saved};
+use super::saved::{Saved, Sink, Source, saved};
 use super::table::Table;
+use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;

@@ -6,15 +6,15 @@ mod ended;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::View;
 use super::catalogue::MarketRow;
 use super::closed::ClosedRow;
 use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::Streams;
-use super::image::{saved, saved_enum};
+use super::saved::{saved, saved_enum};
 use super::table::Table;
+use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect, Holding};
 use exchange::ids::{MarketNo, UserNo};

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
-use super::image::{Sizes, hold, saved, saved_enum};
+use super::saved::{Sizes, hold, saved, saved_enum};
 use exchange::command::{PlaceOrder, TradingMode};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};

@@ -5,11 +5,11 @@ mod vocabulary;
 use icu_casemap::CaseMapper;
 use icu_normalizer::DecomposingNormalizer;
 
-use super::View;
 use super::catalogue::Catalogue;
 use super::fault::Fault;
 use super::numbers::{self, Numbers};
 use super::table::Table;
+use super::view::View;
 use exchange::catalogue::Localized;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::MarketNo;

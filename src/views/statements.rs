@@ -12,7 +12,7 @@ use super::fault::{Fault, Faults};
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
-use super::image::saved;
+use super::saved::saved;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use exchange::lifecycle::MarketStatus;

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use super::fault::{Fault, is_next};
-use super::image::{Saved, Sink, Sizes, Source, hold, load_rows, save_rows};
+use super::saved::{Saved, Sink, Sizes, Source, hold, load_rows, save_rows};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
 use exchange::image::coding::BadImage;
 

@@ -6,13 +6,13 @@ mod image;
 
 pub use candles::{Bar, Candles, Chart, Interval};
 
-use super::View;
 use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
-use super::image::saved;
+use super::saved::saved;
 use super::table::Table;
+use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, TradeId, TradeIndex};

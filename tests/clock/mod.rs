@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use journal::Journal;
+use journal::directory::LogJournal;
 use journal::import::import;
 use journal::portable::PortableFile;
-use journal::sled::SledJournal;
 
 use super::{KEY, Server, refused, serve};
 
@@ -16,11 +16,11 @@ fn old_venue(data: &Path) -> i64 {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1/amend.journal");
     let blocks = PortableFile::open(&recorded).unwrap();
     import(data, blocks, |_| ()).unwrap();
-    SledJournal::open(data).unwrap().0.head().time.get()
+    LogJournal::open(data).unwrap().0.head().time.get()
 }
 
 fn last_time(data: &Path) -> i64 {
-    SledJournal::open(data).unwrap().0.head().time.get()
+    LogJournal::open(data).unwrap().0.head().time.get()
 }
 
 /// Writes a stamp of this boot: `time` as of now.

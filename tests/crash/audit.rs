@@ -13,8 +13,8 @@ use exchange::rules::SLICE;
 use exchange::units::Sequence;
 use journal::Journal;
 use journal::block::Head;
+use journal::directory::LogJournal;
 use journal::replay::{Replayer, replay};
-use journal::sled::SledJournal;
 use serde_json::Value;
 use views::ReadModel;
 use views::fills::{FillRow, Liquidity};
@@ -157,7 +157,7 @@ impl Auditor {
     }
 
     fn read_journal(&mut self, venue: &Path, wishes: &mut Wishes) {
-        let journal = match SledJournal::open_existing(venue) {
+        let journal = match LogJournal::open_existing(venue) {
             Ok((journal, _)) => journal,
             Err(error) => {
                 self.count.lost += 1;
@@ -195,7 +195,7 @@ impl Auditor {
     }
 
     /// Blocks audited before must still be there, unchanged.
-    fn same_past(&self, journal: &SledJournal) -> Result<(), String> {
+    fn same_past(&self, journal: &LogJournal) -> Result<(), String> {
         if self.head.sequence == Sequence::ZERO {
             return Ok(());
         }

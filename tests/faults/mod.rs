@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use exchange::units::Sequence;
-use journal::marker::{Marker, Witness};
+use journal::marker::Marker;
 use journal::memory::MemoryStore;
 use journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
 
@@ -49,9 +49,6 @@ impl<S: BlockStore> BlockStore for Faulty<S> {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.run(Step::Put, |store| store.put(first, bytes))
     }
-    fn flush(&mut self) -> Result<(), StoreError> {
-        self.run(Step::Flush, S::flush)
-    }
     fn sync(&mut self) -> Result<(), StoreError> {
         self.run(Step::Sync, S::sync)
     }
@@ -63,12 +60,6 @@ impl<S: BlockStore> BlockStore for Faulty<S> {
     }
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
         self.run(Step::Mark, |store| store.mark(marker))
-    }
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.store.witness()
-    }
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.run(Step::Attest, |store| store.attest(witness))
     }
     fn source(&self) -> Arc<dyn BlockSource> {
         self.store.source()
@@ -120,9 +111,6 @@ impl BlockStore for Disk {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.images().live.put(first, bytes)
     }
-    fn flush(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
     fn sync(&mut self) -> Result<(), StoreError> {
         let mut images = self.images();
         let marker = images.durable.marker()?;
@@ -139,12 +127,6 @@ impl BlockStore for Disk {
         let mut images = self.images();
         images.live.mark(marker)?;
         images.durable.mark(marker)
-    }
-    fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        self.images().live.witness()
-    }
-    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
-        self.images().live.attest(witness)
     }
     fn source(&self) -> Arc<dyn BlockSource> {
         Arc::new(self.clone())

@@ -70,7 +70,7 @@ pub const MANIFESTS: [(&str, &str, &[&str]); 4] = [
 pub const CIRCLES: [(&str, usize); 8] = [
     ("src/exchange/", 25),
     ("src/journal/", 12),
-    ("src/views/", 27),
+    ("src/views/", 8),
     ("src/engine/", 3),
     ("play/flow/", 3),
     ("src/http/", 3),

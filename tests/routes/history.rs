@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use engine::history::HistoryStore;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 use serde_json::{Value, json};
 
 use super::shapes;
@@ -17,7 +17,7 @@ const ENDED: usize = 40;
 /// A venue with journal and history in this folder; `key` is that of its operator, if the venue
 /// existed before.
 fn venue(data: &std::path::Path, key: Option<&str>) -> (Venue, HistoryStore) {
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
     (Venue::with_history(journal, history.clone(), key), history)
 }

@@ -15,8 +15,8 @@ use exchange::results::{Results, ResultsHash};
 use exchange::units::{Money, Sequence};
 use journal::Journal;
 use journal::block::{BlockBuilder, ChainHash};
+use journal::directory::LogJournal;
 use journal::pages::PageStore;
-use journal::sled::SledJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use journal::snapshot::{Kind, Point};
 use journal::store::StoredJournal;
@@ -497,7 +497,7 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     let end = running.engine().read().watermark();
     wait_for_snapshot_of(&running.engine(), end);
     stop(running);
-    let (mut journal, recovered) = SledJournal::open(kept.data.path()).unwrap();
+    let (mut journal, recovered) = LogJournal::open(kept.data.path()).unwrap();
     let head = recovered.head;
     let mut block = BlockBuilder::new(&head);
     let record = Record {
@@ -511,7 +511,7 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     journal.append(block.build(other).unwrap()).unwrap();
     drop(journal);
 
-    let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
+    let (journal, _) = LogJournal::open(kept.data.path()).unwrap();
     let beside = beside(kept.data.path(), kept.folder(), None);
     let (refused, log) = logged(|| venue::started(journal, beside).unwrap_err());
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
@@ -560,7 +560,7 @@ fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
 
 /// Image and digest of a different state at the same record.
 fn forked(kept: &Kept, sequence: Sequence, image: &mut Vec<u8>) -> StateDigest {
-    let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
+    let (journal, _) = LogJournal::open(kept.data.path()).unwrap();
     let (mut exchange, mut effects) = (Exchange::new(), Vec::new());
     let blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
     let records: Vec<Record> = blocks.flat_map(|block| block.records().to_vec()).collect();

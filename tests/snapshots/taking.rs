@@ -16,8 +16,8 @@ use exchange::Exchange;
 use exchange::results::{Results, ResultsHash};
 use exchange::units::Sequence;
 use journal::Journal;
+use journal::directory::LogJournal;
 use journal::replay::{Replayer, replay};
-use journal::sled::SledJournal;
 use journal::snapshot::Kind;
 use journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
 use views::ReadModel;
@@ -30,7 +30,7 @@ use super::venue::{
 /// Checks that every state on disk equals that of a replay up to its record; returns how many there
 /// are.
 fn check_states(data: &Path) -> usize {
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let folder = SnapshotFolder::of(data);
     let mut states = folder.list(Kind::State).unwrap();
     states.reverse();
@@ -116,7 +116,7 @@ fn a_venue_goes_on_when_snapshots_cannot_be_written() {
 /// Runs a snapshotter behind a journal at rest, with the matcher's results replaced by `post` of
 /// the true ones.
 fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let mut replayer = Replayer::new();
     replay(journal.read(Sequence::new(1)), &mut replayer, |_, _| ()).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();

@@ -18,7 +18,7 @@ use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
-use journal::sled::SledJournal;
+use journal::directory::LogJournal;
 use journal::snapshot::folder::SnapshotFolder;
 use views::ReadModel;
 use views::history::HistoryError;
@@ -42,14 +42,14 @@ pub fn commands() -> &'static [Command] {
 
 /// Starts on a data directory; `every` 0 takes no snapshots, but uses those that are there.
 pub fn start(data: &Path, every: u64) -> Running {
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let folder = SnapshotFolder::open(data).unwrap();
     started(journal, beside(data, folder, NonZeroU64::new(every))).unwrap()
 }
 
 /// Starts on a data directory as if there were no snapshots.
 pub fn start_from_the_first_record(data: &Path) -> Running {
-    let (journal, _) = SledJournal::open(data).unwrap();
+    let (journal, _) = LogJournal::open(data).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
     started(journal, Storage { history, snapshots: None }).unwrap()
 }

@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::image::saved;
 use crate::numbers::{self, Numbers};
+use crate::saved::saved;
 use exchange::catalogue::MarketDraft;
 use exchange::ids::{CategoryNo, MarketNo};
 

@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::history::chain::RowIndex;
 use crate::history::stream::{Pages, Tail};
 use crate::history::{History, HistoryError};
-use crate::image::{Saved, Sink, Source, saved};
+use crate::saved::{Saved, Sink, Source, saved};
 use exchange::ids::MarketNo;
 use exchange::image::coding::BadImage;
 use exchange::units::{Lots, LotsSum, Tick, TimeMs};

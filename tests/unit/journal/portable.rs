@@ -4,8 +4,11 @@
 
 use super::*;
 use crate::Journal;
+use crate::block::BlockBuilder;
 use crate::memory::MemoryJournal;
-use crate::wal::tests::block_of;
+use exchange::command::{Command, Record};
+use exchange::results::Results;
+use exchange::units::{Sequence, TimeMs};
 
 fn journal() -> MemoryJournal {
     let mut journal = MemoryJournal::new();
@@ -51,4 +54,17 @@ fn two_exports_to_one_file_do_not_pass_for_one() {
     });
     assert!(matches!(outcome, Err(ExportError::File(_))), "{outcome:?}");
     assert!(!path.exists());
+}
+
+/// A block of so many records, each with a text of `text_bytes`.
+fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
+    let mut builder = BlockBuilder::new(head);
+    for number in 1..=records {
+        let name = "x".repeat(text_bytes);
+        let command = Command::CreateUser { profile_name: name, profile_pic: String::new() };
+        let sequence = Sequence::new(head.sequence.get() + number);
+        let time = TimeMs::default();
+        builder.push(Record { sequence, time, once: None, command }).unwrap();
+    }
+    builder.build(Results::NONE).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Unit tests of `src/views/closed.rs`.
 
-use super::super::Projection;
 use super::super::fixture::*;
+use super::super::view::Projection;
 use super::*;
 
 /// Both projections, folded as the read model does.

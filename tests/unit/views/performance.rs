@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::*;
-use crate::Projection;
 use crate::fault::Faults;
+use crate::view::Projection;
 use exchange::catalogue::Outcome;
 use exchange::units::Sequence;
 

@@ -1,8 +1,9 @@
-//! Unit tests of `src/views/image.rs`.
+//! Unit tests of `src/views/saved.rs`.
 
 use super::*;
 use crate::table::Table;
 use exchange::ids::KeyNo;
+use exchange::image::coding::read_end;
 
 fn bytes_of(value: &impl Saved) -> Vec<u8> {
     let mut bytes = Vec::new();

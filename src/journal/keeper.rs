@@ -1,0 +1,251 @@
+//! The keeper: a thread that does for the log what no answer waits for. It seals full segments,
+//! gives the copy what it lacks, and has the next segment ready before it is needed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+use super::block::{Head, RawBlock};
+use super::copy::{Copy, CopyFolder};
+use super::log::{Log, SEGMENT_BYTES, segment};
+use super::mend::chained;
+use super::run::Run;
+use super::sealed::{Packed, pack, place, unpack};
+use super::store::{BlockSource, Step, StoreError};
+use exchange::units::Sequence;
+
+/// The next segment, until it has its name.
+const SPARE_FILE: &str = "spare";
+/// Zeros written at a time, and synced: the log's own syncs wait for what the disk has to write.
+static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+/// Their number.
+const ZEROS_BYTES: usize = 256 << 10;
+
+/// Segments that the copy is given while the journal is being closed.
+const FED_AT_THE_END: usize = 4;
+
+/// What there is to do.
+#[derive(Debug)]
+enum Work {
+    /// Have the next segment ready.
+    Spare,
+    /// Seal what is full, and give it to the copy.
+    Seal,
+}
+
+/// The keeper's thread; ends with its work when it is dropped.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    work: Option<Sender<Work>>,
+    thread: Option<JoinHandle<()>>,
+    log: Arc<Log>,
+    /// Whether the journal is being closed.
+    ending: Arc<AtomicBool>,
+}
+
+impl Keeper {
+    /// Begins with what an earlier process left to do. Without a thread the segments stay open in
+    /// form, which only costs room.
+    pub(super) fn start(log: &Arc<Log>, copy: &Arc<CopyFolder>) -> Keeper {
+        let (sender, work) = channel();
+        let ending = Arc::new(AtomicBool::new(false));
+        let (ours, copy, ends) = (Arc::clone(log), Arc::clone(copy), Arc::clone(&ending));
+        let run = move || run(&ours, &copy, &ends, &work);
+        let thread = Builder::new().name("keeper".to_owned()).spawn(run).ok();
+        let keeper = Keeper { work: Some(sender), thread, log: Arc::clone(log), ending };
+        if !log.closed().is_empty() {
+            keeper.seal();
+        }
+        keeper
+    }
+
+    /// The open segment will soon be full.
+    pub(super) fn prepare(&self) {
+        self.ask(Work::Spare);
+    }
+
+    /// A segment is full.
+    pub(super) fn seal(&self) {
+        self.ask(Work::Seal);
+    }
+
+    fn ask(&self, work: Work) {
+        // If the thread is gone, the next start does it.
+        if let Some(sender) = &self.work {
+            drop(sender.send(work));
+        }
+    }
+
+    /// Makes the next segment, which begins with a record, of the spare if that is ready.
+    pub(super) fn next_segment(&self, first: Sequence) -> io::Result<File> {
+        let (spare, path) = (spare_of(&self.log), segment(self.log.folder(), first));
+        if spare.try_exists()? {
+            fs::rename(&spare, &path)?;
+            File::open(self.log.folder())?.sync_all()?;
+            return File::options().read(true).write(true).open(&path);
+        }
+        empty_segment(&path)
+    }
+}
+
+impl Keeper {
+    /// Ends the thread, once it has done what it was asked for, a long feeding of the copy apart.
+    pub(super) fn end(&mut self) {
+        self.ending.store(true, Ordering::Release);
+        drop(self.work.take());
+        // A panic was printed where it happened; the next start does what is left.
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Makes an open segment without blocks.
+pub(super) fn empty_segment(path: &Path) -> io::Result<File> {
+    place(path, std::iter::repeat_n(ZEROS.as_slice(), SEGMENT_BYTES / ZEROS_BYTES))
+}
+
+const _: () = assert!(SEGMENT_BYTES.is_multiple_of(ZEROS_BYTES));
+
+fn spare_of(log: &Log) -> PathBuf {
+    log.folder().join(SPARE_FILE)
+}
+
+fn run(log: &Log, copy: &CopyFolder, ending: &AtomicBool, work: &Receiver<Work>) {
+    while let Ok(work) = work.recv() {
+        let done = match work {
+            Work::Spare => spare(log).map_err(|error| StoreError::of(Step::Put, &error, &error)),
+            Work::Seal => seal(log).and_then(|()| feed_or_remake(log, copy, ending)),
+        };
+        if let Err(error) = done {
+            log.repairs().trouble(format!("the log was not tidied up, and will be: {error}"));
+        }
+    }
+}
+
+fn spare(log: &Log) -> io::Result<()> {
+    let path = spare_of(log);
+    if path.try_exists()? { Ok(()) } else { empty_segment(&path).map(drop) }
+}
+
+/// Seals the full segments that are in their open form: the newest ones.
+fn seal(log: &Log) -> Result<(), StoreError> {
+    let closed = log.closed();
+    let mut open = Vec::new();
+    for first in closed.iter().rev() {
+        if log.is_sealed(*first)? {
+            break;
+        }
+        open.push(*first);
+    }
+    for first in open.into_iter().rev() {
+        let path = segment(log.folder(), first);
+        let failed = |error: io::Error| StoreError::of(Step::Put, &error, &error);
+        let (run, _) = Run::read(fs::read(&path).map_err(failed)?, first);
+        let next = closed.iter().find(|closed| **closed > first).copied();
+        if run.next() != next.unwrap_or(log.tail().0) {
+            return Err(StoreError::damage(Step::Read, format_args!("{}", path.display())));
+        }
+        let members = pack(&run).map_err(failed)?;
+        // What replaces the blocks is what they were.
+        let begin = run.blocks().next().map(|(_, block)| RawBlock::new(block.to_vec()).decode());
+        let after = begin.and_then(Result::ok).map_or(Head::START, |begin| begin.built_after());
+        chained(&members, after)?;
+        place(&path, members.iter().map(|(_, member)| member.as_slice())).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Gives the copy what it lacks; a copy that fails or contradicts the log is made anew.
+fn feed_or_remake(log: &Log, copy: &CopyFolder, ending: &AtomicBool) -> Result<(), StoreError> {
+    let last = log.closed().last().copied();
+    if last.is_none() || copy.exists() && copy.fed() == last {
+        return Ok(());
+    }
+    let failed = match copy.with(|open| feed(log, open, ending)) {
+        Err(error) if !error.by_system => error,
+        fed => return fed.and_then(|fed| copy.note_fed(fed)),
+    };
+    copy.set_aside().map_err(|error| StoreError::of(Step::Remove, &error, &error))?;
+    let path = copy.path().display();
+    log.repairs().note(format!("{path}, the log's copy, was moved aside and made anew: {failed}"));
+    copy.with(|open| feed(log, open, ending)).and_then(|fed| copy.note_fed(fed))
+}
+
+/// Gives the copy the sealed members after its last; returns the last segment of which it has all.
+fn feed(log: &Log, copy: &Copy, ending: &AtomicBool) -> Result<Option<Sequence>, StoreError> {
+    let closed = log.closed();
+    let mut from = Sequence::ZERO;
+    if let Some((first, member)) = copy.last()? {
+        let after = closed.partition_point(|closed| *closed <= first);
+        let holding = after.checked_sub(1).and_then(|index| closed.get(index));
+        let ours = holding.map(|holding| log.members(*holding, first)).transpose()?.flatten();
+        let same = |ours: &Vec<Packed>| ours.first().is_some_and(|ours| *ours == (first, member));
+        if !ours.as_ref().is_some_and(same) {
+            let what = format_args!("its last blocks, of record {first}, are not the log's");
+            return Err(StoreError::damage(Step::Read, what));
+        }
+        from = first.next();
+    }
+    let holding = closed.partition_point(|closed| *closed <= from).saturating_sub(1);
+    let mut fed = None;
+    for (count, first) in closed.iter().skip(holding).enumerate() {
+        let enough = count >= FED_AT_THE_END && ending.load(Ordering::Acquire);
+        let Some(members) = log.members(*first, from)?.filter(|_| !enough) else { break };
+        for (first, member) in &members {
+            copy.put(*first, member)?;
+        }
+        copy.flush()?;
+        fed = Some(*first);
+    }
+    Ok(fed)
+}
+
+/// Gives the log what only the copy has: full segments in the place of an open one that lacks them.
+/// Returns whether there were any.
+pub(super) fn take_back(log: &Log, copy: &CopyFolder) -> Result<bool, StoreError> {
+    if !copy.exists() {
+        return Ok(false);
+    }
+    let (first, _) = log.tail();
+    // Not opened in vain: sled takes room each time.
+    if copy.fed().is_some_and(|fed| fed < first) {
+        return Ok(false);
+    }
+    let members = copy.with(|copy| copy.range(first, Sequence::new(u64::MAX)))?;
+    if members.first().is_none_or(|(begins, _)| *begins != first) {
+        return Ok(false);
+    }
+    let before = match log.at_or_before(Sequence::new(first.get().saturating_sub(1)))? {
+        Some((_, bytes)) => RawBlock::new(bytes).decode().map(|block| block.head()).ok(),
+        None => None,
+    };
+    let end = chained(&members, before.unwrap_or(Head::START))?;
+    let mut theirs = Vec::new();
+    for (first, member) in &members {
+        let run = unpack(member, *first).map_err(|what| StoreError::damage(Step::Read, what))?;
+        theirs.extend_from_slice(run.bytes());
+    }
+    if !theirs.starts_with(&log.tail_blocks()) {
+        return Err(StoreError::damage(Step::Read, "its blocks are not the open segment's"));
+    }
+    let ours = log.next();
+    let failed = |error: io::Error| StoreError::of(Step::Put, &error, &error);
+    // The successor first: a sealed segment always has one.
+    empty_segment(&segment(log.folder(), end.sequence.next())).map_err(failed)?;
+    place(&segment(log.folder(), first), members.iter().map(|(_, member)| member.as_slice()))
+        .map_err(failed)?;
+    log.repairs().note(format!(
+        "the records from {ours} to {} were in the copy only, and were put back into the log",
+        end.sequence
+    ));
+    Ok(true)
+}
