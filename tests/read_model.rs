@@ -318,7 +318,7 @@ fn command() -> impl Strategy<Value = Command> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 6,
+        cases: 16,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -15,8 +15,9 @@ use std::fs;
 
 use proptest::prelude::*;
 
+use engine::catch_up::StartError;
 use engine::halt::HaltReason;
-use engine::start::{Options, StartError, start};
+use engine::start::{Options, start};
 use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;

@@ -13,11 +13,11 @@ use exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
 use exchange::orders::Order;
 use exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
 use serde_json::{Value, json};
-use views::Projection;
 use views::accounts::{Accounts, UserRow};
 use views::catalogue::Catalogue;
 use views::fault::Faults;
 use views::positions::{PositionRow, Positions, Resolution};
+use views::view::Projection;
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};

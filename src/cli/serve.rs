@@ -138,10 +138,6 @@ pub struct ServeArgs {
         value_parser = clap::value_parser!(u64).range(1..=KEEP_ALIVE_SECONDS_MAX)
     )]
     keep_alive: u64,
-    /// Pin each thread that serves connections to a core of its own, where the process may use as
-    /// many cores as it has such threads: for a machine that nothing else uses
-    #[arg(long, env = "OPENOUTCRY_PIN_WORKERS", value_parser = FalseyValueParser::new())]
-    pin_workers: bool,
     /// Format of log lines
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -227,9 +223,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
+    let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);
-    let limits = http::Limits { head_wait, workers_pinned, rates, ..limits()? };
+    let limits = http::Limits { head_wait, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
     // An abandoned replay may still be running; it has changed nothing.

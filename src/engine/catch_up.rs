@@ -14,19 +14,44 @@ use super::matcher;
 use super::meter::Meter;
 use super::pending::AppliedBlock;
 use super::restore::{self, Pages, Restored};
-use super::start::StartError;
 use super::throttle::Throttle;
 use exchange::units::Sequence;
-use journal::Journal;
 use journal::reader::JournalReader;
 use journal::replay::ahead::reading_ahead;
 use journal::snapshot::folder::SnapshotFolder;
+use journal::{Journal, JournalError};
 use views::ReadModel;
 use views::history::History;
 
 /// Applied blocks that may wait to be folded: enough that neither thread waits for the other at
 /// every block.
 const FOLDING_MAX: usize = 64;
+
+/// Why an engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The journal is damaged or cannot be read.
+    #[error("the journal cannot be replayed: {0}")]
+    Journal(#[from] JournalError),
+    /// What the engine would have halted for.
+    #[error("the journal cannot be replayed: {0}")]
+    Halted(HaltReason),
+    /// The system could not start a thread.
+    #[error("no thread could be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl StartError {
+    /// Whether the journal is damaged or contradicts itself, so that another start of the same
+    /// software cannot succeed.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            StartError::Journal(error) => error.is_damage(),
+            StartError::Halted(reason) => reason.is_contradiction(),
+            StartError::Thread(_) => false,
+        }
+    }
+}
 
 /// The state after the journal's last record, and the snapshot that it began with.
 ///

@@ -19,7 +19,7 @@ pub mod halt;
 pub mod histogram;
 pub mod meter;
 pub mod start;
-mod catch_up;
+pub mod catch_up;
 pub mod background;
 pub mod watcher;
 pub mod archiver;
@@ -32,9 +32,11 @@ pub mod past;
 #[path = "../../tests/unit/engine/fixture.rs"]
 mod fixture;
 
+pub use sequencer::INTAKE_MAX;
+
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, SendError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use exchange::command::{Command, KeyedCommand};
@@ -54,10 +56,6 @@ use pending::{Answer, Caller, Intake, Outcome, Pending, Refusal, wake};
 use sequencer::IntakeQueue;
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 use watermark::PublishedWatermark;
-
-/// Commands that may wait for the sequencer; the next is refused at once. Worth some ten group
-/// commits: with more, clients would give up before their turn.
-pub const INTAKE_MAX: usize = 8_192;
 
 /// Trials that may wait for the matcher; the next is refused at once. Few, because while blocks are
 /// waiting the matcher answers about one of them between two blocks.
@@ -125,7 +123,7 @@ impl Engine {
         }
         if room > 0 {
             let pending = Intake::Commands(Pending::new(commands, caller));
-            if let Err(SendError(Intake::Commands(pending))) = self.0.intake.send(pending) {
+            if let Some(pending) = self.0.intake.send(pending) {
                 pending.rest().refuse(self.0.halt.not_taken());
             }
         }

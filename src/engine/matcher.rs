@@ -1,8 +1,7 @@
 //! The matcher: applies every durable block in order and passes the effects to the projector.
 //!
-//! Blocks come from the sequencer, after the engine has [caught up](super::catch_up) with the
-//! journal. Between blocks it answers trials, since only this thread has the exchange's current
-//! state.
+//! Blocks come from the sequencer, after the engine has caught up with the journal. Between blocks
+//! it answers trials, since only this thread has the exchange's current state.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -73,7 +73,7 @@ impl MatcherStatus {
     ) {
         let mut report = self.report.lock();
         let rest = rest.unwrap_or(report.rest);
-        *report = Report { results, next_due, names, rest, ..*report };
+        *report = Report { results, next_due, names, rest };
     }
 
     /// Posts until when what a clock command left undone rests.

@@ -35,8 +35,7 @@ pub enum Outcome {
     Applied(Arc<AppliedBlock>, usize),
     /// They were refused.
     Refused(Refusal),
-    /// The engine ended without an answer: [`Engine::unanswered`](super::Engine::unanswered) says
-    /// what that means.
+    /// The engine ended without an answer; its handle's `unanswered` says what that means.
     Lost,
 }
 
@@ -48,8 +47,10 @@ impl Caller for Sender<Result<Answer, Refusal>> {
             Outcome::Refused(refusal) => Some(Err(refusal)),
             Outcome::Lost => None,
         };
-        // It may have gone away meanwhile.
-        answer.map(|answer| self.try_send(answer).unwrap_or_default());
+        if let Some(answer) = answer {
+            // It may have gone away meanwhile.
+            self.try_send(answer).unwrap_or_default();
+        }
         None
     }
 }

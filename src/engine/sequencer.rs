@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded};
 
-use super::INTAKE_MAX;
 use super::clock::Clock;
 use super::halt::{Halt, HaltReason};
 use super::heartbeats::Heartbeats;
@@ -22,6 +21,10 @@ use exchange::command::{Command, KeyedCommand, Record};
 use exchange::units::{Sequence, TimeMs};
 use journal::block::{Block, BlockBuilder, Head, Refill};
 use journal::{Durable, Journal, JournalError, record};
+
+/// Commands that may wait for the sequencer; the next is refused at once. Worth some ten group
+/// commits: with more, clients would give up before their turn.
+pub const INTAKE_MAX: usize = 8_192;
 
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
 /// happens. No order can exploit the delay: the exchange decides by the stamp.
@@ -69,10 +72,13 @@ impl IntakeQueue {
         room(waiting.unwrap_or_else(|waiting| waiting))
     }
 
-    /// Hands over commands for which there is room, or the word to stop; gives back what nobody
-    /// takes any more.
-    pub fn send(&self, intake: Intake) -> Result<(), SendError<Intake>> {
-        self.queue.send(intake)
+    /// Hands over commands for which there is room, or the word to stop; gives back commands that
+    /// nobody takes any more.
+    pub fn send(&self, intake: Intake) -> Option<Pending> {
+        match self.queue.send(intake) {
+            Ok(()) | Err(SendError(Intake::Stop)) => None,
+            Err(SendError(Intake::Commands(pending))) => Some(pending),
+        }
     }
 
     /// How many commands wait.

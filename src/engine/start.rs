@@ -9,7 +9,7 @@ use crossbeam_channel::{bounded, unbounded};
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::background::{Background, ending};
-use super::catch_up::catch_up;
+use super::catch_up::{StartError, catch_up};
 use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
 use super::halt::{Halt, HaltReason};
@@ -30,11 +30,11 @@ use exchange::digest::StateDigest;
 use exchange::invariant::Broken;
 use exchange::results::ResultsHash;
 use exchange::units::Sequence;
+use journal::Journal;
 use journal::archive::Archive;
 use journal::reader::JournalReader;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use journal::snapshot::folder::SnapshotFolder;
-use journal::{Journal, JournalError};
 
 /// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
 /// only hide a slow stage.
@@ -42,32 +42,6 @@ const BLOCKS_MAX: usize = 4;
 
 // A block may be ahead of the results it records by the queued blocks and the one being applied.
 const _: () = assert!(BLOCKS_MAX < RESULTS_LAG_BLOCKS_MAX);
-
-/// Why an engine did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The journal is damaged or cannot be read.
-    #[error("the journal cannot be replayed: {0}")]
-    Journal(#[from] JournalError),
-    /// What the engine would have halted for.
-    #[error("the journal cannot be replayed: {0}")]
-    Halted(HaltReason),
-    /// The system could not start a thread.
-    #[error("no thread could be started: {0}")]
-    Thread(#[from] io::Error),
-}
-
-impl StartError {
-    /// Whether the journal is damaged or contradicts itself, so that another start of the same
-    /// software cannot succeed.
-    pub const fn is_damage(&self) -> bool {
-        match self {
-            StartError::Journal(error) => error.is_damage(),
-            StartError::Halted(reason) => reason.is_contradiction(),
-            StartError::Thread(_) => false,
-        }
-    }
-}
 
 /// What an engine is started with beside its journal.
 #[derive(Debug, Default)]
@@ -240,9 +214,8 @@ pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Runni
         shared.meter.gauges.add("journal_repairs", help, count);
     }
     let matcher = spawn("matcher", &shared.halt, move || matcher.run())?;
-    let sequencer = spawn("sequencer", &shared.halt, move || {
-        let _journal: Box<dyn Journal> = Box::new(sequencer.run());
-        JournalLeft { _journal }
+    let sequencer = spawn("sequencer", &shared.halt, move || JournalLeft {
+        _journal: Box::new(sequencer.run()),
     })?;
     let (clock, halt) = (Arc::clone(&shared.clock), Arc::clone(&shared.halt));
     let watcher = Watcher { files, history: history.clone(), stamp, clock, halt };

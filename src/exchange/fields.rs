@@ -1,15 +1,10 @@
 //! The fields of commands and effects as names and values, for those who show them in another form:
-//! as words, or as JSON. What is shown follows from a field's type, here, once.
+//! as words, or as JSON. What is shown follows from a field's type, once.
 
-use super::catalogue::Localized;
-use super::command::{Condition, KeyHash, SeenTerms, TimeInForce};
 use super::decimal::{Decimal, DecimalText};
-use super::effect::{Holding, Party};
-use super::fees::FeeRate;
 use super::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
-use super::reject::Reject;
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
 /// What a field holds.
@@ -137,7 +132,7 @@ pub trait Field: Sized {
 }
 
 /// How types are shown, and how those are taken that patterns of commands have.
-macro_rules! fields {
+macro_rules! shown {
     ($(
         $field:ty: $it:ident => $value:expr $(, $name:ident in $named:ident => $take:expr)?;
     )*) => {$(
@@ -156,12 +151,14 @@ macro_rules! fields {
     )*};
 }
 
+pub(crate) use shown;
+
 /// A number of 32 bits.
 fn short<T>(number: u64, of: fn(u32) -> T) -> T {
     of(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-fields! {
+shown! {
     bool: it => Value::Flag(*it);
     u32: it => Value::Count((*it).into()), name in n => n.seconds(name);
     Sequence: it => Value::Count(it.get());
@@ -176,17 +173,9 @@ fields! {
         _ => n.unit(name, Money::parse),
     };
     MoneySum: it => Value::Decimal(it.decimal());
-    FeeRate: it => Value::Decimal(it.decimal());
     TimeMs: it => Value::Time(*it), name in n => n.time(name);
     String: it => Value::Text(it);
     Token: it => Value::Text(it.as_str());
-    Localized: it => Value::Group(vec![
-        ("pt", Value::Text(&it.pt)),
-        ("en", Value::Text(&it.en)),
-        ("es", Value::Text(&it.es)),
-    ]);
-    KeyHash: it => Value::Hash(&it.0);
-    Reject: it => Value::Word(it.code());
     UserNo: it => Value::User(*it), name in n => Ok(short(n.number(name, Kind::User)?, UserNo));
     KeyNo: it => Value::Key(*it), name in n => Ok(short(n.number(name, Kind::Key)?, KeyNo));
     CategoryNo: it => Value::Category(*it);
@@ -203,13 +192,6 @@ fields! {
         name in n => n.markets(name);
     Vec<CategoryNo>: it => Value::List(it.iter().copied().map(Value::Category).collect());
     Vec<String>: it => Value::List(it.iter().map(|text| Value::Text(text)).collect());
-    SeenTerms: it => Value::Group(vec![
-        ("price", Value::Decimal(it.price.decimal())),
-        ("quantity", Value::Decimal(it.quantity.decimal())),
-        ("filled_quantity", Value::Decimal(it.filled.decimal())),
-    ]);
-    Party: it => Value::Order(it.order);
-    Holding: it => Value::Decimal(it.held.decimal());
 }
 
 impl<T: Field> Field for Option<T> {
@@ -232,20 +214,5 @@ impl<T: Field> Field for Box<T> {
 
     fn taken<N: Named>(name: &'static str, named: &N) -> Result<Self, N::Error> {
         T::taken(name, named).map(Box::new)
-    }
-}
-
-impl Field for TimeInForce {
-    fn show<'a>(&'a self, name: &'static str, to: &mut Vec<Shown<'a>>) {
-        to.push((name, Value::Word(self.name())));
-        let expires_at = self.expires_at();
-        to.push(("expires_at", expires_at.map_or(Value::None, Value::Time)));
-    }
-}
-
-impl Field for Condition {
-    fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
-        to.push(("post_only", Value::Flag(self.post_only())));
-        to.push(("reduce_only", Value::Flag(self.reduce_only())));
     }
 }

@@ -44,6 +44,7 @@ pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
 pub mod conversion;
+pub mod broken;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -54,14 +55,12 @@ use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
 use ending::Slice;
-use idempotency::table::IdempotencyTable;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
 use lifecycle::Trigger;
 use market::Market;
 use orders::{Order, OrderPool};
-use plan::Plan;
 use reject::Reject;
 use restrictions::Restrictions;
 use rules::Rules;
@@ -80,11 +79,11 @@ pub struct Exchange {
     markets: Vec<Market>,
     orders: OrderPool,
     schedule: Schedule,
-    idempotency: IdempotencyTable,
+    idempotency: idempotency::table::IdempotencyTable,
     restrictions: Restrictions,
     slice: Slice,
     /// The buffer of plans.
-    plan: Plan,
+    plan: plan::Plan,
 }
 
 /// The sequence number and time of the record being applied.

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 pub use self::sink::Buffer;
 use super::command::Record;
 use super::effect::Effect;
-use super::image::coding::{ImageSink, Imaged, Tagged};
+use super::image::coding::{ImageSink, Imaged};
+use super::image::tagged::Tagged;
 use super::units::Sequence;
 
 /// Version of an effect's canonical bytes; any change of their form gets a new one.

@@ -6,14 +6,11 @@ use super::orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
-use super::rates::RequestClass;
 use super::reply::Reply;
 use super::unread_rows::read_in_turns;
-use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
-use exchange::command::TradingMode;
 use exchange::units::MoneySum;
 use views::orders::FillsIn;
 
@@ -22,12 +19,11 @@ const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::R
 
 /// `GET /trading/balance`
 pub fn balance(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, balance) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;
-        let (available, reserved) = (user.balance.available, user.balance.reserved);
-        Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
+        Ok(BalanceJson::of(user.balance, view.accounts.currency()))
     })?;
     Reply::ok(sequence, &balance)
 }
@@ -70,26 +66,21 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
 
 /// `GET /account/limits`
 pub fn limits(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, (exposure, mode, venue_mode)) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;
         let costs = view.positions.held(user.no).map(|row| row.cost);
         let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
         let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
-        let limit = user.standing.exposure_limit.map(Text);
-        let modes = [user.standing.mode, view.accounts.venue_mode()];
-        let [mode, venue_mode] = modes.map(TradingMode::name);
-        Ok((ExposureJson { open: Text(open), limit }, mode, venue_mode))
+        let exposure = ExposureJson::of(open, user.standing.exposure_limit);
+        Ok((exposure, user.standing.mode, view.accounts.venue_mode()))
     })?;
-    let of = |class| {
+    let lane = |class| {
         let left = call.shared.keyring.look(&call.caller, class);
-        left.map(|(per_second, left)| LimitJson::new(per_second, left))
+        left.map(|(per_second, left)| LimitJson::of(per_second, left))
     };
-    let (reads, writes, cancels) =
-        (of(RequestClass::Reads), of(RequestClass::Writes), of(RequestClass::Cancels));
     let records = call.shared.keyring.daily_left(&call.caller);
-    let records = records.map(|(per_day, left)| DailyJson::new(per_day, left));
-    let limits = LimitsJson { reads, writes, cancels, records, exposure, mode, venue_mode };
-    Reply::ok(sequence, &limits)
+    let records = records.map(|(per_day, left)| DailyJson::of(per_day, left));
+    Reply::ok(sequence, &LimitsJson::of(lane, records, exposure, mode, venue_mode))
 }

@@ -3,6 +3,7 @@
 
 use super::admin_keys::{KeyLabel, shown_keys};
 use super::call::Call;
+use super::form::Form;
 use super::idempotency;
 use super::keys::{ApiKey, START_KEY_LABEL};
 use super::members::bodies;
@@ -31,10 +32,10 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// `GET /account/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let to_json = |row: &KeyRow| OwnKeyJson::new(row, call.shared.keyring.last_used(row.no));
+        let to_json = |row: &KeyRow| OwnKeyJson::of(row, call.shared.keyring.last_used(row.no));
         Ok(KeysJson { keys: keys.into_iter().map(to_json).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
@@ -42,12 +43,10 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /account/keys/{keyId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("keyId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("keyId"))?;
     let (sequence, key) = call.look(|view| {
         let row = any_key(call, view, id)?;
-        Ok(OwnKeyJson::new(row, call.shared.keyring.last_used(row.no)))
+        Ok(OwnKeyJson::of(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }
@@ -61,9 +60,7 @@ bodies! {
 
 /// `POST /account/keys`. Only this answer shows the key.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let key = form.body::<NewKey>();
-    let NewKey { scope: Scope(role), label: KeyLabel(label) } = form.finish(key)?;
+    let NewKey { scope: Scope(role), label: KeyLabel(label) } = call.read(Form::body)?;
     refuse_wider_scope(&call, role)?;
     let user = call.caller.user;
     let _creating = call.shared.key_creation.lock().await;
@@ -105,9 +102,7 @@ fn refuse_beyond_daily_limit(call: &Call, view: &ReadModel) -> Result<(), Proble
 
 /// `DELETE /account/keys/{keyId}`
 pub async fn revoke(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("keyId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("keyId"))?;
     let (_, row) = call.look(|view| own_key(&call, view, id).cloned())?;
     refuse_wider_scope(&call, row.role)?;
     let command = Command::RevokeKey { user: call.caller.user, key: row.no };
@@ -121,9 +116,7 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
 /// seen, is revoked too. It takes no `Idempotency-Key`: a repetition could not show the key again.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
-    let mut form = call.form();
-    let id = form.path("keyId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("keyId"))?;
     let (_, old) = call.look(|view| own_key(&call, view, id).cloned())?;
     refuse_wider_scope(&call, old.role)?;
     if &*old.label == START_KEY_LABEL {

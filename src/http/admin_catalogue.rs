@@ -8,6 +8,7 @@ use super::admin_form::{NewEvent, NewMarket, RevisedEvent, RevisedMarket};
 use super::admin_markets::naming_fields;
 use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
+use super::form::Form;
 use super::markets::tagged;
 use super::members::bodies;
 use super::parse::{Name, Slug};
@@ -31,13 +32,11 @@ bodies! {
 
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let category = form.body::<NewCategory>();
-    let NewCategory { name: Name(name), slug: Slug(slug) } = form.finish(category)?;
+    let NewCategory { name: Name(name), slug: Slug(slug) } = call.read(Form::body)?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Category(category) = kept else { return None };
-        view.catalogue.category(*category).map(|row| (row.id, CategoryJson::from(row)))
+        view.catalogue.category(*category).map(|row| (row.id, CategoryJson::of(row)))
     };
     let written = call.submit_and_show(command, again).await?;
     let (id, category) = &written.shown;
@@ -46,9 +45,7 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/events`
 pub async fn create_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let event = form.body::<NewEvent>();
-    let (mut draft, categories) = form.finish(event)?.draft();
+    let (mut draft, categories) = call.read(Form::body::<NewEvent>)?.draft();
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
     let again = |view: &ReadModel, kept: &StoredResponse| {
@@ -63,9 +60,7 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/events/{eventId}`
 pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, event) = (form.path("eventId"), form.body::<RevisedEvent>());
-    let (id, event) = form.finish(id.zip(event))?;
+    let (id, event) = call.read(|form| form.path("eventId").zip(form.body::<RevisedEvent>()))?;
     let (mut revision, categories) = event.revision();
     let (_, event) = call.look(|view| {
         let event = event_no(view, id)?;
@@ -80,9 +75,7 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets`
 pub async fn create_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let market = form.body::<NewMarket>();
-    let (mut draft, event, categories) = form.finish(market)?.draft();
+    let (mut draft, event, categories) = call.read(Form::body::<NewMarket>)?.draft();
     let (_, ()) = call.look(|view| {
         draft.categories = category_nos(view, &categories)?;
         draft.event = event.map(|id| event_no(view, id)).transpose()?;
@@ -96,9 +89,7 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
 
 /// `PATCH /admin/markets/{marketId}`
 pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, market) = (form.path("marketId"), form.body::<RevisedMarket>());
-    let (id, market) = form.finish(id.zip(market))?;
+    let (id, market) = call.read(|form| form.path("marketId").zip(form.body::<RevisedMarket>()))?;
     let (mut revision, categories) = market.revision();
     let _revising = call.shared.revision.lock().await;
     let (sequence, (market, draft)) = call.look(|view| {
@@ -117,7 +108,7 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
     let look = move |view: &ReadModel, _: &Applied<'_>| {
         let row = view.catalogue.market(market)?;
-        Some((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
+        Some((Arc::clone(&row.draft), MarketDetailJson::now(view, row)))
     };
     let written = call.submit_and_look(command, look, never).await;
     let written = written.map_err(|problem| naming_fields(&call, market, bound, problem))?;
@@ -132,7 +123,7 @@ pub fn market_before(
 ) -> Option<(MarketId, MarketDetailJson)> {
     let StoredResponse::Market(market) = kept else { return None };
     let (row, probability) = &**market;
-    Some((row.id, MarketDetailJson::at(view, row, *probability)))
+    Some((row.id, MarketDetailJson::of(view, row, *probability)))
 }
 
 fn shown_event(view: &ReadModel, event: EventNo) -> Option<(EventId, EventDetailJson)> {

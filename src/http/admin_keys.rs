@@ -18,15 +18,13 @@ use views::responses::StoredResponse;
 
 /// `GET /admin/users/{userId}/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("userId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("userId"))?;
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
         let keys = shown_keys(view, user);
         let keys = keys
             .into_iter()
-            .map(|row| KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+            .map(|row| KeyJson::of(row, call.shared.keyring.last_used(row.no)))
             .collect();
         Ok(KeysJson { keys })
     })?;
@@ -44,12 +42,10 @@ pub fn shown_keys(view: &ReadModel, user: UserNo) -> Vec<&KeyRow> {
 
 /// `GET /admin/users/{userId}/keys/{keyId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let ids = form.path("userId").zip(form.path("keyId"));
-    let (user, key) = form.finish(ids)?;
+    let (user, key) = call.read(|form| form.path("userId").zip(form.path("keyId")))?;
     let (sequence, key) = call.look(|view| {
         let row = key_of(view, user, key)?;
-        Ok(KeyJson::new(row, call.shared.keyring.last_used(row.no)))
+        Ok(KeyJson::of(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }
@@ -64,9 +60,8 @@ bodies! {
 /// `POST /admin/users/{userId}/keys`. Only this answer shows the key; the answer to a repetition
 /// does not.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, key) = (form.path("userId"), form.body::<NewKey>());
-    let (id, NewKey { role, label: KeyLabel(label) }) = form.finish(id.zip(key))?;
+    let (id, NewKey { role, label: KeyLabel(label) }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let command = Command::AddKey { user, role, label, hash: key.hash() };
@@ -98,9 +93,7 @@ impl Written for KeyLabel {
 
 /// `DELETE /admin/users/{userId}/keys/{keyId}`
 pub async fn revoke(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let ids = form.path("userId").zip(form.path("keyId"));
-    let (user, key) = form.finish(ids)?;
+    let (user, key) = call.read(|form| form.path("userId").zip(form.path("keyId")))?;
     let (_, (user, key)) =
         call.look(|view| key_of(view, user, key).map(|row| (row.user, row.no)))?;
     let answer = call.submit(Command::RevokeKey { user, key }).await?;

@@ -2,7 +2,6 @@
 
 use super::admin_catalogue::market_before;
 use super::call::{Call, market_no};
-use super::form::Form;
 use super::markets::{MARKETS_PAGE, MarketFilter};
 use super::members::bodies;
 use super::page::Page;
@@ -12,7 +11,7 @@ use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use exchange::catalogue::Outcome;
 use exchange::command::Command;
-use exchange::ids::MarketNo;
+use exchange::ids::{MarketId, MarketNo};
 use exchange::lifecycle::MarketStatus;
 use exchange::reject::Reject;
 use exchange::units::{Sequence, SettlementPrice, TimeMs};
@@ -52,7 +51,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let kept = view.catalogue.markets_created().filter(filter.resolve(view));
         let kept = kept.filter(|market| status.is_none_or(|status| market.status == status));
         let (rows, paging) = page.cut(kept);
-        let markets = rows.into_iter().map(|row| MarketDetailJson::of(view, row)).collect();
+        let markets = rows.into_iter().map(|row| MarketDetailJson::now(view, row)).collect();
         Ok(MarketsJson { markets, paging })
     })?;
     Reply::list(sequence, markets, "markets", |all| &mut all.markets)
@@ -80,9 +79,9 @@ pub async fn dispute(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets/{marketId}/reopen`
 pub async fn reopen(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let reopening = form.body_or_default::<Reopening>();
-    let (market, Reopening { deadline }) = market_and(&call, form, reopening)?;
+    let (id, Reopening { deadline }) =
+        call.read(|form| form.path("marketId").zip(form.body_or_default()))?;
+    let market = market_of(&call, id)?;
     // It may set the deadline, which a guarded revision compares.
     let _revising = call.shared.revision.lock().await;
     carry_out(&call, market, Command::ReopenMarket { market, deadline }).await
@@ -90,17 +89,16 @@ pub async fn reopen(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets/{marketId}/resolve`
 pub async fn resolve(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let resolution = form.body::<Resolution>();
-    let (market, Resolution { winner }) = market_and(&call, form, resolution)?;
+    let (id, Resolution { winner }) = call.read(|form| form.path("marketId").zip(form.body()))?;
+    let market = market_of(&call, id)?;
     carry_out(&call, market, Command::ResolveMarket { market, winner }).await
 }
 
 /// `POST /admin/markets/{marketId}/void`
 pub async fn void(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let voiding = form.body_or_default::<Voiding>();
-    let (market, Voiding { price }) = market_and(&call, form, voiding)?;
+    let (id, Voiding { price }) =
+        call.read(|form| form.path("marketId").zip(form.body_or_default()))?;
+    let market = market_of(&call, id)?;
     let price = match price {
         Some(price) => price,
         None => standard_price(&call, market)?,
@@ -132,22 +130,13 @@ fn standard_price(call: &Call, market: MarketNo) -> Result<SettlementPrice, Prob
 
 /// Executes a command that needs only its market.
 async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let nothing = form.body_or_default::<Nothing>();
-    let (market, Nothing {}) = market_and(&call, form, nothing)?;
+    let (id, Nothing {}) = call.read(|form| form.path("marketId").zip(form.body_or_default()))?;
+    let market = market_of(&call, id)?;
     carry_out(&call, market, command(market)).await
 }
 
-/// Finishes a form and looks up the market of its path.
-fn market_and<T>(
-    call: &Call,
-    mut form: Form<'_>,
-    value: Option<T>,
-) -> Result<(MarketNo, T), Problem> {
-    let id = form.path("marketId");
-    let (id, value) = form.finish(id.zip(value))?;
-    let (_, market) = call.look(|view| market_no(view, id))?;
-    Ok((market, value))
+fn market_of(call: &Call, id: MarketId) -> Result<MarketNo, Problem> {
+    call.look(|view| market_no(view, id)).map(|(_, market)| market)
 }
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {

@@ -2,6 +2,7 @@
 //! 8).
 
 use super::call::{Call, user_no};
+use super::form::Form;
 use super::members::bodies;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse::{Name, WebUrl};
@@ -13,7 +14,6 @@ use exchange::command::Command;
 use exchange::ids::UserNo;
 use exchange::units::Money;
 use views::ReadModel;
-use views::accounts::Balance;
 use views::responses::StoredResponse;
 
 /// Pages of users.
@@ -33,47 +33,44 @@ bodies! {
 
 /// `GET /admin/users`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let page = Page::read(&mut form, USERS_PAGE);
-    let page = form.finish(page)?;
+    let page = call.read(|form| Page::read(form, USERS_PAGE))?;
     let (sequence, users) = call.look(|view| {
         let accounts = &view.accounts;
         let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
-        Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
+        Ok(UsersJson { users: rows.into_iter().map(UserJson::of).collect(), paging })
     })?;
     Reply::list(sequence, users, "users", |all| &mut all.users)
 }
 
 /// `GET /admin/fees`
 pub fn fees(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, fees) = call.look(|view| {
-        FeesJson::of(&view.accounts).map_err(|_| Problem::internal("fees out of range"))
+        let (collected, taken) = (view.accounts.fees(), view.accounts.fees_taken());
+        let left = collected.less(taken).map_err(|_| Problem::internal("fees out of range"))?;
+        Ok(FeesJson::of(collected, taken, left, view.accounts.currency()))
     })?;
     Reply::ok(sequence, &fees)
 }
 
 /// `GET /admin/users/{userId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("userId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("userId"))?;
     let (sequence, user) = call.look(|view| {
         let row = view.accounts.user(user_no(view, id)?);
-        row.map(UserJson::from).ok_or_else(Problem::lacking_row)
+        row.map(UserJson::of).ok_or_else(Problem::lacking_row)
     })?;
     Reply::ok(sequence, &user)
 }
 
 /// `POST /admin/users`
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let user = form.body::<NewUser>();
-    let NewUser { name: Name(profile_name), picture: WebUrl(profile_pic) } = form.finish(user)?;
+    let NewUser { name: Name(profile_name), picture: WebUrl(profile_pic) } =
+        call.read(Form::body)?;
     let command = Command::CreateUser { profile_name, profile_pic };
     let again = |_: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::User(row) = kept else { return None };
-        Some((row.id, UserJson::from(&**row)))
+        Some((row.id, UserJson::of(row)))
     };
     let written = call.submit_and_show(command, again).await?;
     let (id, user) = &written.shown;
@@ -92,29 +89,24 @@ pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
 
 /// Moves money into a user's account or out of it.
 async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, transfer) = (form.path("userId"), form.body::<Transfer>());
-    let (id, Transfer { amount }) = form.finish(id.zip(transfer))?;
+    let (id, Transfer { amount }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     moved(call, command(user, amount)).await
 }
 
 /// `POST /admin/fees/withdrawals`
 pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let transfer = form.body::<Transfer>();
-    let Transfer { amount } = form.finish(transfer)?;
+    let Transfer { amount } = call.read(Form::body)?;
     let user = call.caller.user;
     moved(call, Command::TakeFees { user, amount }).await
 }
 
 /// Executes a command that moves money and answers the account's new balance.
 async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
-    let shown = |view: &ReadModel, balance: Balance| {
-        BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
-    };
-    let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Balance(balance) => Some(shown(view, **balance)),
+    let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Balance(balance) => {
+            Some(BalanceJson::of(**balance, view.accounts.currency()))
+        }
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

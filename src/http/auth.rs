@@ -2,16 +2,31 @@
 
 use hyper::header::{HeaderMap, HeaderName};
 
-use super::directory::{Directory, Holder};
 use super::keys;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::response_cache::VersionedCache;
 use engine::Engine;
-use exchange::command::Role;
+use exchange::command::{KeyHash, Role};
 use exchange::ids::{KeyNo, UserNo};
 use exchange::units::Sequence;
 
 /// The header that carries the key.
 pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Who holds a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// The user for whom the key acts.
+    pub user: UserNo,
+    /// The key.
+    pub key: KeyNo,
+    /// What the key may do.
+    pub role: Role,
+}
+
+/// Holders of keys as of the last record that added or revoked any key. Unknown keys are not kept:
+/// anybody can make up any number of them.
+pub type Holders = VersionedCache<KeyHash, Holder>;
 
 /// The authenticated caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +52,7 @@ impl Caller {
 }
 
 /// Authenticates a request. An error only says that the key is missing, repeated or unknown.
-pub fn identify(
-    headers: &HeaderMap,
-    engine: &Engine,
-    directory: &Directory,
-) -> Result<Caller, Problem> {
+pub fn identify(headers: &HeaderMap, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
     let mut values = headers.get_all(KEY_HEADER).iter();
     let key = values.next().map_or(&b""[..], |value| value.as_bytes());
     if values.next().is_some() {
@@ -67,7 +78,7 @@ pub fn identify(
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
         row.map(|row| Holder { user: row.user, key: row.no, role: row.role }).ok_or_else(unknown)
     };
-    let Holder { user, key, role } = directory.holder(hash, keys_as_of, look)?;
+    let Holder { user, key, role } = known.find_or(hash, keys_as_of, look)?;
     Ok(Caller { user, key, role, as_of, keys_as_of })
 }
 
@@ -77,11 +88,11 @@ pub fn recheck(
     caller: Caller,
     headers: &HeaderMap,
     engine: &Engine,
-    directory: &Directory,
+    known: &Holders,
 ) -> Result<Caller, Problem> {
     let (_, keys_as_of) = engine.watermark_and_keys();
     if keys_as_of == caller.keys_as_of {
         return Ok(caller);
     }
-    identify(headers, engine, directory)
+    identify(headers, engine, known)
 }

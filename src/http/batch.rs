@@ -20,9 +20,8 @@ use super::rates::RequestClass;
 use super::reply::Reply;
 use super::tokens;
 use super::trials;
-use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
+use super::wire::order::{BatchJson, BatchOrderJson, DoneJson, OrderJson, RefusedJson, ResultJson};
 use super::wire::problem::ProblemJson;
-use super::wire::results::PrintedResults;
 use engine::pending::Refusal;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
 use exchange::effect::{Applied, Effect};
@@ -85,7 +84,7 @@ impl Shown {
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
             Shown::CancelledBefore(sought) => {
                 let row = sought.row()?.ok_or_else(Problem::lacking_row)?;
-                let (_, json) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
+                let (_, json) = call.look(|view| Ok(OrderJson::seen(view, &row)))?;
                 BatchOrderJson::Cancelled(json)
             }
         })
@@ -130,8 +129,8 @@ struct Batch<'a> {
     /// Plain placements in the order of their slots: `placing` are submitted, `next` are not.
     placing: Vec<AskingSeveral>,
     next: Vec<KeyedCommand>,
-    /// The serialised results of settled operations.
-    results: PrintedResults,
+    /// The results of settled operations.
+    results: Vec<ResultJson>,
     /// Whether all settled operations were executed by an earlier request.
     replayed: bool,
     /// Set if the request's key was used for another request; this holds for all operations.
@@ -144,7 +143,7 @@ impl<'a> Batch<'a> {
     fn new(call: &'a Call, count: usize) -> Batch<'a> {
         let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (placing, last) = (Vec::new(), call.caller.as_of);
-        let results = PrintedResults::expecting(count);
+        let results = Vec::with_capacity(count);
         let (names, replayed, reused) = (Vec::new(), true, None);
         Batch { call, slots, names, placing, next, results, replayed, reused, last }
     }
@@ -231,7 +230,7 @@ impl<'a> Batch<'a> {
         KeyedCommand { once, command }
     }
 
-    /// Waits for all submitted operations and serialises their results.
+    /// Waits for all submitted operations.
     async fn settle(&mut self) -> Result<(), Problem> {
         self.submit_placements();
         let mut placed = Vec::with_capacity(self.placing.len());
@@ -242,14 +241,9 @@ impl<'a> Batch<'a> {
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
-                Slot::Placing(limit) => match placings.next() {
-                    Some(Ok(applied)) if self.results.print_placed(&applied)? => {
-                        self.last = self.last.max(applied.sequence);
-                        self.replayed = false;
-                        continue;
-                    }
-                    came => Err(limit.named(unplaced(came))),
-                },
+                Slot::Placing(limit) => {
+                    placement(placings.next()).map_err(|problem| limit.named(problem))
+                }
                 Slot::Writing(writing, subject) => {
                     let came =
                         writing.came().await.and_then(|came| came.try_map(|it| it.json(self.call)));
@@ -264,7 +258,7 @@ impl<'a> Batch<'a> {
             }
             let (sequence, result) = self.call.settled(came);
             self.last = self.last.max(sequence);
-            self.results.print(&result)?;
+            self.results.push(result);
         }
         self.names.clear();
         Ok(())
@@ -275,7 +269,8 @@ impl<'a> Batch<'a> {
         if let Some(problem) = self.reused {
             return Err(problem);
         }
-        Ok(Reply::json(self.last, self.results.close().into()).replayed(self.replayed))
+        let all = BatchJson { results: self.results, dry_run: false, balance: None };
+        Ok(Reply::ok(self.last, &all)?.replayed(self.replayed))
     }
 }
 
@@ -285,15 +280,16 @@ pub fn key_reused(problem: &Problem) -> bool {
     problem.kind == Kind::Refused(Reject::IdempotencyKeyReused)
 }
 
-/// Why a plain placement placed no order.
-fn unplaced(came: Option<Result<Applied<'_>, Refusal>>) -> Problem {
-    match came {
-        Some(Err(refusal)) => refusal.into(),
-        Some(Ok(Applied { effects: [Effect::Refused(reject)], sequence, .. })) => {
-            Problem::refused(*reject, sequence)
-        }
-        Some(Ok(_)) | None => incomplete_effects(),
+/// What came of a plain placement.
+fn placement(
+    came: Option<Result<Applied<'_>, Refusal>>,
+) -> Result<Written<BatchOrderJson>, Problem> {
+    let applied = came.ok_or_else(incomplete_effects)??;
+    if let [Effect::Refused(reject)] = applied.effects {
+        return Err(Problem::refused(*reject, applied.sequence));
     }
+    let shown = BatchOrderJson::Placed(placed(&applied).ok_or_else(incomplete_effects)?);
+    Ok(Written { sequence: applied.sequence, replayed: false, shown })
 }
 
 impl Call {
@@ -301,12 +297,12 @@ impl Call {
     fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> (Sequence, ResultJson) {
         match came {
             Ok(Written { sequence, replayed, shown }) => {
-                (sequence, ResultJson::Order { order: shown, replayed })
+                (sequence, ResultJson::Done(DoneJson { order: shown, replayed }))
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
                 let error = ProblemJson::of(&problem, self.request_id.as_str());
-                (sequence, ResultJson::Error { error })
+                (sequence, ResultJson::Refused(RefusedJson { error }))
             }
         }
     }
@@ -324,7 +320,7 @@ pub enum Resolved {
     CancelNamed(Token),
 }
 
-/// Resolves all operations: placements in markets that the directory has cached need no read model;
+/// Resolves all operations: placements in known markets need no read model;
 /// everything else is looked up in one state.
 fn resolved(
     call: &Call,

@@ -7,14 +7,15 @@ use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::response_cache::DepthKey;
-use super::wire::depth::{BookLevels, DepthJson, dated};
-use super::wire::print::printed;
+use super::wire::depth::{BookLevels, DepthJson, dated, undated};
+use super::wire::printed;
 use engine::past::Moment;
 use exchange::Exchange;
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::ids::{MarketId, MarketNo};
 use exchange::reject::Reject;
+use exchange::units::TimeMs;
 use views::depth::Level;
 
 /// Levels per side if none are given (interface 4.4).
@@ -58,7 +59,7 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         let changed = view.changes.of_book(market);
         let side = |direction| view.book(market, direction).take(asked.levels).collect();
         let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
-        let kept = call.shared.caches.books.find(book, changed);
+        let kept = call.shared.caches.books.find(book, &changed);
         let found = kept.ok_or_else(|| (book, changed, levels()));
         // The timestamp is now, but never before the last record shown.
         Ok((found, call.engine.now().max(view.time())))
@@ -66,17 +67,17 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
     let text = match book {
         Ok(text) => text,
         Err((book, changed, levels)) => {
-            let text: Arc<[u8]> = printed_book(asked, &levels)?.into();
+            let text: Arc<[u8]> = undated(printed_book(asked, &levels, time)?).into();
             call.shared.caches.books.keep(book, changed, Arc::clone(&text));
             text
         }
     };
-    Ok(Reply::json(sequence, dated(&text, time).into()))
+    Ok(Reply::json(sequence, dated(&text, time)?.into()))
 }
 
-/// The best levels of a book as JSON, without the timestamp.
-fn printed_book(asked: &Asked, levels: &BookLevels) -> Result<Vec<u8>, Problem> {
-    let book = DepthJson::of(asked.market, asked.outcome, levels);
+/// The best levels of a book as JSON.
+fn printed_book(asked: &Asked, levels: &BookLevels, time: TimeMs) -> Result<Vec<u8>, Problem> {
+    let book = DepthJson::of(asked.market, asked.outcome, levels, time);
     Ok(printed(&book, BOOK_BYTES_USUAL)?)
 }
 
@@ -91,7 +92,7 @@ async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Proble
     });
     let (sequence, time, book) = seen.await?;
     let book = book.ok_or_else(|| Problem::refused(Reject::MarketNotFound, sequence))?;
-    Ok(Reply::json(sequence, dated(&printed_book(&asked, &book)?, time).into()))
+    Ok(Reply::json(sequence, printed_book(&asked, &book, time)?.into()))
 }
 
 /// The best levels of a market; `None` if it was not public then.

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::asking::{Asking, ask};
 use super::auth::Caller;
-use super::directory::Directory;
 use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
@@ -104,8 +103,6 @@ pub struct SharedState {
     pub keyring: Keyring,
     /// Cached answers.
     pub caches: ResponseCaches,
-    /// Cached lookups of keys and markets.
-    pub directory: Directory,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
@@ -124,7 +121,6 @@ impl SharedState {
             traffic,
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
-            directory: Directory::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
@@ -163,6 +159,19 @@ impl Call {
     /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
         Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
+    }
+
+    /// Its typed parts, all of them good.
+    ///
+    /// # Errors
+    /// Everything that is bad in it, and everything that `read` does not ask for.
+    pub fn read<'a, T>(
+        &'a self,
+        read: impl FnOnce(&mut Form<'a>) -> Option<T>,
+    ) -> Result<T, Problem> {
+        let mut form = self.form();
+        let read = read(&mut form);
+        form.finish(read)
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.

@@ -9,9 +9,9 @@ use exchange::reject::Reject;
 /// `GET /categories/public/list`: all of them, without pages; operators create them one by one, so
 /// they are few.
 pub fn list(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, categories) = call.look(|view| {
-        let categories = view.catalogue.categories().iter().map(CategoryJson::from).collect();
+        let categories = view.catalogue.categories().iter().map(CategoryJson::of).collect();
         Ok(CategoriesJson { categories })
     })?;
     Reply::list(sequence, categories, "categories", |all| &mut all.categories)
@@ -19,13 +19,11 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /categories/{categoryId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("categoryId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("categoryId"))?;
     let (sequence, category) = call.look(|view| {
         let category = view.catalogue.category_no(id);
         let row = category.and_then(|category| view.catalogue.category(category));
-        row.map(CategoryJson::from).ok_or_else(|| Problem::of(Reject::CategoryNotFound))
+        row.map(CategoryJson::of).ok_or_else(|| Problem::of(Reject::CategoryNotFound))
     })?;
     Reply::ok(sequence, &category)
 }

@@ -27,10 +27,8 @@ bodies! {
 
 /// `POST /trading/events/{eventId}/convert`
 pub async fn convert(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, conversion) = (form.path("eventId"), form.body::<ConversionForm>());
     let (id, ConversionForm { markets: Several(ids), quantity }) =
-        form.finish(id.zip(conversion))?;
+        call.read(|form| form.path("eventId").zip(form.body()))?;
     let user = call.caller.user;
     let (_, (event, markets)) = call.look(|view| {
         let event = event_no(view, id)?;
@@ -45,7 +43,7 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
     })?;
     let command = Command::Convert(Conversion { user, event, markets, quantity });
     let again = |view: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Converted(came) => Some(ConversionJson::of(view, came)),
+        StoredResponse::Converted(came) => ConversionJson::seen(view, came),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

@@ -199,7 +199,7 @@ impl Door {
             return probe(&self.shared, head);
         }
         let engine = self.shared.venue.engine()?;
-        let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
+        let caller = auth::identify(&head.headers, engine, &self.shared.caches.holders)?;
         known.caller = true;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
@@ -276,7 +276,8 @@ impl Door {
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
-                caller = auth::recheck(caller, &head.headers, &engine, &self.shared.directory)?;
+                caller =
+                    auth::recheck(caller, &head.headers, &engine, &self.shared.caches.holders)?;
                 body
             }
         };
@@ -286,7 +287,7 @@ impl Door {
         let seen = route.tagged.then(|| conditions.clone());
         let call =
             Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
-        let mut reply = match route.endpoint {
+        let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {

@@ -82,9 +82,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /events/{eventId}`. Operators also find events without public markets, and drafts in them.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("eventId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("eventId"))?;
     let drafts = if call.caller.is_operator() { Drafts::Shown } else { Drafts::Hidden };
     let (sequence, event) = call.look(|view| {
         let not_found = || Problem::of(Reject::EventNotFound);

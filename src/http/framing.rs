@@ -6,15 +6,9 @@
 //! A refused byte is replaced by NUL, which hyper answers with 400 in its turn, after the requests
 //! before it; nothing that follows is read.
 
-use std::io;
 use std::mem;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use memchr::memchr;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
 /// Empty lines that may precede a request; RFC 9112, 2.2 asks for one.
 const EMPTY_LINES_MAX: u8 = 4;
@@ -22,15 +16,6 @@ const EMPTY_LINES_MAX: u8 = 4;
 const LINE_KEPT_MAX: usize = 256;
 /// The request line of HTTP/2, which hyper would close without an answer.
 const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n";
-/// What ends a head.
-const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Digits by which hyper's count of any chunk's size overflows.
-const OVERFLOW: &[u8] = &[b'f'; 17];
-/// How long, and up to how many bytes, the rest of a request is read whose answer came first: to
-/// close while it arrives would reset the connection and lose the answer.
-const LINGER_WAIT: Duration = Duration::from_secs(1);
-const LINGER_BYTES_MAX: usize = 64 * 1024;
-
 /// What the next bytes belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -61,8 +46,8 @@ struct Announced {
 
 /// Why the bytes may not be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    /// Until hyper has been given the end of the head, without which it would not look at it.
+pub enum Fault {
+    /// A head is not as it must be.
     BadHead,
     /// There is nothing more to be read.
     Refused,
@@ -70,9 +55,21 @@ enum Fault {
     TooLarge,
 }
 
+impl Fault {
+    /// What hyper is given last, so that it answers: the end of the head, without which it would
+    /// not look at it, or digits by which its count of any chunk's size overflows.
+    pub const fn ending(self) -> &'static [u8] {
+        match self {
+            Fault::BadHead => b"\r\n\r\n",
+            Fault::TooLarge => &[b'f'; 17],
+            Fault::Refused => &[],
+        }
+    }
+}
+
 /// The state between two reads.
 #[derive(Debug)]
-struct Framing {
+pub struct Framing {
     place: Place,
     /// The line's bytes of earlier reads, at most [`LINE_KEPT_MAX`], and the last of them.
     kept: Vec<u8>,
@@ -85,7 +82,8 @@ struct Framing {
 }
 
 impl Framing {
-    const fn new(body_max: u64) -> Framing {
+    /// The beginning of a connection; chunks may announce a body of at most `body_max` bytes.
+    pub const fn new(body_max: u64) -> Framing {
         let announced = Announced { length: None, chunked: false };
         Framing {
             place: Place::Begin,
@@ -99,7 +97,7 @@ impl Framing {
     }
 
     /// Follows these bytes. If they may not be read to their end: how many may, and why.
-    fn follow(&mut self, bytes: &mut [u8]) -> Result<(), (usize, Fault)> {
+    pub fn follow(&mut self, bytes: &mut [u8]) -> Result<(), (usize, Fault)> {
         let mut done = 0_usize;
         while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
             let step = match self.place {
@@ -126,7 +124,7 @@ impl Framing {
     }
 
     /// Whether the last request has arrived whole, and no other has begun.
-    fn is_between_requests(&self) -> bool {
+    pub fn is_between_requests(&self) -> bool {
         self.place == Place::Begin && self.kept.is_empty()
     }
 
@@ -256,97 +254,6 @@ fn lower_version(end: &mut [u8]) {
         end.last_chunk_mut::<10>()
     {
         *minor = b'1';
-    }
-}
-
-/// A stream whose input is followed.
-pub struct CheckedStream<S> {
-    stream: S,
-    framing: Framing,
-    fault: Option<Fault>,
-    /// Runs while the rest of a request is read after its answer, and how much was.
-    lingering: Option<(Pin<Box<Sleep>>, usize)>,
-}
-
-impl<S> CheckedStream<S> {
-    /// Wraps `stream`; chunks may announce a body of at most `body_max` bytes.
-    pub const fn new(stream: S, body_max: u64) -> CheckedStream<S> {
-        CheckedStream { stream, framing: Framing::new(body_max), fault: None, lingering: None }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for CheckedStream<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if let Some(fault) = self.fault {
-            let ending = match fault {
-                Fault::BadHead => HEAD_END,
-                Fault::TooLarge => OVERFLOW,
-                Fault::Refused => &[],
-            };
-            let room = ending.len().min(buf.remaining());
-            buf.put_slice(ending.get(..room).unwrap_or_default());
-            self.fault = Some(Fault::Refused);
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        let came = buf.filled_mut().get_mut(before..).unwrap_or_default();
-        if let Err((sound, fault)) = self.framing.follow(came) {
-            self.fault = Some(fault);
-            buf.set_filled(before.saturating_add(sound));
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for CheckedStream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.lingering.is_none() {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
-        }
-        if self.fault.is_none() && self.framing.is_between_requests() {
-            return Poll::Ready(Ok(()));
-        }
-        let CheckedStream { stream, lingering, .. } = &mut *self;
-        let (timer, read) = lingering.get_or_insert_with(|| (Box::pin(sleep(LINGER_WAIT)), 0));
-        while *read < LINGER_BYTES_MAX && timer.as_mut().poll(cx).is_pending() {
-            let mut bytes = [0_u8; 4096];
-            let mut bytes = ReadBuf::new(&mut bytes);
-            let came = ready!(Pin::new(&mut *stream).poll_read(cx, &mut bytes));
-            if came.is_err() || bytes.filled().is_empty() {
-                break;
-            }
-            *read = read.saturating_add(bytes.filled().len());
-        }
-        Poll::Ready(Ok(()))
     }
 }
 

@@ -9,7 +9,7 @@ use super::call::{Call, public_market, user_no};
 use super::problem::Problem;
 use exchange::ids::{MarketId, MarketNo, UserId, UserNo};
 use exchange::reject::Reject;
-use exchange::units::LotsSum;
+use exchange::units::{LotsSum, Sequence};
 use views::ReadModel;
 
 /// The lazily locked read model of one request.
@@ -31,10 +31,10 @@ impl<'a> LazyView<'a> {
     }
 
     /// The number of a public market. A market once public stays public, so it may come from the
-    /// directory's cache.
+    /// cache.
     pub fn market_no(&self, id: MarketId) -> Result<MarketNo, Problem> {
         let look = || self.look(|view| Ok(public_market(view, id)?.no));
-        self.call.shared.directory.market(id, look)
+        self.call.shared.caches.market_nos.find_or(id, Sequence::ZERO, look)
     }
 
     /// The number of a user who has traded.

@@ -69,7 +69,7 @@ fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
     }
     // Past scores never change, so the cached entry has no version.
     let baselines = &call.shared.caches.baselines;
-    baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
+    baselines.find(day, &Sequence::ZERO).unwrap_or_else(|| {
         let baseline = Arc::new(view.performance.before(day));
         baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
         baseline
@@ -90,7 +90,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let now = call.engine.now().max(view.time());
         let board = Board { by, first: period.first(now), page };
         let changed = view.changes.of_scores();
-        let kept = call.shared.caches.boards.find(board, changed);
+        let kept = call.shared.caches.boards.find(board, &changed);
         let scores = || board.best(view.performance.since(&baseline(call, view, board.first)));
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;

@@ -31,9 +31,6 @@ pub struct Limits {
     /// Most headers. hyper answers requests beyond its own bound of 100, which it checks without
     /// allocating.
     pub headers_max: usize,
-    /// Whether workers are pinned to a core each, if there is exactly one core per worker; only on
-    /// Linux.
-    pub workers_pinned: bool,
     /// Rate limits and daily allowance per user; operators' keys have none.
     pub rates: Rates,
     /// Limits on rows of long lists that wait for their readers.
@@ -54,7 +51,6 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
-        workers_pinned: false,
         rates: Rates::NONE,
         unread: UnreadLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use super::call::{Call, market_no, public_market};
 use super::cursor::EitherPage;
 use super::form::Form;
-use super::market_cache::Found;
+use super::market_cache::ListedMarket;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
 use super::preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::stream::Content;
+use super::wire::Paging;
 use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
 use engine;
 use exchange::catalogue::MarketDraft;
 use exchange::command::Command;
 use exchange::ids::{CategoryId, CategoryNo};
 use exchange::reject::Reject;
-use exchange::units::Sequence;
 use views::ReadModel;
 use views::catalogue::{MarketRow, Wanted};
 use views::numbers::Numbers;
@@ -91,23 +91,21 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let (count, kept) = filter.listed(view, None);
         let (rows, paging) = page.cut_known(kept, count);
-        Ok(call.shared.caches.markets.look(view, &rows, paging))
+        Ok(listed(call, view, &rows, paging))
     })?;
-    listed(call, sequence, found)
+    Reply::list(sequence, found, "markets", |all| &mut all.markets)
 }
 
-/// Answers a page of markets from the cache, or serialises it and caches it if it fits one piece.
-fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Problem> {
-    let (shown, markets) = match found {
-        Found::Printed(text) => return Ok(Reply::json(sequence, text)),
-        Found::New(shown, markets) => (shown, markets),
-    };
-    let page = MarketsJson { markets, paging: shown.paging };
-    let reply = Reply::list(sequence, page, "markets", |all| &mut all.markets)?;
-    if let Content::Whole(text) = &reply.body {
-        call.shared.caches.markets.keep(shown, text.clone());
-    }
-    Ok(reply)
+/// A page of these markets.
+fn listed(
+    call: &Call,
+    view: &ReadModel,
+    rows: &[&MarketRow],
+    paging: Paging,
+) -> MarketsJson<ListedMarket> {
+    let cache = &call.shared.caches.markets;
+    let markets = rows.iter().map(|row| ListedMarket::look(cache, view, row)).collect();
+    MarketsJson { markets, paging }
 }
 
 /// `GET /markets/search`: the public markets whose question contains all the words, newest first.
@@ -121,16 +119,14 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
         let found = view.search.found(&words);
         let (count, kept) = filter.listed(view, Some(&found));
         let (rows, paging) = page.cut_known(kept, count);
-        Ok(call.shared.caches.markets.look(view, &rows, paging))
+        Ok(listed(call, view, &rows, paging))
     })?;
-    listed(call, sequence, found)
+    Reply::list(sequence, found, "markets", |all| &mut all.markets)
 }
 
 /// `GET /markets/{marketId}`. Operators also find drafts.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("marketId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("marketId"))?;
     let (sequence, market) = call.look(|view| {
         let row = if call.caller.is_operator() {
             let row = view.catalogue.market(market_no(view, id)?);
@@ -138,7 +134,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
         } else {
             public_market(view, id)?
         };
-        Ok((Arc::clone(&row.draft), MarketDetailJson::of(view, row)))
+        Ok((Arc::clone(&row.draft), MarketDetailJson::now(view, row)))
     })?;
     let (draft, json) = market;
     Ok(tagged(Reply::ok(sequence, &json)?, &draft))

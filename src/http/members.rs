@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::json::Json;
 use super::parse::{Fault, Read, Written};
@@ -84,8 +85,28 @@ where
     T::plain(deserializer).map(Some)
 }
 
+struct ObjectOf<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectOf<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// Reads a struct from an object; serde alone would take an array for one too.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<T, D::Error> {
+    d.deserialize_map(ObjectOf(PhantomData))
+}
+
 /// Declares bodies. Of each member are given its name in JSON, its name here, and its type; `check`
-/// names a function for what members must be together, which returns the member at fault.
+/// names a function for what members must be together, which returns the member at fault; that of
+/// `judge` looks at some members alone, whatever is wrong with the others.
 macro_rules! bodies {
     ($(
         $(#[$about:meta])*
@@ -94,12 +115,16 @@ macro_rules! bodies {
             $(optional { $($maybe:literal => $option:ident: $Kind:ty),* $(,)? })?
         }
         $(check $check:path;)?
+        $(judge $judge:path, by $($part:ident)+;)?
     )*) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $Body {
-            $($(#[serde(rename = $name, deserialize_with = "crate::members::Given::plain")] $field: $Type,)*)?
+            $($(
+                #[serde(rename = $name, deserialize_with = "crate::members::Given::plain")]
+                $field: $Type,
+            )*)?
             $($(
                 #[serde(rename = $maybe, default, deserialize_with = "crate::members::plain_some")]
                 $option: Option<$Kind>,
@@ -108,8 +133,9 @@ macro_rules! bodies {
 
         impl $crate::members::Given for $Body {
             fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let body = <$Body as serde::Deserialize>::deserialize(deserializer)?;
+                let body: $Body = $crate::members::object(deserializer)?;
                 $($check(&body).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
+                $($judge($(body.$part.as_ref()),+).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
                 Ok(body)
             }
 
@@ -122,6 +148,11 @@ macro_rules! bodies {
                 let mut members = $crate::members::Members::open(json, at, faults)?;
                 $($(let $field = members.required($name, faults);)*)?
                 $($(let $option = members.optional($maybe, faults);)*)?
+                $(if let ($(Some($part)),+) = ($(&$part),+)
+                    && let Err((name, fault)) = $judge($($part.as_ref()),+)
+                {
+                    faults.note(&$crate::members::called(at, name), fault);
+                })?
                 members.close(faults);
                 let body = $Body { $($($field: $field?,)*)? $($($option: $option?,)*)? };
                 $(if let Err((name, fault)) = $check(&body) {

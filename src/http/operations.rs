@@ -27,6 +27,6 @@ pub fn readiness(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
 /// `GET /time`: by the clock that stamps records, with which `validUntil` and `expiresAt` are
 /// compared.
 pub fn time(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
-    Reply::ok(call.engine.watermark(), &TimeJson::from(call.engine.now()))
+    call.read(|_| Some(()))?;
+    Reply::ok(call.engine.watermark(), &TimeJson::of(call.engine.now()))
 }

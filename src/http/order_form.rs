@@ -35,12 +35,12 @@ bodies! {
             "clientOrderId" => client_order_id: Box<Token>,
         }
     }
-    check only_what_rests_expires;
+    judge only_what_rests_expires, by force expires_at;
 }
 
 /// Only an order that may rest expires.
-fn only_what_rests_expires(order: &OrderForm) -> Checked {
-    match (order.force, order.expires_at) {
+fn only_what_rests_expires(force: Option<&Force>, expires_at: Option<&TimeMs>) -> Checked {
+    match (force, expires_at) {
         (Some(Force::Ioc | Force::Fok), Some(_)) => {
             Err(("expiresAt", Fault::invalid("is only for timeInForce GTC")))
         }

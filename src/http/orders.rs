@@ -17,8 +17,10 @@ use super::stream::{self, Content};
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
-use super::wire::cancelled::{CancelledJson, CancelledOrderJson};
-use super::wire::order::{CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
+use super::wire::order::{
+    CancelledJson, CancelledOrderJson, CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson,
+};
+use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
 use exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
@@ -80,7 +82,7 @@ impl Placed {
     pub fn json(self) -> Result<PlacedJson, Problem> {
         match self {
             Placed::Now(json) => Ok(json),
-            Placed::Before(before) => PlacedJson::again(*before)?.ok_or_else(Problem::lacking_row),
+            Placed::Before(before) => told::again(*before)?.ok_or_else(Problem::lacking_row),
         }
     }
 }
@@ -89,12 +91,13 @@ impl Placed {
 pub fn changed_order(view: &ReadModel, user: UserNo, order: OrderNo) -> Option<OrderJson> {
     // The order was open until that record, so its row is in memory.
     let row = view.orders.order(user, order).row().ok()??;
-    Some(OrderJson::of(view, &row))
+    Some(OrderJson::seen(view, &row))
 }
 
 /// The JSON of an order that a record placed.
 pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
-    PlacedJson::of(applied.sequence, applied.time, applied.effects).ok().flatten()
+    let (row, trades) = told::placed(applied).ok()??;
+    Some(PlacedJson::of(&row, trades))
 }
 
 /// An order placed by an earlier request.
@@ -211,7 +214,7 @@ fn with_open(mut rows: Vec<OrderRow>, open: &[OrderRow]) -> (Vec<OrderRow>, Opti
 async fn all_open(call: &Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (sequence, found) = call.look(|view| {
-        let kept = call.shared.caches.orders.find(user, view.changes.of_orders(user));
+        let kept = call.shared.caches.orders.find(user, &view.changes.of_orders(user));
         Ok(kept.ok_or_else(|| view.orders.open_count_of(user)))
     })?;
     let count = match found {
@@ -316,9 +319,7 @@ fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), History
 
 /// `GET /trading/orders/{orderId}`
 pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("orderId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("orderId"))?;
     let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
     show(call, sought, |row| row.id() == id)
 }
@@ -362,7 +363,7 @@ fn seen(call: &Call, row: &OrderRow) -> Result<Option<SeenTerms>, Problem> {
     if !call.conditions.guards() {
         return Ok(None);
     }
-    let (sequence, json) = call.look(|view| Ok(OrderJson::of(view, row)))?;
+    let (sequence, json) = call.look(|view| Ok(OrderJson::seen(view, row)))?;
     let tag = Reply::ok(sequence, &json)?.tagged().tag.unwrap_or_default();
     call.conditions.check(&tag).map_err(|failed| Problem { sequence: Some(sequence), ..failed })?;
     // An order that has ended cannot be amended, whatever was seen of it.
@@ -373,9 +374,7 @@ fn seen(call: &Call, row: &OrderRow) -> Result<Option<SeenTerms>, Problem> {
 
 /// `DELETE /trading/orders/{orderId}`
 pub async fn cancel(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("orderId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("orderId"))?;
     let user = call.caller.user;
     let order = own_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
@@ -383,18 +382,14 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
 
 /// `GET /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub fn named(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("clientOrderId");
-    let Escaped(id) = form.finish(id)?;
+    let Escaped(id) = call.read(|form| form.path("clientOrderId"))?;
     let sought = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
     show(call, sought, |_| true)
 }
 
 /// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
 pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("clientOrderId");
-    let Escaped(id) = form.finish(id)?;
+    let Escaped(id) = call.read(|form| form.path("clientOrderId"))?;
     let user = call.caller.user;
     let order = named_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
@@ -411,10 +406,10 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     // Read the list while this record is the latest: later, each order would have to be found in
     // history.
     let look = |view: &ReadModel, _: &Applied<'_>| {
-        Some(view.orders.just_ended().map(CancelledOrderJson::from).collect::<Vec<_>>())
+        Some(view.orders.just_ended().map(CancelledOrderJson::of).collect::<Vec<_>>())
     };
     let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
-    let ids: Vec<_> = written.shown.iter().map(|order| Text(order.order_id.0)).collect();
+    let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
     let lists: Vec<(&str, Box<dyn stream::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),
         ("orders", Box::new(written.shown.into_iter())),
@@ -464,7 +459,7 @@ fn show(
     is_it: impl Fn(&OrderRow) -> bool,
 ) -> Result<Reply, Problem> {
     let row = found(sought.row()?.filter(is_it), sequence)?;
-    let (_, order) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
+    let (_, order) = call.look(|view| Ok(OrderJson::seen(view, &row)))?;
     Ok(Reply::ok(sequence, &order)?.tagged())
 }
 

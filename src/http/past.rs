@@ -65,7 +65,7 @@ impl Questions {
 /// Answers questions about the past. Clones share their slots.
 #[derive(Debug, Clone)]
 pub struct Past {
-    past: Arc<engine::past::Past>,
+    states: Arc<engine::past::Past>,
     questions: Arc<Questions>,
     /// The trader who asks, if it is one: traders leave one slot to the operator.
     trader: Option<UserNo>,
@@ -73,8 +73,8 @@ pub struct Past {
 
 impl Past {
     /// For the operator.
-    pub const fn new(past: Arc<engine::past::Past>, questions: Arc<Questions>) -> Past {
-        Past { past, questions, trader: None }
+    pub const fn new(states: Arc<engine::past::Past>, questions: Arc<Questions>) -> Past {
+        Past { states, questions, trader: None }
     }
 
     /// A handle for a trader. Traders together leave one slot to the operator, so that an audit
@@ -146,7 +146,7 @@ impl Past {
         &self,
         answer: impl FnOnce(&engine::past::Past) -> Result<T, PastError> + Send + 'static,
     ) -> Result<T, PastError> {
-        let (slot, past) = (self.enter().await?, Arc::clone(&self.past));
+        let (slot, past) = (self.enter().await?, Arc::clone(&self.states));
         // The caller may go away, but the slot stays taken until the work is done.
         let asked = spawn_blocking(move || {
             let answered = answer(&past);

@@ -53,7 +53,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     }
     let (_, positions) = call.look(|view| {
         let market = |no| markets.get(&no).or_else(|| view.catalogue.market(no));
-        let position = |row: &PositionRow| PositionJson::of(view, row, market(row.market)?);
+        let position = |row: &PositionRow| PositionJson::in_market(view, row, market(row.market)?);
         let closed = |row: ClosedRow| {
             let market = view.catalogue.market(row.market);
             let result = market.and_then(|market| Resolution::of(market, row.outcome));

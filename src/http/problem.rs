@@ -8,7 +8,6 @@ use hyper::StatusCode;
 
 use super::rates::Allowance;
 use super::wire::order::ListedOrder;
-use super::wire::print::Unprintable;
 use engine::TRIAL_MEETS_MAX;
 use engine::halt::HaltReason;
 use engine::meter::ReplayProgress;
@@ -26,41 +25,43 @@ const RETRY_AFTER_SECONDS: u32 = 1;
 /// retries.
 const NAMES_RETRY_SECONDS: u32 = 60;
 
-/// The fault of one field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldCode {
-    /// It is missing.
-    Required,
-    /// Another JSON type is expected.
-    WrongType,
-    /// Not one of the forms allowed.
-    InvalidValue,
-    /// Too small, too large, too long or too many.
-    OutOfBounds,
-    /// The request has no such field.
-    UnknownField,
-    /// It is given more than once.
-    Repeated,
-    /// The body as a whole cannot be read as JSON.
-    Malformed,
-    /// A moment that had to be in the future.
-    NotInFuture,
+/// Declares what may be wrong with a field, each with its stable code.
+macro_rules! field_codes {
+    ($($(#[$about:meta])* $Fault:ident => $code:literal;)*) => {
+        /// The fault of one field.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum FieldCode {
+            $($(#[$about])* $Fault,)*
+        }
+
+        impl FieldCode {
+            /// The stable code.
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(FieldCode::$Fault => $code,)*
+                }
+            }
+        }
+    };
 }
 
-impl FieldCode {
-    /// The stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            FieldCode::Required => "REQUIRED",
-            FieldCode::WrongType => "WRONG_TYPE",
-            FieldCode::InvalidValue => "INVALID_VALUE",
-            FieldCode::OutOfBounds => "OUT_OF_BOUNDS",
-            FieldCode::UnknownField => "UNKNOWN_FIELD",
-            FieldCode::Repeated => "REPEATED",
-            FieldCode::Malformed => "MALFORMED",
-            FieldCode::NotInFuture => "NOT_IN_FUTURE",
-        }
-    }
+field_codes! {
+    /// It is missing.
+    Required => "REQUIRED";
+    /// Another JSON type is expected.
+    WrongType => "WRONG_TYPE";
+    /// Not one of the forms allowed.
+    InvalidValue => "INVALID_VALUE";
+    /// Too small, too large, too long or too many.
+    OutOfBounds => "OUT_OF_BOUNDS";
+    /// The request has no such field.
+    UnknownField => "UNKNOWN_FIELD";
+    /// It is given more than once.
+    Repeated => "REPEATED";
+    /// The body as a whole cannot be read as JSON.
+    Malformed => "MALFORMED";
+    /// A moment that had to be in the future.
+    NotInFuture => "NOT_IN_FUTURE";
 }
 
 /// One bad field of a request.
@@ -75,158 +76,97 @@ pub struct FieldError {
     pub detail: Cow<'static, str>,
 }
 
-/// What kind of problem: its status and its stable code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+/// Declares the kinds of problems that are not refusals, each with its stable code and its status.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $Kind:ident => $code:literal, $status:ident;)*) => {
+        /// What kind of problem: its status and its stable code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[$about])* $Kind,)*
+            /// The exchange refused the command.
+            Refused(Reject),
+        }
+
+        impl Kind {
+            /// Every kind that is not a refusal by the exchange.
+            pub const OWN: [Kind; [$($code),*].len()] = [$(Kind::$Kind),*];
+
+            /// Its stable code.
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(Kind::$Kind => $code,)*
+                    Kind::Refused(Reject::DeadlineNotInFuture) => Kind::InvalidRequest.code(),
+                    Kind::Refused(reject) => reject.code(),
+                }
+            }
+
+            /// Its HTTP status.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Kind::$Kind => StatusCode::$status,)*
+                    Kind::Refused(reject) => status_of(reject),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// The form is bad; the errors say where.
-    InvalidRequest,
+    InvalidRequest => "INVALID_REQUEST", BAD_REQUEST;
     /// No key was sent.
-    MissingApiKey,
+    MissingApiKey => "MISSING_API_KEY", UNAUTHORIZED;
     /// The key is not, or no longer, known.
-    InvalidApiKey,
+    InvalidApiKey => "INVALID_API_KEY", UNAUTHORIZED;
     /// The key's role does not allow the request.
-    Forbidden,
+    Forbidden => "FORBIDDEN", FORBIDDEN;
     /// No such path.
-    NotFound,
+    NotFound => "NOT_FOUND", NOT_FOUND;
     /// The path exists, the method on it does not.
-    MethodNotAllowed,
+    MethodNotAllowed => "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED;
     /// The client takes no JSON.
-    NotAcceptable,
+    NotAcceptable => "NOT_ACCEPTABLE", NOT_ACCEPTABLE;
     /// The body took too long to arrive.
-    RequestTimeout,
+    RequestTimeout => "REQUEST_TIMEOUT", REQUEST_TIMEOUT;
     /// A body is needed and neither its length nor chunks were announced.
-    LengthRequired,
+    LengthRequired => "LENGTH_REQUIRED", LENGTH_REQUIRED;
     /// The body is too large.
-    ContentTooLarge,
+    ContentTooLarge => "CONTENT_TOO_LARGE", PAYLOAD_TOO_LARGE;
     /// The address is too long.
-    UriTooLong,
+    UriTooLong => "URI_TOO_LONG", URI_TOO_LONG;
     /// The body is not announced as JSON.
-    UnsupportedMediaType,
+    UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE;
     /// The headers are too many or too large.
-    HeadersTooLarge,
-    /// The exchange refused the command.
-    Refused(Reject),
-    /// The user has as many keys as may be.
-    KeyLimit,
-    /// The dry run could meet too many resting orders.
-    TrialTooLarge,
-    /// The user exceeded the rate limit.
-    RateLimited,
-    /// The user has no records left for now.
-    RecordLimit,
+    HeadersTooLarge => "HEADERS_TOO_LARGE", REQUEST_HEADER_FIELDS_TOO_LARGE;
     /// A server error.
-    Internal,
+    Internal => "INTERNAL_ERROR", INTERNAL_SERVER_ERROR;
     /// A part of history is missing or damaged; the next start rebuilds it.
-    HistoryUnreadable,
+    HistoryUnreadable => "HISTORY_UNREADABLE", INTERNAL_SERVER_ERROR;
     /// Too many connections, a full engine queue, too many past queries, or too many unread rows.
-    Overloaded,
-    /// The journal is being replayed.
-    Starting,
+    Overloaded => "OVERLOADED", SERVICE_UNAVAILABLE;
     /// The past moment asked for is too far from any saved state.
-    OutOfReach,
+    OutOfReach => "OUT_OF_REACH", SERVICE_UNAVAILABLE;
     /// The server is shutting down.
-    Stopping,
-    /// The intake is closed until a restart.
-    Halted,
+    Stopping => "STOPPING", SERVICE_UNAVAILABLE;
     /// The journal could not be made durable.
-    JournalUnavailable,
+    JournalUnavailable => "JOURNAL_UNAVAILABLE", SERVICE_UNAVAILABLE;
     /// The command may be in the journal and take effect at the next start.
-    OutcomeUnknown,
+    OutcomeUnknown => "OUTCOME_UNKNOWN", SERVICE_UNAVAILABLE;
+    /// The user has as many keys as may be.
+    KeyLimit => "KEY_LIMIT", UNPROCESSABLE_ENTITY;
+    /// The dry run could meet too many resting orders.
+    TrialTooLarge => "TRIAL_TOO_LARGE", UNPROCESSABLE_ENTITY;
+    /// The user exceeded the rate limit.
+    RateLimited => "RATE_LIMITED", TOO_MANY_REQUESTS;
+    /// The user has no records left for now.
+    RecordLimit => "RECORD_LIMIT", TOO_MANY_REQUESTS;
+    /// The journal is being replayed.
+    Starting => "STARTING", SERVICE_UNAVAILABLE;
+    /// The intake is closed until a restart.
+    Halted => "HALTED", SERVICE_UNAVAILABLE;
 }
 
 impl Kind {
-    /// Every kind that is not a refusal by the exchange.
-    pub const OWN: [Kind; 26] = [
-        Kind::InvalidRequest,
-        Kind::MissingApiKey,
-        Kind::InvalidApiKey,
-        Kind::Forbidden,
-        Kind::NotFound,
-        Kind::MethodNotAllowed,
-        Kind::NotAcceptable,
-        Kind::RequestTimeout,
-        Kind::LengthRequired,
-        Kind::ContentTooLarge,
-        Kind::UriTooLong,
-        Kind::UnsupportedMediaType,
-        Kind::HeadersTooLarge,
-        Kind::Internal,
-        Kind::HistoryUnreadable,
-        Kind::Overloaded,
-        Kind::OutOfReach,
-        Kind::Stopping,
-        Kind::JournalUnavailable,
-        Kind::OutcomeUnknown,
-        Kind::KeyLimit,
-        Kind::TrialTooLarge,
-        Kind::RateLimited,
-        Kind::RecordLimit,
-        Kind::Starting,
-        Kind::Halted,
-    ];
-
-    /// Its HTTP status.
-    pub const fn status(self) -> StatusCode {
-        match self {
-            Kind::InvalidRequest => StatusCode::BAD_REQUEST,
-            Kind::MissingApiKey | Kind::InvalidApiKey => StatusCode::UNAUTHORIZED,
-            Kind::Forbidden => StatusCode::FORBIDDEN,
-            Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Kind::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-            Kind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Kind::LengthRequired => StatusCode::LENGTH_REQUIRED,
-            Kind::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::UriTooLong => StatusCode::URI_TOO_LONG,
-            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Kind::Refused(reject) => status_of(reject),
-            Kind::KeyLimit | Kind::TrialTooLarge => StatusCode::UNPROCESSABLE_ENTITY,
-            Kind::RateLimited | Kind::RecordLimit => StatusCode::TOO_MANY_REQUESTS,
-            Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Overloaded
-            | Kind::OutOfReach
-            | Kind::Starting
-            | Kind::Stopping
-            | Kind::Halted
-            | Kind::JournalUnavailable
-            | Kind::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
-    /// Its stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Kind::InvalidRequest | Kind::Refused(Reject::DeadlineNotInFuture) => "INVALID_REQUEST",
-            Kind::MissingApiKey => "MISSING_API_KEY",
-            Kind::InvalidApiKey => "INVALID_API_KEY",
-            Kind::Forbidden => "FORBIDDEN",
-            Kind::NotFound => "NOT_FOUND",
-            Kind::MethodNotAllowed => "METHOD_NOT_ALLOWED",
-            Kind::NotAcceptable => "NOT_ACCEPTABLE",
-            Kind::RequestTimeout => "REQUEST_TIMEOUT",
-            Kind::LengthRequired => "LENGTH_REQUIRED",
-            Kind::ContentTooLarge => "CONTENT_TOO_LARGE",
-            Kind::UriTooLong => "URI_TOO_LONG",
-            Kind::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
-            Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
-            Kind::Refused(reject) => reject.code(),
-            Kind::KeyLimit => "KEY_LIMIT",
-            Kind::TrialTooLarge => "TRIAL_TOO_LARGE",
-            Kind::RateLimited => "RATE_LIMITED",
-            Kind::RecordLimit => "RECORD_LIMIT",
-            Kind::Internal => "INTERNAL_ERROR",
-            Kind::HistoryUnreadable => "HISTORY_UNREADABLE",
-            Kind::Overloaded => "OVERLOADED",
-            Kind::Starting => "STARTING",
-            Kind::OutOfReach => "OUT_OF_REACH",
-            Kind::Stopping => "STOPPING",
-            Kind::Halted => "HALTED",
-            Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
-            Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
-        }
-    }
-
     /// Seconds after which the client should retry the same request, if it should.
     pub const fn retry_after(self) -> Option<u32> {
         match self {
@@ -413,8 +353,8 @@ impl Problem {
     }
 }
 
-impl From<Unprintable> for Problem {
-    fn from(_: Unprintable) -> Problem {
+impl From<serde_json::Error> for Problem {
+    fn from(_: serde_json::Error) -> Problem {
         Problem::internal("an answer could not be printed")
     }
 }

@@ -1,5 +1,6 @@
 //! Limits of a user: a token bucket per request class, filled steadily up to its burst, and the
-//! same for the records of a day. The time is a parameter, so this module reads no clock.
+//! same for the records of a day. The time is a parameter, so this module reads no clock. The
+//! crates for this neither show a bucket without taking from it nor take tokens back.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;

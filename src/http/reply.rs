@@ -8,7 +8,7 @@ use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
 use super::stream::{Content, Rows};
-use super::wire::print;
+use super::wire;
 use exchange::units::Sequence;
 
 /// Initial buffer capacity: the size of the answer to an order.
@@ -40,7 +40,7 @@ pub struct Reply {
 impl Reply {
     /// A 200 answer with this content.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
-        let body = print::printed(content, BODY_BYTES_USUAL)?;
+        let body = wire::printed(content, BODY_BYTES_USUAL)?;
         Ok(Reply::json(sequence, body.into()))
     }
 

@@ -1,5 +1,6 @@
 //! Request ids, by which clients and logs refer to a request.
 
+use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -37,19 +38,21 @@ impl RequestId {
         std::str::from_utf8(written).unwrap_or_default()
     }
 
-    fn put(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.length) {
-            *place = byte;
-            self.length = self.length.saturating_add(1);
-        }
+    /// Adds a number in hexadecimal digits.
+    fn with(mut self, number: u64) -> RequestId {
+        // There is room.
+        write!(self, "{number:x}").unwrap_or_default();
+        self
     }
+}
 
-    fn put_hex(&mut self, value: u64) {
-        let digits = value.checked_ilog2().map_or(1, |bits| bits / 4 + 1);
-        for place in (0..digits).rev() {
-            let digit = usize::try_from((value >> (4 * place)) & 0xF).unwrap_or_default();
-            self.put(b"0123456789abcdef".get(digit).copied().unwrap_or(b'0'));
-        }
+impl fmt::Write for RequestId {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length.saturating_add(text.len());
+        let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
     }
 }
 
@@ -64,9 +67,8 @@ pub struct RequestIds {
 impl RequestIds {
     /// Ids of a process that starts serving now.
     pub fn from_now() -> RequestIds {
-        let mut opened = RequestId::EMPTY;
-        opened.put_hex(clock::now().get().unsigned_abs());
-        opened.put(b'-');
+        let mut opened = RequestId::EMPTY.with(clock::now().get().unsigned_abs());
+        opened.write_str("-").unwrap_or_default();
         RequestIds { opened, count: AtomicU64::new(0) }
     }
 
@@ -77,9 +79,7 @@ impl RequestIds {
 
     /// A new one.
     pub fn next(&self) -> RequestId {
-        let mut id = self.opened;
-        id.put_hex(self.count.fetch_add(1, Ordering::Relaxed));
-        id
+        self.opened.with(self.count.fetch_add(1, Ordering::Relaxed))
     }
 }
 

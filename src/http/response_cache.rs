@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::auth::Holders;
 use super::board::{Board, Ranked};
-use super::market_cache::MarketPageCache;
+use super::market_cache::{MARKETS, MarketCache};
 use super::page::Page;
 use exchange::catalogue::Outcome;
-use exchange::ids::{MarketNo, UserNo};
+use exchange::command::KeyHash;
+use exchange::ids::{MarketId, MarketNo, UserNo};
 use exchange::units::Sequence;
 use views::performance::{Baseline, Day};
 
@@ -23,11 +25,21 @@ const SLOTS: usize = 256;
 /// has its own slot.
 pub(super) const DAYS: usize = 4;
 
-/// All caches.
+/// Slots for keys: with more keys in use, some are looked up for every request.
+const KEYS: usize = 8_192;
+/// Slots for the numbers of markets.
+const MARKET_NOS: usize = 4_096;
+
+/// All caches. With the first two, a request that only submits commands need not wait for the
+/// projector.
 #[derive(Debug)]
 pub struct ResponseCaches {
-    /// Pages of market lists.
-    pub markets: MarketPageCache,
+    /// Who holds a key.
+    pub holders: Holders,
+    /// Which public market an id means; that never changes.
+    pub market_nos: VersionedCache<MarketId, MarketNo>,
+    /// Markets, as lists show them.
+    pub markets: Arc<MarketCache>,
     /// Books, without their timestamp.
     pub books: VersionedCache<DepthKey>,
     /// All open orders of a user; only that user reads them.
@@ -41,7 +53,9 @@ pub struct ResponseCaches {
 impl Default for ResponseCaches {
     fn default() -> ResponseCaches {
         ResponseCaches {
-            markets: MarketPageCache::default(),
+            holders: VersionedCache::of(KEYS),
+            market_nos: VersionedCache::of(MARKET_NOS),
+            markets: Arc::new(VersionedCache::of(MARKETS)),
             books: VersionedCache::default(),
             orders: VersionedCache::default(),
             boards: VersionedCache::default(),
@@ -90,72 +104,94 @@ impl CacheKey for DepthKey {
     }
 }
 
+impl CacheKey for KeyHash {
+    fn number(self) -> usize {
+        let KeyHash([one, other, ..]) = self;
+        usize::from(u16::from_be_bytes([one, other]))
+    }
+}
+
+impl CacheKey for MarketId {
+    fn number(self) -> usize {
+        usize::try_from(self.sequence().get()).unwrap_or(usize::MAX)
+    }
+}
+
+impl CacheKey for MarketNo {
+    fn number(self) -> usize {
+        self.index()
+    }
+}
+
 impl CacheKey for UserNo {
     fn number(self) -> usize {
         self.index()
     }
 }
 
-/// A fixed-size cache whose entries are valid for one version of their content.
+/// A fixed-size cache whose entries are valid for one version of their content: the last record
+/// that changed it, or all that it follows from.
 #[derive(Debug)]
-pub struct VersionedCache<S, T = Arc<[u8]>> {
-    slots: Box<[CacheSlot<S, T>]>,
+pub struct VersionedCache<K, T = Arc<[u8]>, V = Sequence> {
+    slots: Box<[Slot<K, T, V>]>,
 }
 
-type CacheSlot<S, T> = Mutex<Option<Entry<S, T>>>;
+type Slot<K, T, V> = Mutex<Option<Entry<K, T, V>>>;
 
 #[derive(Debug)]
-struct Entry<S, T> {
-    key: S,
-    changed: Sequence,
+struct Entry<K, T, V> {
+    key: K,
+    version: V,
     value: T,
 }
 
-impl<S, T> Default for VersionedCache<S, T> {
-    fn default() -> VersionedCache<S, T> {
+impl<K, T, V> Default for VersionedCache<K, T, V> {
+    fn default() -> VersionedCache<K, T, V> {
         VersionedCache::of(SLOTS)
     }
 }
 
-impl<S, T> VersionedCache<S, T> {
+impl<K, T, V> VersionedCache<K, T, V> {
     /// An empty cache with `slots` slots.
-    pub fn of(slots: usize) -> VersionedCache<S, T> {
+    pub fn of(slots: usize) -> VersionedCache<K, T, V> {
         VersionedCache { slots: (0..slots).map(|_| Mutex::new(None)).collect() }
     }
 }
 
-impl<S: CacheKey, T: Clone> VersionedCache<S, T> {
-    /// The cached value for the version `changed`, else the result of `look`, which is then cached.
-    /// `look` must read the state at that record or later.
-    pub fn find_or<E>(
-        &self,
-        key: S,
-        changed: Sequence,
-        look: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, E> {
-        if let Some(value) = self.find(key, changed) {
-            return Ok(value);
-        }
-        let value = look()?;
-        self.keep(key, changed, value.clone());
-        Ok(value)
-    }
-
-    /// The cached value for the version `changed`, if there is one.
-    pub fn find(&self, key: S, changed: Sequence) -> Option<T> {
+impl<K: CacheKey, T: Clone, V: PartialEq> VersionedCache<K, T, V> {
+    /// The cached value of this version, if there is one.
+    pub fn find(&self, key: K, version: &V) -> Option<T> {
         let kept = self.slot(key)?.lock();
-        let kept = kept.as_ref().filter(|kept| kept.key == key && kept.changed == changed);
+        let kept = kept.as_ref().filter(|kept| kept.key == key && kept.version == *version);
         kept.map(|kept| kept.value.clone())
     }
 
-    /// Caches a value for the version `changed`: the last record that changed the content.
-    pub fn keep(&self, key: S, changed: Sequence, value: T) {
+    /// The cached value of this version, else the result of `look`, which is then cached.
+    ///
+    /// # Errors
+    /// That of `look`.
+    pub fn find_or<E>(
+        &self,
+        key: K,
+        version: V,
+        look: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(value) = self.find(key, &version) {
+            return Ok(value);
+        }
+        let value = look()?;
+        self.keep(key, version, value.clone());
+        Ok(value)
+    }
+
+    /// Caches the value of a version.
+    pub fn keep(&self, key: K, version: V, value: T) {
         if let Some(slot) = self.slot(key) {
-            *slot.lock() = Some(Entry { key, changed, value });
+            *slot.lock() = Some(Entry { key, version, value });
         }
     }
 
-    fn slot(&self, key: S) -> Option<&CacheSlot<S, T>> {
+    fn slot(&self, key: K) -> Option<&Slot<K, T, V>> {
         self.slots.get(key.number().checked_rem(self.slots.len())?)
     }
 }

@@ -22,22 +22,24 @@ pub type EndpointFuture = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + 
 /// The endpoint of a probe.
 pub type ProbeFn = fn(&SharedState, &Parts) -> Result<Reply, Problem>;
 
-/// The handler of a request.
-#[derive(Clone, Copy)]
+/// An asynchronous endpoint.
+pub type AsyncFn = Box<dyn Fn(Call) -> EndpointFuture + Send + Sync>;
+
+/// What answers a request.
 pub enum Endpoint {
     /// Reads the server's own state. Has no query and no body.
     Probe(ProbeFn),
     /// Reads the read model only.
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Reads the read model only, and may read for long.
-    Long(fn(Call) -> EndpointFuture),
+    Long(AsyncFn),
     /// Submits a command.
-    Write(fn(Call) -> EndpointFuture),
+    Write(AsyncFn),
     /// Submits several commands, each of which takes a token of its own class: whether there are
     /// enough is known only after parsing.
-    Several(fn(Call) -> EndpointFuture),
+    Several(AsyncFn),
     /// May query past states, which takes a while.
-    Past(fn(Call) -> EndpointFuture),
+    Past(AsyncFn),
 }
 
 /// Who may call a route.
@@ -78,7 +80,7 @@ pub struct Route {
     pub tagged: bool,
     /// Its class.
     pub class: RequestClass,
-    /// Its handler.
+    /// What answers it.
     pub endpoint: Endpoint,
     /// Its index in the table.
     pub number: usize,
@@ -100,4 +102,83 @@ impl Route {
     pub const fn base(&self) -> &'static str {
         if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
     }
+
+    /// The same, where what it names has an entity tag.
+    #[must_use]
+    pub fn tagged(self) -> Route {
+        Route { tagged: true, ..self }
+    }
+}
+
+/// A `GET` of the server's own state.
+pub fn probe(template: &'static str, access: Access, endpoint: ProbeFn) -> Route {
+    let class = RequestClass::Probes;
+    Route { access, class, ..get(template, Endpoint::Probe(endpoint)) }
+}
+
+/// A `GET` for any key.
+pub fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
+    get(template, Endpoint::Read(endpoint))
+}
+
+/// A `GET` that may read for long.
+pub fn long<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    get(template, Endpoint::Long(boxed(endpoint)))
+}
+
+/// A `GET` that may ask for past states.
+pub fn past<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    get(template, Endpoint::Past(boxed(endpoint)))
+}
+
+/// A `POST` of a command.
+pub fn post<F: Answer>(template: &'static str, body: BodyRule, endpoint: fn(Call) -> F) -> Route {
+    write(Method::POST, template, body, Endpoint::Write(boxed(endpoint)))
+}
+
+/// A `POST` of several commands.
+pub fn several<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    write(Method::POST, template, BodyRule::Required, Endpoint::Several(boxed(endpoint)))
+}
+
+/// A `PATCH`.
+pub fn patch<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    write(Method::PATCH, template, BodyRule::Required, Endpoint::Write(boxed(endpoint)))
+}
+
+/// A `DELETE`.
+pub fn delete<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    write(Method::DELETE, template, BodyRule::Absent, Endpoint::Write(boxed(endpoint)))
+}
+
+/// A `DELETE` of orders.
+pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
+    Route { class: RequestClass::Cancels, ..delete(template, endpoint) }
+}
+
+fn get(template: &'static str, endpoint: Endpoint) -> Route {
+    Route {
+        method: Method::GET,
+        template,
+        access: Access::Keys,
+        body: BodyRule::Ignored,
+        tagged: false,
+        class: RequestClass::Reads,
+        endpoint,
+        number: 0,
+    }
+}
+
+fn write(method: Method, template: &'static str, body: BodyRule, endpoint: Endpoint) -> Route {
+    let (access, class) = (Access::Traders, RequestClass::Writes);
+    Route { method, access, body, class, ..get(template, endpoint) }
+}
+
+/// The future of an asynchronous endpoint.
+pub trait Answer: Future<Output = Result<Reply, Problem>> + Send + 'static {}
+
+impl<F: Future<Output = Result<Reply, Problem>> + Send + 'static> Answer for F {}
+
+fn boxed<F: Answer>(endpoint: fn(Call) -> F) -> AsyncFn {
+    Box::new(move |call| Box::pin(endpoint(call)))
 }

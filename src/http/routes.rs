@@ -3,12 +3,9 @@
 use hyper::Method;
 use matchit::{InsertError, Router};
 
-use super::body::BodyRule;
-use super::call::Call;
+use super::body::BodyRule::{Absent, Optional, Required};
 use super::problem::{Kind, Problem};
-use super::rates::RequestClass;
-use super::reply::Reply;
-use super::route::{Access, Endpoint, EndpointFuture, ProbeFn, Route};
+use super::route::{Access, Route, cancel, delete, long, past, patch, post, probe, read, several};
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
@@ -17,75 +14,69 @@ use super::{
 
 /// The table.
 pub fn table() -> Vec<Route> {
-    let open = [probes(), public(), trading(), account()];
-    let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
-    let lines = open.into_iter().chain(closed).flatten().enumerate();
+    let operators = [admin_catalogue(), admin_accounts()].into_iter().flatten();
+    let operators = operators.map(|route| Route { access: Access::Operators, ..route });
+    let others = [probes(), public(), trading(), account()].into_iter().flatten();
+    let lines = others.chain(operators).enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
 
 fn probes() -> Vec<Route> {
+    use Access::{Everybody, Operators};
     vec![
-        probe("/healthz", Access::Everybody, operations::health),
-        probe("/readyz", Access::Everybody, operations::readiness),
-        probe("/metrics", Access::Operators, metrics::page),
-        probe("/api/v1/openapi.json", Access::Everybody, |shared, head| {
+        probe("/healthz", Everybody, operations::health),
+        probe("/readyz", Everybody, operations::readiness),
+        probe("/metrics", Operators, metrics::page),
+        probe("/api/v1/openapi.json", Everybody, |shared, head| {
             openapi::describe(table, shared, head)
         }),
-        probe("/docs", Access::Everybody, docs::page),
-        probe("/docs/start.js", Access::Everybody, docs::start),
-        probe("/docs/swagger-ui.css", Access::Everybody, docs::style),
-        probe("/docs/swagger-ui-bundle.js", Access::Everybody, docs::script),
+        probe("/docs", Everybody, docs::page),
+        probe("/docs/start.js", Everybody, docs::start),
+        probe("/docs/swagger-ui.css", Everybody, docs::style),
+        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script),
     ]
 }
 
 fn public() -> Vec<Route> {
     vec![
         read("/markets/public/list", markets::list),
-        tagged(read("/markets/{marketId}", markets::one)),
+        read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
         read("/markets/{marketId}/activity", markets::activity),
         read("/markets/{marketId}/trades", tape::trades),
         read("/markets/{marketId}/stats", tape::stats),
-        long("/markets/{marketId}/candles", |call| Box::pin(tape::candles(call))),
+        long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
         read("/events/public/list", events::list),
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
         read("/time", operations::time),
-        past("/trading/books/{marketId}/depth", |call| Box::pin(books::depth(call))),
+        past("/trading/books/{marketId}/depth", books::depth),
     ]
 }
 
 fn trading() -> Vec<Route> {
-    use BodyRule::Required;
     vec![
-        long("/trading/orders", |call| Box::pin(orders::list(call))),
-        tagged(read("/trading/orders/{orderId}", orders::one)),
-        tagged(read("/trading/orders/by-client-id/{clientOrderId}", orders::named)),
+        long("/trading/orders", orders::list),
+        read("/trading/orders/{orderId}", orders::one).tagged(),
+        read("/trading/orders/by-client-id/{clientOrderId}", orders::named).tagged(),
         read("/trading/positions", positions::list),
-        long("/trading/fills", |call| Box::pin(account::fills(call))),
+        long("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
         read("/trading/heartbeat", switches::heartbeat),
-        write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
-        write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
-        several("/trading/orders/batch", |call| Box::pin(batch::batch(call))),
-        write(Method::POST, "/trading/events/{eventId}/convert", Required, |call| {
-            Box::pin(conversions::convert(call))
-        }),
-        cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
-        tagged(write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
-            Box::pin(orders::amend(call))
-        })),
-        cancel("/trading/orders/{orderId}", |call| Box::pin(orders::cancel(call))),
-        cancel("/trading/orders/by-client-id/{clientOrderId}", |call| {
-            Box::pin(orders::cancel_named(call))
-        }),
+        post("/trading/heartbeat", Required, switches::beat),
+        post("/trading/orders", Required, orders::place),
+        several("/trading/orders/batch", batch::batch),
+        post("/trading/events/{eventId}/convert", Required, conversions::convert),
+        cancel("/trading/orders", orders::cancel_all),
+        patch("/trading/orders/{orderId}", orders::amend).tagged(),
+        cancel("/trading/orders/{orderId}", orders::cancel),
+        cancel("/trading/orders/by-client-id/{clientOrderId}", orders::cancel_named),
     ]
 }
 
 fn account() -> Vec<Route> {
-    use BodyRule::{Absent, Required};
     vec![
         read("/account/ledger", statement::ledger),
         read("/account/settlements", statement::settlements),
@@ -93,159 +84,53 @@ fn account() -> Vec<Route> {
         read("/account/limits", account::limits),
         read("/account/keys", account_keys::list),
         read("/account/keys/{keyId}", account_keys::one),
-        write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),
-        write(Method::POST, "/account/keys/{keyId}/rotate", Absent, |call| {
-            Box::pin(account_keys::rotate(call))
-        }),
-        write(Method::DELETE, "/account/keys/{keyId}", Absent, |call| {
-            Box::pin(account_keys::revoke(call))
-        }),
+        post("/account/keys", Required, account_keys::create),
+        post("/account/keys/{keyId}/rotate", Absent, account_keys::rotate),
+        delete("/account/keys/{keyId}", account_keys::revoke),
     ]
 }
 
+/// For operators.
 fn admin_catalogue() -> Vec<Route> {
-    use BodyRule::{Optional, Required};
-    let post = |template, body, endpoint| write(Method::POST, template, body, endpoint);
-    let routes = vec![
+    vec![
         read("/admin/markets", admin_markets::list),
-        post("/admin/categories", Required, |call| {
-            Box::pin(admin_catalogue::create_category(call))
-        }),
-        post("/admin/events", Required, |call| Box::pin(admin_catalogue::create_event(call))),
-        write(Method::PATCH, "/admin/events/{eventId}", Required, |call| {
-            Box::pin(admin_catalogue::revise_event(call))
-        }),
-        post("/admin/markets", Required, |call| Box::pin(admin_catalogue::create_market(call))),
-        tagged(write(Method::PATCH, "/admin/markets/{marketId}", Required, |call| {
-            Box::pin(admin_catalogue::revise_market(call))
-        })),
-        post("/admin/markets/{marketId}/publish", Optional, |call| {
-            Box::pin(admin_markets::publish(call))
-        }),
-        post("/admin/markets/{marketId}/suspend", Optional, |call| {
-            Box::pin(admin_markets::suspend(call))
-        }),
-        post("/admin/markets/{marketId}/reopen", Optional, |call| {
-            Box::pin(admin_markets::reopen(call))
-        }),
-        post("/admin/markets/{marketId}/close", Optional, |call| {
-            Box::pin(admin_markets::close(call))
-        }),
-        post("/admin/markets/{marketId}/resolve", Required, |call| {
-            Box::pin(admin_markets::resolve(call))
-        }),
-        post("/admin/markets/{marketId}/dispute", Optional, |call| {
-            Box::pin(admin_markets::dispute(call))
-        }),
-        post("/admin/markets/{marketId}/void", Optional, |call| {
-            Box::pin(admin_markets::void(call))
-        }),
-    ];
-    routes.into_iter().map(operators_only).collect()
+        post("/admin/categories", Required, admin_catalogue::create_category),
+        post("/admin/events", Required, admin_catalogue::create_event),
+        patch("/admin/events/{eventId}", admin_catalogue::revise_event),
+        post("/admin/markets", Required, admin_catalogue::create_market),
+        patch("/admin/markets/{marketId}", admin_catalogue::revise_market).tagged(),
+        post("/admin/markets/{marketId}/publish", Optional, admin_markets::publish),
+        post("/admin/markets/{marketId}/suspend", Optional, admin_markets::suspend),
+        post("/admin/markets/{marketId}/reopen", Optional, admin_markets::reopen),
+        post("/admin/markets/{marketId}/close", Optional, admin_markets::close),
+        post("/admin/markets/{marketId}/resolve", Required, admin_markets::resolve),
+        post("/admin/markets/{marketId}/dispute", Optional, admin_markets::dispute),
+        post("/admin/markets/{marketId}/void", Optional, admin_markets::void),
+    ]
 }
 
+/// For operators.
 fn admin_accounts() -> Vec<Route> {
-    use BodyRule::{Absent, Required};
-    let post = |template, endpoint| write(Method::POST, template, Required, endpoint);
-    let routes = vec![
+    vec![
         read("/admin/users", admin_users::list),
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),
         read("/admin/fees", admin_users::fees),
-        post("/admin/fees/withdrawals", |call| Box::pin(admin_users::take_fees(call))),
-        post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
-        post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
-        post("/admin/users/{userId}/exposure-limit", |call| {
-            Box::pin(switches::set_exposure_limit(call))
-        }),
-        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Absent, |call| {
-            Box::pin(switches::lift_exposure_limit(call))
-        }),
-        post("/admin/users", |call| Box::pin(admin_users::create(call))),
-        post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
-        post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),
-        post("/admin/users/{userId}/keys", |call| Box::pin(admin_keys::create(call))),
-        write(Method::DELETE, "/admin/users/{userId}/keys/{keyId}", Absent, |call| {
-            Box::pin(admin_keys::revoke(call))
-        }),
-    ];
-    routes.into_iter().map(operators_only).collect()
-}
-
-fn admin_audit() -> Vec<Route> {
-    let routes = vec![
-        past("/admin/audit/head", |call| Box::pin(admin_audit::head(call))),
-        past("/admin/journal", |call| Box::pin(admin_audit::journal(call))),
-    ];
-    routes.into_iter().map(operators_only).collect()
-}
-
-/// A `GET` route for any key.
-fn get(template: &'static str, endpoint: Endpoint) -> Route {
-    Route {
-        method: Method::GET,
-        template,
-        access: Access::Keys,
-        body: BodyRule::Ignored,
-        tagged: false,
-        class: RequestClass::Reads,
-        endpoint,
-        number: 0,
-    }
-}
-
-fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
-    get(template, Endpoint::Read(endpoint))
-}
-
-fn long(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
-    get(template, Endpoint::Long(endpoint))
-}
-
-fn past(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
-    get(template, Endpoint::Past(endpoint))
-}
-
-fn probe(template: &'static str, access: Access, endpoint: ProbeFn) -> Route {
-    Route { access, class: RequestClass::Probes, ..get(template, Endpoint::Probe(endpoint)) }
-}
-
-fn write(
-    method: Method,
-    template: &'static str,
-    body: BodyRule,
-    endpoint: fn(Call) -> EndpointFuture,
-) -> Route {
-    Route {
-        method,
-        template,
-        access: Access::Traders,
-        body,
-        tagged: false,
-        class: RequestClass::Writes,
-        endpoint: Endpoint::Write(endpoint),
-        number: 0,
-    }
-}
-
-fn several(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
-    let route = write(Method::POST, template, BodyRule::Required, endpoint);
-    Route { endpoint: Endpoint::Several(endpoint), ..route }
-}
-
-fn cancel(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
-    let route = write(Method::DELETE, template, BodyRule::Absent, endpoint);
-    Route { class: RequestClass::Cancels, ..route }
-}
-
-fn tagged(route: Route) -> Route {
-    Route { tagged: true, ..route }
-}
-
-fn operators_only(route: Route) -> Route {
-    Route { access: Access::Operators, ..route }
+        post("/admin/fees/withdrawals", Required, admin_users::take_fees),
+        post("/admin/venue/mode", Required, switches::set_venue_mode),
+        post("/admin/users/{userId}/mode", Required, switches::set_user_mode),
+        post("/admin/users/{userId}/exposure-limit", Required, switches::set_exposure_limit),
+        delete("/admin/users/{userId}/exposure-limit", switches::lift_exposure_limit),
+        post("/admin/users", Required, admin_users::create),
+        post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
+        post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
+        post("/admin/users/{userId}/keys", Required, admin_keys::create),
+        delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
+        past("/admin/audit/head", admin_audit::head),
+        past("/admin/journal", admin_audit::journal),
+    ]
 }
 
 /// The table, indexed by path.

@@ -13,6 +13,7 @@ use super::wire::statement::{
 use exchange::ids::MarketId;
 use exchange::units::TimeMs;
 use views::activity::ActivityRow;
+use views::performance::Pnl;
 
 /// Pages of the ledger and of settlements.
 const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
@@ -22,9 +23,7 @@ const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
 pub fn ledger(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let page = CursorPage::read(&mut form, LINES_PAGE);
-    let page = form.finish(page)?;
+    let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
     let user = call.caller.user;
     let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
     let (changes, next) = page.cut_stored(changes)?;
@@ -36,9 +35,7 @@ pub fn ledger(call: &Call) -> Result<Reply, Problem> {
 
 /// `GET /account/settlements`
 pub fn settlements(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let page = CursorPage::read(&mut form, LINES_PAGE);
-    let page = form.finish(page)?;
+    let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
     let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.caller.user)))?;
     let (rows, next) = page.cut_stored(rows)?;
     let (_, settlements) =
@@ -56,7 +53,10 @@ pub fn pnl(call: &Call) -> Result<Reply, Problem> {
     }
     let (sequence, pnl) = call.look(|view| {
         let pnl = view.pnl(call.caller.user);
-        pnl.and_then(|pnl| PnlJson::of(&pnl, view.accounts.currency())).map_err(|_| overflow())
+        let shown = |pnl: Pnl| {
+            Ok(PnlJson::of(&pnl, pnl.unrealised()?, pnl.equity()?, view.accounts.currency()))
+        };
+        pnl.and_then(shown).map_err(|_| overflow())
     })?;
     Reply::ok(sequence, &pnl)
 }
@@ -92,7 +92,8 @@ fn pnl_in(call: &Call, id: MarketId) -> Result<Reply, Problem> {
         pnl.realised = realised.unwrap_or_default();
     }
     let (_, pnl) = call.look(|view| {
-        MarketPnlJson::of(id, &pnl, view.accounts.currency()).map_err(|_| overflow())
+        let unrealised = pnl.value.less(pnl.cost).map_err(|_| overflow())?;
+        Ok(MarketPnlJson::of(id, &pnl, unrealised, view.accounts.currency()))
     })?;
     Reply::ok(sequence, &pnl)
 }

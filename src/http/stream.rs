@@ -14,7 +14,6 @@ use tokio::task::yield_now;
 
 use super::packing::PackedList;
 use super::unread_rows::RowReservation;
-use super::wire::print::{Unprintable, print};
 
 /// Size of a piece, and most bytes serialised ahead of a list's reader: about twenty rows. What
 /// fits one piece is sent whole, with its length.
@@ -51,15 +50,15 @@ pub struct Listed {
 /// Rows still to be serialised.
 pub trait Rows: Send {
     /// Writes the next row; false if there is none.
-    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable>;
+    fn print_next(&mut self, to: &mut Vec<u8>) -> serde_json::Result<bool>;
 
     /// Number of rows left.
     fn left(&self) -> usize;
 }
 
 impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
-    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable> {
-        self.next().map_or(Ok(false), |row| print(to, &row).map(|()| true))
+    fn print_next(&mut self, to: &mut Vec<u8>) -> serde_json::Result<bool> {
+        self.next().map_or(Ok(false), |row| serde_json::to_writer(to, &row).map(|()| true))
     }
 
     fn left(&self) -> usize {
@@ -75,7 +74,7 @@ pub enum Unprinted {
     NoPlace,
     /// A row or the surrounding object cannot be serialised.
     #[error(transparent)]
-    Json(#[from] Unprintable),
+    Json(#[from] serde_json::Error),
 }
 
 impl Content {
@@ -94,7 +93,7 @@ impl Content {
         members: Vec<(&str, Box<dyn Rows>)>,
     ) -> Result<Content, Unprinted> {
         let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
-        print(&mut printed, around)?;
+        serde_json::to_writer(&mut printed, around)?;
         let mut lists = Vec::with_capacity(members.len());
         for (member, rows) in members.into_iter().rev() {
             // In a string value the quotes would be escaped: only a member's name can look like
@@ -139,7 +138,7 @@ impl Content {
 
 impl Listed {
     /// Serialises rows until there is more than a piece, or all.
-    fn print(&mut self) -> Result<(), Unprintable> {
+    fn print(&mut self) -> serde_json::Result<()> {
         while self.printed.len() <= PIECE_BYTES_MAX {
             let Some((rows, tail)) = self.lists.last_mut() else { break };
             let begins = self.printed.len();

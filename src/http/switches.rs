@@ -2,6 +2,7 @@
 //! that the operator sets.
 
 use super::call::{Call, user_no};
+use super::form::Form;
 use super::json::Json;
 use super::members::{Faults, Given, bodies, integer};
 use super::parse::{Fault, MoneyLimit};
@@ -41,26 +42,24 @@ bodies! {
 
 /// `GET /trading/heartbeat`
 pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
+    call.read(|_| Some(()))?;
     let (sequence, heartbeat) = call.look(|view| {
         let row = view.accounts.user(call.caller.user);
         let heartbeat = row.ok_or_else(Problem::lacking_row)?.standing.heartbeat;
         let promised = call.engine.heartbeat_promised(call.caller.user);
         // What is off or has run out is so, whatever was promised before.
         let until = heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
-        Ok(HeartbeatJson::from(Heartbeat { until, ..heartbeat }))
+        Ok(HeartbeatJson::of(Heartbeat { until, ..heartbeat }))
     })?;
     Reply::ok(sequence, &heartbeat)
 }
 
 /// `POST /trading/heartbeat`
 pub async fn beat(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let beat = form.body::<Beat>();
-    let Beat { timeout: Timeout(timeout_seconds) } = form.finish(beat)?;
+    let Beat { timeout: Timeout(timeout_seconds) } = call.read(Form::body)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(**heartbeat)),
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::of(**heartbeat)),
         _ => None,
     };
     if call.once.is_none()
@@ -82,7 +81,7 @@ fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> 
     let until = Some(call.engine.renew_heartbeat(user, timeout_seconds, shown)?);
     let sequence = view.watermark();
     drop(view);
-    Some(Reply::ok(sequence, &HeartbeatJson::from(Heartbeat { until, expired: false })))
+    Some(Reply::ok(sequence, &HeartbeatJson::of(Heartbeat { until, expired: false })))
 }
 
 impl Given for Timeout {
@@ -104,18 +103,16 @@ impl Given for Timeout {
 
 /// `GET /admin/venue/mode`
 pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
-    call.form().finish(Some(()))?;
-    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::from(view.accounts.venue_mode())))?;
+    call.read(|_| Some(()))?;
+    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::of(view.accounts.venue_mode())))?;
     Reply::ok(sequence, &mode)
 }
 
 /// `POST /admin/venue/mode`
 pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let wanted = form.body::<Mode>();
-    let Mode { mode } = form.finish(wanted)?;
+    let Mode { mode } = call.read(Form::body)?;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
+        StoredResponse::VenueMode(mode) => Some(VenueModeJson::of(*mode)),
         _ => None,
     };
     let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
@@ -124,27 +121,22 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users/{userId}/mode`
 pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, wanted) = (form.path("userId"), form.body::<Mode>());
-    let (id, Mode { mode }) = form.finish(id.zip(wanted))?;
+    let (id, Mode { mode }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetUserMode { user, mode }).await
 }
 
 /// `POST /admin/users/{userId}/exposure-limit`
 pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let (id, exposure) = (form.path("userId"), form.body::<Exposure>());
-    let (id, Exposure { limit: MoneyLimit(limit) }) = form.finish(id.zip(exposure))?;
+    let (id, Exposure { limit: MoneyLimit(limit) }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: Some(limit) }).await
 }
 
 /// `DELETE /admin/users/{userId}/exposure-limit`
 pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("userId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("userId"))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     show_user(&call, Command::SetExposureLimit { user, limit: None }).await
 }
@@ -152,7 +144,7 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
 /// Executes a command that changes a user's settings, and answers the user.
 async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::User(row) => Some(UserJson::from(&**row)),
+        StoredResponse::User(row) => Some(UserJson::of(row)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

@@ -8,7 +8,7 @@ use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::unread_rows::read_in_turns;
-use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
+use super::wire::tape::{CandleJson, CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
 use super::wire::{Text, Timestamp};
 use exchange::command::Direction;
 use exchange::units::{LotsSum, SettlementPrice, TimeMs};
@@ -31,16 +31,14 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
     let (rows, next) = page.cut_stored(rows)?;
-    let trades = rows.iter().map(PublicTradeJson::from).collect();
+    let trades = rows.iter().map(PublicTradeJson::of).collect();
     let trades = PublicTradesJson { trades, next };
     Reply::list(sequence, trades, "trades", |all| &mut all.trades)
 }
 
 /// `GET /markets/{marketId}/stats`
 pub fn stats(call: &Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let id = form.path("marketId");
-    let id = form.finish(id)?;
+    let id = call.read(|form| form.path("marketId"))?;
     let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let price = |direction, bound| {
@@ -142,7 +140,13 @@ pub async fn candles(call: Call) -> Result<Reply, Problem> {
         Ok(view.tape.chart(market, length, range.from, range.count))
     })?;
     let bars = read_in_turns(chart.bars()?, range.count).await?;
-    let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
+    let candles = CandlesJson {
+        market_id: Text(id),
+        interval: name,
+        from: Timestamp(range.from),
+        to: Timestamp(range.to),
+        candles: bars.iter().map(CandleJson::of).collect(),
+    };
     Reply::list(sequence, candles, "candles", |all| &mut all.candles)
 }
 

@@ -9,7 +9,8 @@ use super::orders::{Placed, incomplete_effects, named_order, own_order, placed, 
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::account::BalanceJson;
-use super::wire::order::{BatchJson, OrderJson, ResultJson, TriedJson, after, placed_row};
+use super::wire::order::{AmendedJson, BatchJson, DoneJson, OrderJson, RefusedJson, ResultJson};
+use super::wire::placed::{self as told, after};
 use super::wire::problem::ProblemJson;
 use exchange::command::{Command, IdempotencyKey, PlaceOrder};
 use exchange::effect::{Applied, Effect};
@@ -18,6 +19,7 @@ use exchange::invariant::Broken;
 use exchange::trial::{KeyedStep, Step};
 use exchange::units::{Lots, Tick};
 use views::ReadModel;
+use views::accounts::Balance;
 use views::responses::StoredResponse;
 
 /// `POST /trading/orders?dryRun=true`: the result of a placement.
@@ -40,8 +42,7 @@ pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
     };
     let tried = try_out(&call.engine, vec![(Step::Place(terms), once)], show).await?;
     let (sequence, placed, balance, replayed) = tried?;
-    let content = TriedJson { result: placed.json()?, dry_run: true, balance };
-    Ok(Reply::ok(sequence, &content)?.replayed(replayed))
+    Ok(Reply::ok(sequence, &placed.json()?.tried(balance))?.replayed(replayed))
 }
 
 /// `PATCH /trading/orders/{orderId}?dryRun=true`: the order after an amend.
@@ -59,9 +60,9 @@ pub async fn amend(
             return Err(Problem::refused(*reject, sequence));
         }
         let before = view.orders.open_order_of(user, order).ok_or_else(incomplete_effects)?;
-        let row = after(&before, applied).map_err(|_| incomplete_effects())?;
+        let (row, _) = after(before, applied).map_err(|_| incomplete_effects())?;
         let balance = balance_after(view, user, applied.effects)?;
-        Ok((sequence, TriedJson { result: OrderJson::of(view, &row), dry_run: true, balance }))
+        Ok((sequence, AmendedJson::of(OrderJson::seen(view, &row), Some(balance))))
     };
     let steps = vec![(Step::Amend { user, order, price, quantity }, None)];
     let (sequence, content) = try_out(&call.engine, steps, show).await??;
@@ -105,16 +106,16 @@ pub async fn batch(
         });
         let json = came.and_then(|(shown, replayed)| Ok((shown.json(call)?, replayed)));
         match json {
-            Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),
+            Ok((order, replayed)) => Ok(ResultJson::Done(DoneJson { order, replayed })),
             Err(problem) if key_reused(&problem) => Err(problem),
             Err(problem) => {
                 let error = ProblemJson::of(&problem, call.request_id.as_str());
-                Ok(ResultJson::Error { error })
+                Ok(ResultJson::Refused(RefusedJson { error }))
             }
         }
     });
-    let came = BatchJson { results: results.collect::<Result<_, Problem>>()? };
-    Reply::ok(sequence, &TriedJson { result: came, dry_run: true, balance })
+    let results = results.collect::<Result<_, Problem>>()?;
+    Reply::ok(sequence, &BatchJson { results, dry_run: true, balance: Some(balance) })
 }
 
 /// An operation as a step of the dry run. A client order id may name an order placed by an earlier
@@ -150,7 +151,7 @@ fn shown(
 ) -> Result<(Shown, bool), Problem> {
     let by = |order: OrderNo| {
         let placed = all.iter().find(|one| accepts(one, order));
-        placed.and_then(|one| placed_row(one).ok().flatten())
+        placed.and_then(|one| Some(told::placed(one).ok()??.0))
     };
     match applied.effects {
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
@@ -171,8 +172,8 @@ fn shown(
         [Effect::OrderCancelled { order, .. }, ..] => {
             let row = by(*order).or_else(|| view.orders.open_order_of(user, *order));
             let row = row.filter(|row| row.user == user).ok_or_else(incomplete_effects)?;
-            let row = after(&row, applied).map_err(|_| incomplete_effects())?;
-            Ok((Shown::Cancelled(OrderJson::of(view, &row)), false))
+            let (row, _) = after(row, applied).map_err(|_| incomplete_effects())?;
+            Ok((Shown::Cancelled(OrderJson::seen(view, &row)), false))
         }
         _ => {
             let json = placed(applied).ok_or_else(incomplete_effects)?;
@@ -214,11 +215,11 @@ fn balance_after<'a>(
 ) -> Result<BalanceJson, Problem> {
     let after = effects.into_iter().rev().find_map(|effect| match effect {
         Effect::AccountChanged { user: whose, available, reserved } if *whose == user => {
-            Some((*available, *reserved))
+            Some(Balance { available: *available, reserved: *reserved })
         }
         _ => None,
     });
-    let now = view.accounts.user(user).map(|row| (row.balance.available, row.balance.reserved));
-    let (available, reserved) = after.or(now).ok_or_else(incomplete_effects)?;
-    Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
+    let now = view.accounts.user(user).map(|row| row.balance);
+    let balance = after.or(now).ok_or_else(incomplete_effects)?;
+    Ok(BalanceJson::of(balance, view.accounts.currency()))
 }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
@@ -23,15 +23,11 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
-use super::connection_slots::{ConnectionSlot, Granted};
-use super::cores::Cores;
+use super::client_stream::ClientStream;
+use super::connection_slots::Granted;
 use super::door::Door;
-use super::framing::CheckedStream;
-use super::future_pool::{FuturePool, RequestSlot};
 use super::limits::Limits;
 use super::mailbox;
-use super::stream::Content;
-use super::write_timeout::WriteTimeout;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;
@@ -77,9 +73,6 @@ pub struct Workers {
     next: usize,
 }
 
-/// A request, and the slot of its connection.
-type Asked = (Request<Incoming>, Arc<ConnectionSlot>);
-
 /// Handle to one worker thread.
 struct Worker {
     // Bounded by the connection slots, and by the evicted connections that may still be open.
@@ -91,14 +84,7 @@ impl Workers {
     /// Starts `count` workers, at least one, that answer through `door`.
     pub fn open(count: usize, door: &Arc<Door>, limits: Limits) -> io::Result<Workers> {
         let count = count.max(1);
-        let cores = limits.workers_pinned.then(|| Cores::for_workers(count)).flatten();
-        if limits.workers_pinned && cores.is_none() {
-            tracing::warn!(
-                workers = count,
-                "workers are not pinned: there is not one core for each"
-            );
-        }
-        let worker = |number| Worker::open(number, Arc::clone(door), limits, cores);
+        let worker = |number| Worker::open(number, Arc::clone(door), limits);
         let workers: io::Result<Vec<Worker>> = (0..count).map(worker).collect();
         Ok(Workers { workers: workers?, next: 0 })
     }
@@ -128,12 +114,7 @@ impl Workers {
 }
 
 impl Worker {
-    fn open(
-        number: usize,
-        door: Arc<Door>,
-        limits: Limits,
-        cores: Option<Cores>,
-    ) -> io::Result<Worker> {
+    fn open(number: usize, door: Arc<Door>, limits: Limits) -> io::Result<Worker> {
         let (connections, taken) = unbounded_channel();
         let (ends, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -142,20 +123,11 @@ impl Worker {
             .on_thread_park(mailbox::give_way)
             .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_keep_alive(BLOCKING_THREAD_IDLE_MAX)
-            // Blocking threads of this runtime, such as those that read past states.
-            .on_thread_start(move || {
-                if let Some(cores) = cores {
-                    cores.unpin();
-                }
-            })
             .build()?;
         // Where there is one, later work waits for it if the system gives no other. Where there is
         // none, the runtime panics.
         drop(runtime.spawn_blocking(|| ()));
         Builder::new().name(format!("worker-{number}")).spawn(move || {
-            if let Some(cores) = cores {
-                cores.pin(number);
-            }
             runtime.block_on(serve(taken, door, limits));
             // Do not wait for a past query whose caller is gone.
             runtime.shutdown_background();
@@ -172,17 +144,6 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
     let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
-    let open = Arc::clone(&door);
-    let pool = FuturePool::new(move |slot: RequestSlot<Asked, _>| {
-        let door = Arc::clone(&open);
-        async move {
-            loop {
-                let (request, connection) = slot.next().await;
-                slot.answer(Ok::<_, Infallible>(door.answer_on(request, Some(&connection)).await));
-            }
-        }
-    });
-    let answer = move |asked: Asked| pool.call(asked);
     loop {
         tokio::select! {
             biased;
@@ -192,11 +153,8 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
                 Some((stream, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
-                        let (door, answer) = (Arc::clone(&door), answer.clone());
-                        let watcher = graceful.watcher();
-                        let served =
-                            serve_connection(stream, door, answer, limits, watcher, taken);
-                        connections.spawn(served);
+                        let (door, watcher) = (Arc::clone(&door), graceful.watcher());
+                        connections.spawn(serve_connection(stream, door, limits, watcher, taken));
                     }
                 },
             }
@@ -243,40 +201,36 @@ pub fn report(ended: Result<(), JoinError>) {
 }
 
 /// Serves one connection until it ends or is evicted.
-async fn serve_connection<A, F>(
+async fn serve_connection(
     stream: TcpStream,
     door: Arc<Door>,
-    answer: A,
     limits: Limits,
     watcher: Watcher,
     Granted { slot, evicted }: Granted,
-) where
-    A: Fn(Asked) -> F,
-    F: Future<Output = Result<Response<Content>, Infallible>>,
-{
+) {
+    let _connected = door.traffic().connect();
+    let answering = Arc::clone(&door);
     let service = service_fn(move |request: Request<Incoming>| {
         let (turn, turn_is_over) = TURN.get().count();
         TURN.set(turn);
-        // Not a closure: the request would be copied into it.
-        let answered =
-            if slot.is_evicted() { None } else { Some(answer((request, Arc::clone(&slot)))) };
-        async move {
+        let (door, slot) = (Arc::clone(&answering), Arc::clone(&slot));
+        // Boxed, so that an idle connection does not keep room for it.
+        Box::pin(async move {
             if turn_is_over {
                 yield_now().await;
             }
-            match answered {
-                Some(answered) => answered.await,
-                // An evicted connection is about to be closed: its request is not processed.
-                None => std::future::pending().await,
+            // An evicted connection is about to be closed: its request is not processed.
+            if slot.is_evicted() {
+                std::future::pending::<()>().await;
             }
-        }
+            Ok::<_, Infallible>(door.answer_on(request, Some(&slot)).await)
+        })
     });
-    let _connected = door.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
-    let stream = WriteTimeout::new(CheckedStream::new(stream, body_max), limits.write_wait);
+    let stream = ClientStream::new(stream, body_max, limits.write_wait);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)

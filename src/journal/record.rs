@@ -6,7 +6,8 @@
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, Record};
-use exchange::image::coding::{BadImage, Fixed, ImageSink, Imaged, Tagged};
+use exchange::image::coding::{BadImage, ImageSink, Imaged};
+use exchange::image::tagged::{Fixed, Tagged};
 use exchange::units::{Sequence, TimeMs};
 
 /// Bytes of a record's header: length of the body, kind, version, flags and time.

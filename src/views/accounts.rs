@@ -1,16 +1,17 @@
 //! Users, their API keys and their money.
 
-mod image;
-
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
+use super::saved::{Sizes, hold, saved};
+use super::table::{Table, identified};
+use super::view::View;
 use exchange::command::{KeyHash, Role, TradingMode};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{KeyId, KeyNo, UserId, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::restrictions::{Heartbeat, UserRestrictions};
 use exchange::units::{Money, MoneySum, TimeMs};
 
@@ -22,6 +23,8 @@ pub struct Balance {
     /// Backs resting orders.
     pub reserved: Money,
 }
+
+saved!(Balance { available, reserved });
 
 /// A user.
 #[derive(Debug, Clone)]
@@ -41,6 +44,9 @@ pub struct UserRow {
     /// Trading mode, exposure limit and heartbeat.
     pub standing: UserRestrictions,
 }
+
+identified!(UserRow(UserNo, UserId));
+saved!(UserRow { no, id, profile_name, profile_pic, created_at, balance, standing });
 
 /// An API key, without the key.
 #[derive(Debug, Clone)]
@@ -63,6 +69,9 @@ pub struct KeyRow {
     pub revoked_at: Option<TimeMs>,
 }
 
+identified!(KeyRow(KeyNo, KeyId));
+saved!(KeyRow { no, id, user, role, label, hash, created_at, revoked_at });
+
 /// The numbers of a user's keys, each list in the order the keys were created.
 #[derive(Debug, Default)]
 struct UserKeys {
@@ -70,28 +79,27 @@ struct UserKeys {
     revoked: Vec<KeyNo>,
 }
 
-/// Users, keys and balances. Ids grow with numbers, so a row is found by binary search over ids in
-/// O(log n), without an index.
+/// Users, keys and balances.
 #[derive(Debug, Default)]
 pub struct Accounts {
-    currency: Box<str>,
-    users: Vec<UserRow>,
-    keys: Vec<KeyRow>,
-    keys_of: Vec<UserKeys>,
+    currency: Arc<str>,
+    users: Table<UserNo, UserRow>,
+    keys: Table<KeyNo, KeyRow>,
+    keys_of: Table<UserNo, UserKeys>,
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
     venue_mode: TradingMode,
     fees: MoneySum,
     fees_taken: MoneySum,
 }
 
-impl UserKeys {
-    fn revoke(&mut self, key: KeyNo) {
-        self.in_force.retain(|other| *other != key);
-        if let Err(at) = self.revoked.binary_search(&key) {
-            self.revoked.insert(at, key);
-        }
-    }
-}
+saved!(Accounts {
+    venue_mode,
+    fees,
+    fees_taken,
+    currency,
+    users,
+    keys,
+} made { keys_of, keys_by_hash } by with_keys);
 
 impl Accounts {
     /// Code of the venue's currency; empty before the venue opened.
@@ -101,25 +109,29 @@ impl Accounts {
 
     /// The number of the user with this id. O(log n).
     pub fn user_no(&self, id: UserId) -> Option<UserNo> {
-        let index = self.users.binary_search_by_key(&id, |row| row.id).ok()?;
-        self.users.get(index).map(|row| row.no)
+        self.users.no_of(id)
     }
 
     /// A user. O(1).
     pub fn user(&self, user: UserNo) -> Option<&UserRow> {
-        self.users.get(user.index())
+        self.users.get(user)
     }
 
     /// All users, the newest first.
     pub fn users_newest_first(
         &self,
     ) -> impl DoubleEndedIterator<Item = &UserRow> + ExactSizeIterator {
-        self.users.iter().rev()
+        self.users.rows().iter().rev()
     }
 
     /// How many users there are.
     pub const fn users_count(&self) -> usize {
         self.users.len()
+    }
+
+    /// How many keys there are, the revoked ones included.
+    pub(super) const fn keys_count(&self) -> usize {
+        self.keys.len()
     }
 
     /// The key with this hash, unless it was revoked. O(1).
@@ -129,27 +141,25 @@ impl Accounts {
 
     /// The number of the key with this id. O(log n).
     pub fn key_no(&self, id: KeyId) -> Option<KeyNo> {
-        let index = self.keys.binary_search_by_key(&id, |row| row.id).ok()?;
-        self.keys.get(index).map(|row| row.no)
+        self.keys.no_of(id)
     }
 
     /// A key, revoked or not. O(1).
     pub fn key(&self, key: KeyNo) -> Option<&KeyRow> {
-        self.keys.get(key.index())
+        self.keys.get(key)
     }
 
     /// A user's keys that are not revoked, oldest first.
     pub fn keys_in_force(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
-        let keys = self.keys_of.get(user.index()).map(|keys| keys.in_force.as_slice());
-        keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
+        let keys = self.keys_of.get(user).into_iter().flat_map(|keys| &keys.in_force);
+        keys.filter_map(|key| self.key(*key))
     }
 
     /// A user's revoked keys, oldest first.
     pub fn revoked_keys(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
-        let keys = self.keys_of.get(user.index()).map(|keys| keys.revoked.as_slice());
-        keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
+        let keys = self.keys_of.get(user).into_iter().flat_map(|keys| &keys.revoked);
+        keys.filter_map(|key| self.key(*key))
     }
-
     /// How many of a user's keys were created after a moment. Costs O(that many).
     pub fn keys_given_since(&self, user: UserNo, moment: TimeMs) -> usize {
         let since = |row: &&KeyRow| row.created_at > moment;
@@ -172,21 +182,49 @@ impl Accounts {
         self.fees_taken
     }
 
-    fn standing_mut(&mut self, user: UserNo) -> Result<&mut UserRestrictions, Fault> {
-        let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        Ok(&mut row.standing)
+    fn standing(&mut self, user: UserNo) -> Result<&mut UserRestrictions, Fault> {
+        self.users.row(user).map(|row| &mut row.standing)
     }
 
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
-        match effect {
-            Effect::VenueOpened(rules) => {
-                self.currency = rules.currency.as_str().into();
-                Ok(())
+    /// With the indexes of the keys.
+    fn with_keys(mut self, sizes: Sizes) -> Result<Accounts, BadImage> {
+        self.users.check()?;
+        self.keys.check()?;
+        self.keys_of = Table::of_empty(sizes.users);
+        for row in self.keys.rows() {
+            let Ok(own) = self.keys_of.row(row.user) else { continue };
+            if row.revoked_at.is_some() {
+                own.revoked.push(row.no);
+            } else {
+                own.in_force.push(row.no);
+                let other = self.keys_by_hash.insert(row.hash, row.no);
+                hold(other.is_none(), "one hash, two keys in force")?;
             }
+        }
+        Ok(self)
+    }
+
+    fn revoke(&mut self, at: &Applied<'_>, key: KeyNo) -> Result<(), Fault> {
+        let row = self.keys.row(key)?;
+        row.revoked_at = Some(at.time);
+        if self.keys_by_hash.get(&row.hash) == Some(&key) {
+            self.keys_by_hash.remove(&row.hash);
+        }
+        let own = self.keys_of.row(row.user)?;
+        own.in_force.retain(|other| *other != key);
+        if let Err(place) = own.revoked.binary_search(&key) {
+            own.revoked.insert(place, key);
+        }
+        Ok(())
+    }
+}
+
+impl View for Accounts {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::VenueOpened(rules) => self.currency = rules.currency.as_str().into(),
             Effect::UserCreated { user, profile_name, profile_pic } => {
-                is_next(user.index(), self.users.len())?;
-                self.keys_of.push(UserKeys::default());
-                self.users.push(UserRow {
+                let row = UserRow {
                     no: *user,
                     id: UserId::derive(at.time, at.sequence, 0),
                     profile_name: profile_name.as_str().into(),
@@ -194,15 +232,12 @@ impl Accounts {
                     created_at: at.time,
                     balance: Balance::default(),
                     standing: UserRestrictions::default(),
-                });
-                Ok(())
+                };
+                self.users.add(*user, row)?;
+                self.keys_of.add(*user, UserKeys::default())?;
             }
             Effect::KeyAdded { user, key, role, label, hash } => {
-                is_next(key.index(), self.keys.len())?;
-                let unknown = Fault::UnknownUser(*user);
-                self.keys_of.get_mut(user.index()).ok_or(unknown)?.in_force.push(*key);
-                self.keys_by_hash.insert(*hash, *key);
-                self.keys.push(KeyRow {
+                let row = KeyRow {
                     no: *key,
                     id: KeyId::derive(at.time, at.sequence, 0),
                     user: *user,
@@ -211,64 +246,34 @@ impl Accounts {
                     hash: *hash,
                     created_at: at.time,
                     revoked_at: None,
-                });
-                Ok(())
+                };
+                let own = self.keys_of.row(*user)?;
+                self.keys.add(*key, row)?;
+                own.in_force.push(*key);
+                self.keys_by_hash.insert(*hash, *key);
             }
-            Effect::KeyRevoked { key, .. } => {
-                let row = self.keys.get_mut(key.index()).ok_or(Fault::UnknownKey(*key))?;
-                row.revoked_at = Some(at.time);
-                if self.keys_by_hash.get(&row.hash) == Some(key) {
-                    self.keys_by_hash.remove(&row.hash);
-                }
-                let own = self.keys_of.get_mut(row.user.index());
-                own.ok_or(Fault::UnknownUser(row.user))?.revoke(*key);
-                Ok(())
-            }
+            Effect::KeyRevoked { key, .. } => self.revoke(at, *key)?,
             Effect::AccountChanged { user, available, reserved } => {
-                let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
-                row.balance = Balance { available: *available, reserved: *reserved };
-                Ok(())
+                let balance = Balance { available: *available, reserved: *reserved };
+                self.users.row(*user)?.balance = balance;
             }
-            Effect::FeesTaken { amount, .. } => {
-                self.fees_taken = self.fees_taken.plus(*amount)?;
-                Ok(())
-            }
-            Effect::SetsSettled { surplus, .. } => {
-                self.fees = self.fees.plus(*surplus)?;
-                Ok(())
-            }
+            Effect::FeesTaken { amount, .. } => self.fees_taken = self.fees_taken.plus(*amount)?,
+            Effect::SetsSettled { surplus, .. } => self.fees = self.fees.plus(*surplus)?,
             Effect::TradeMade(trade) => {
                 self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;
-                Ok(())
             }
-            switched => self.fold_switch(switched),
-        }
-    }
-
-    fn fold_switch(&mut self, effect: &Effect) -> Result<(), Fault> {
-        match effect {
             Effect::VenueModeSet { mode } => self.venue_mode = *mode,
-            Effect::UserModeSet { user, mode } => self.standing_mut(*user)?.mode = *mode,
+            Effect::UserModeSet { user, mode } => self.standing(*user)?.mode = *mode,
             Effect::ExposureLimitSet { user, limit } => {
-                self.standing_mut(*user)?.exposure_limit = *limit;
+                self.standing(*user)?.exposure_limit = *limit;
             }
             Effect::HeartbeatSet { user, until } => {
-                self.standing_mut(*user)?.heartbeat = Heartbeat { until: *until, expired: false };
+                self.standing(*user)?.heartbeat = Heartbeat { until: *until, expired: false };
             }
-            Effect::HeartbeatExpired { user } => {
-                self.standing_mut(*user)?.heartbeat.expired = true;
-            }
+            Effect::HeartbeatExpired { user } => self.standing(*user)?.heartbeat.expired = true,
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl Projection for Accounts {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
-        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod image;
 
-use super::Projection;
-use super::fault::{Fault, Faults};
+use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
+use super::saved::saved;
+use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
@@ -80,6 +81,8 @@ pub struct Activity {
     markets: Streams<ActivityRow>,
 }
 
+saved!(Activity { markets });
+
 impl Activity {
     /// No rows yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Activity {
@@ -96,7 +99,14 @@ impl Activity {
         length(self.markets.count(market.0))
     }
 
-    fn fold_effect(&mut self, time: TimeMs, effect: &Effect) -> Result<(), Fault> {
+    fn add(&mut self, market: MarketNo, row: ActivityRow) -> Result<(), Fault> {
+        self.markets.push(market.0, &row, Fault::UnknownMarket(market)).map(drop)
+    }
+}
+
+impl View for Activity {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        let time = at.time;
         match *effect {
             Effect::MarketCreated { market, .. } => self.markets.add_owner(market.index()),
             Effect::MarketMoved { market, from, to, .. } => {
@@ -114,18 +124,6 @@ impl Activity {
                 self.add(trade.market, row)
             }
             _ => Ok(()),
-        }
-    }
-
-    fn add(&mut self, market: MarketNo, row: ActivityRow) -> Result<(), Fault> {
-        self.markets.push(market.0, &row, Fault::UnknownMarket(market)).map(drop)
-    }
-}
-
-impl Projection for Activity {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied.time, effect));
         }
     }
 }

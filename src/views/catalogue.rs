@@ -1,17 +1,19 @@
 //! Categories, events and markets as readers see them, in the order lists show them. Long, seldom
 //! changed data is shared, so that a reader copies no text.
 
-mod image;
 mod listing;
 mod public;
 
 use std::sync::Arc;
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
-use exchange::catalogue::{CategoryDraft, EventDraft, MarketDraft, MarketRevision, Outcome};
+use super::fault::Fault;
+use super::saved::{Sizes, saved};
+use super::table::{Table, identified};
+use super::view::View;
+use exchange::catalogue::{EventDraft, MarketDraft, MarketRevision, Outcome};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
+use exchange::image::coding::BadImage;
 use exchange::lifecycle::MarketStatus;
 use exchange::units::{SettlementPrice, TimeMs};
 
@@ -32,6 +34,9 @@ pub struct CategoryRow {
     pub slug: Arc<str>,
 }
 
+identified!(CategoryRow(CategoryNo, CategoryId));
+saved!(CategoryRow { no, id, name, slug });
+
 /// An event: a group of markets.
 #[derive(Debug, Clone)]
 pub struct EventRow {
@@ -50,6 +55,9 @@ pub struct EventRow {
     /// When the first of its markets became public.
     pub published_at: Option<TimeMs>,
 }
+
+identified!(EventRow(EventNo, EventId));
+saved!(EventRow { no, id, draft, markets, created_at, updated_at, published_at });
 
 /// A market.
 #[derive(Debug, Clone)]
@@ -74,61 +82,78 @@ pub struct MarketRow {
     pub published_at: Option<TimeMs>,
 }
 
-/// The whole catalogue. Ids grow with numbers, so an id is found by binary search: O(log n).
+identified!(MarketRow(MarketNo, MarketId));
+saved!(MarketRow {
+    no,
+    id,
+    draft,
+    status,
+    winner,
+    settled_at,
+    created_at,
+    updated_at,
+    published_at,
+});
+
+/// The whole catalogue.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    categories: Vec<CategoryRow>,
-    events: Vec<EventRow>,
-    markets: Vec<MarketRow>,
-    /// By event.
-    public: Vec<PublicMarkets>,
+    categories: Table<CategoryNo, CategoryRow>,
+    events: Table<EventNo, EventRow>,
+    markets: Table<MarketNo, MarketRow>,
+    public: Table<EventNo, PublicMarkets>,
     /// In order of publication.
     events_published: Vec<EventNo>,
     markets_published: Listing,
 }
 
+saved!(Catalogue {
+    categories,
+    events,
+    markets,
+    events_published,
+    markets_published,
+} made { public } by indexed);
+
 impl Catalogue {
     /// The number of the market with this id. O(log n).
     pub fn market_no(&self, id: MarketId) -> Option<MarketNo> {
-        let index = self.markets.binary_search_by_key(&id, |row| row.id).ok()?;
-        self.markets.get(index).map(|row| row.no)
+        self.markets.no_of(id)
     }
 
     /// The number of the event with this id. O(log n).
     pub fn event_no(&self, id: EventId) -> Option<EventNo> {
-        let index = self.events.binary_search_by_key(&id, |row| row.id).ok()?;
-        self.events.get(index).map(|row| row.no)
+        self.events.no_of(id)
     }
 
     /// The number of the category with this id. O(log n).
     pub fn category_no(&self, id: CategoryId) -> Option<CategoryNo> {
-        let index = self.categories.binary_search_by_key(&id, |row| row.id).ok()?;
-        self.categories.get(index).map(|row| row.no)
+        self.categories.no_of(id)
     }
 
     /// A market, draft or public. O(1).
     pub fn market(&self, market: MarketNo) -> Option<&MarketRow> {
-        self.markets.get(market.index())
+        self.markets.get(market)
     }
 
     /// An event, public or not. O(1).
     pub fn event(&self, event: EventNo) -> Option<&EventRow> {
-        self.events.get(event.index())
+        self.events.get(event)
     }
 
     /// The counts of an event's public markets. O(1).
     pub fn public_markets(&self, event: EventNo) -> Option<&PublicMarkets> {
-        self.public.get(event.index())
+        self.public.get(event)
     }
 
     /// A category. O(1).
     pub fn category(&self, category: CategoryNo) -> Option<&CategoryRow> {
-        self.categories.get(category.index())
+        self.categories.get(category)
     }
 
     /// All categories in order of creation.
     pub fn categories(&self) -> &[CategoryRow] {
-        &self.categories
+        self.categories.rows()
     }
 
     /// The public markets, newest publication first.
@@ -151,7 +176,7 @@ impl Catalogue {
     pub fn markets_created(
         &self,
     ) -> impl DoubleEndedIterator<Item = &MarketRow> + ExactSizeIterator {
-        self.markets.iter().rev()
+        self.markets.rows().iter().rev()
     }
 
     /// The events with a public market, newest publication first.
@@ -161,24 +186,137 @@ impl Catalogue {
 
     /// All events, newest first.
     pub fn events_created(&self) -> impl DoubleEndedIterator<Item = &EventRow> + ExactSizeIterator {
-        self.events.iter().rev()
+        self.events.rows().iter().rev()
     }
 
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+    /// The numbers of rows, for an image.
+    pub(super) fn sizes(&self) -> Sizes {
+        let (categories, events) = (self.categories.len(), self.events.len());
+        Sizes { categories, events, markets: self.markets.len(), ..Sizes::default() }
+    }
+
+    /// With what lists are filtered by, as it follows from the rows.
+    fn indexed(mut self, sizes: Sizes) -> Result<Catalogue, BadImage> {
+        self.categories.check()?;
+        self.events.check()?;
+        self.markets.check()?;
+        self.public = Table::of_empty(sizes.events);
+        for row in self.markets.rows().iter().filter(|row| row.published_at.is_some()) {
+            if let Some(Ok(public)) = row.draft.event.map(|event| self.public.row(event)) {
+                public.add(&row.draft);
+            }
+        }
+        for market in std::mem::take(&mut self.markets_published).into_published() {
+            if let Some(row) = self.markets.get(market) {
+                self.markets_published.add(market, &row.draft);
+            }
+        }
+        Ok(self)
+    }
+
+    fn add_event(
+        &mut self,
+        at: &Applied<'_>,
+        no: EventNo,
+        draft: &EventDraft,
+    ) -> Result<(), Fault> {
+        let row = EventRow {
+            no,
+            id: EventId::derive(at.time, at.sequence, 0),
+            draft: Arc::new(draft.clone()),
+            markets: Vec::new(),
+            created_at: at.time,
+            updated_at: at.time,
+            published_at: None,
+        };
+        self.events.add(no, row)?;
+        self.public.add(no, PublicMarkets::default())
+    }
+
+    fn add_market(
+        &mut self,
+        at: &Applied<'_>,
+        no: MarketNo,
+        draft: &MarketDraft,
+    ) -> Result<(), Fault> {
+        let row = MarketRow {
+            no,
+            id: MarketId::derive(at.time, at.sequence, 0),
+            draft: Arc::new(draft.clone()),
+            status: MarketStatus::Draft,
+            winner: None,
+            settled_at: None,
+            created_at: at.time,
+            updated_at: at.time,
+            published_at: None,
+        };
+        self.markets.add(no, row)?;
+        if let Some(event) = draft.event {
+            self.events.row(event)?.markets.push(no);
+        }
+        Ok(())
+    }
+
+    fn revise_market(
+        &mut self,
+        at: &Applied<'_>,
+        market: MarketNo,
+        revision: &MarketRevision,
+    ) -> Result<(), Fault> {
+        let row = self.markets.row(market)?;
+        let before = Arc::clone(&row.draft);
+        Arc::make_mut(&mut row.draft).revise(revision);
+        row.updated_at = at.time;
+        if row.published_at.is_some() {
+            if let Some(Ok(public)) = row.draft.event.map(|event| self.public.row(event)) {
+                public.remove(&before);
+                public.add(&row.draft);
+            }
+            self.markets_published.revise(market, &before, &row.draft);
+        }
+        Ok(())
+    }
+
+    /// Publishes a market that leaves DRAFT for the first time, and its event if it is the first
+    /// there.
+    fn publish(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
+        let row = self.markets.row(market)?;
+        row.published_at = Some(time);
+        self.markets_published.add(market, &row.draft);
+        let Some(event) = row.draft.event else { return Ok(()) };
+        self.public.row(event)?.add(&row.draft);
+        let row = self.events.row(event)?;
+        if row.published_at.is_none() {
+            row.published_at = Some(time);
+            self.events_published.push(event);
+        }
+        Ok(())
+    }
+}
+
+impl View for Catalogue {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match effect {
-            Effect::CategoryCreated { category, draft } => self.add_category(at, *category, draft),
+            Effect::CategoryCreated { category, draft } => {
+                let row = CategoryRow {
+                    no: *category,
+                    id: CategoryId::derive(at.time, at.sequence, 0),
+                    name: draft.name.as_str().into(),
+                    slug: draft.slug.as_str().into(),
+                };
+                self.categories.add(*category, row)
+            }
             Effect::EventCreated { event, draft } => self.add_event(at, *event, draft),
             Effect::MarketCreated { market, draft } => self.add_market(at, *market, draft),
             Effect::EventRevised { event, revision } => {
-                let row = self.events.get_mut(event.index());
-                let row = row.ok_or(Fault::UnknownEvent(*event))?;
+                let row = self.events.row(*event)?;
                 Arc::make_mut(&mut row.draft).revise(revision);
                 row.updated_at = at.time;
                 Ok(())
             }
             Effect::MarketRevised { market, revision } => self.revise_market(at, *market, revision),
             Effect::MarketMoved { market, to, deadline, winner, settled_at, .. } => {
-                let row = self.market_mut(*market)?;
+                let row = self.markets.row(*market)?;
                 row.status = *to;
                 row.winner = *winner;
                 row.settled_at = *settled_at;
@@ -194,121 +332,6 @@ impl Catalogue {
                 Ok(())
             }
             _ => Ok(()),
-        }
-    }
-
-    fn add_category(
-        &mut self,
-        at: &Applied<'_>,
-        no: CategoryNo,
-        draft: &CategoryDraft,
-    ) -> Result<(), Fault> {
-        is_next(no.index(), self.categories.len())?;
-        self.categories.push(CategoryRow {
-            no,
-            id: CategoryId::derive(at.time, at.sequence, 0),
-            name: draft.name.as_str().into(),
-            slug: draft.slug.as_str().into(),
-        });
-        Ok(())
-    }
-
-    fn add_event(
-        &mut self,
-        at: &Applied<'_>,
-        no: EventNo,
-        draft: &EventDraft,
-    ) -> Result<(), Fault> {
-        is_next(no.index(), self.events.len())?;
-        self.events.push(EventRow {
-            no,
-            id: EventId::derive(at.time, at.sequence, 0),
-            draft: Arc::new(draft.clone()),
-            markets: Vec::new(),
-            created_at: at.time,
-            updated_at: at.time,
-            published_at: None,
-        });
-        self.public.push(PublicMarkets::default());
-        Ok(())
-    }
-
-    fn add_market(
-        &mut self,
-        at: &Applied<'_>,
-        no: MarketNo,
-        draft: &MarketDraft,
-    ) -> Result<(), Fault> {
-        is_next(no.index(), self.markets.len())?;
-        self.markets.push(MarketRow {
-            no,
-            id: MarketId::derive(at.time, at.sequence, 0),
-            draft: Arc::new(draft.clone()),
-            status: MarketStatus::Draft,
-            winner: None,
-            settled_at: None,
-            created_at: at.time,
-            updated_at: at.time,
-            published_at: None,
-        });
-        if let Some(event) = draft.event {
-            let row = self.events.get_mut(event.index()).ok_or(Fault::UnknownEvent(event))?;
-            row.markets.push(no);
-        }
-        Ok(())
-    }
-
-    fn revise_market(
-        &mut self,
-        at: &Applied<'_>,
-        market: MarketNo,
-        revision: &MarketRevision,
-    ) -> Result<(), Fault> {
-        let row = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-        let listed = row.published_at.is_some();
-        // Only these fields are used by list filters.
-        let sorted = revision.highlighted.is_some() || revision.categories.is_some();
-        let before = (listed && sorted).then(|| Arc::clone(&row.draft));
-        Arc::make_mut(&mut row.draft).revise(revision);
-        row.updated_at = at.time;
-        let Some(before) = before else { return Ok(()) };
-        let event = row.draft.event.and_then(|event| self.public.get_mut(event.index()));
-        if let Some(public) = event {
-            public.remove(&before);
-            public.add(&row.draft);
-        }
-        self.markets_published.revise(market, &before, &row.draft);
-        Ok(())
-    }
-
-    /// Publishes a market that leaves DRAFT for the first time, and its event if it is the first
-    /// there.
-    fn publish(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
-        let row = self.market_mut(market)?;
-        row.published_at = Some(time);
-        let draft = Arc::clone(&row.draft);
-        self.markets_published.add(market, &draft);
-        let Some(event) = draft.event else { return Ok(()) };
-        if let Some(public) = self.public.get_mut(event.index()) {
-            public.add(&draft);
-        }
-        let row = self.events.get_mut(event.index()).ok_or(Fault::UnknownEvent(event))?;
-        if row.published_at.is_none() {
-            row.published_at = Some(time);
-            self.events_published.push(event);
-        }
-        Ok(())
-    }
-
-    fn market_mut(&mut self, market: MarketNo) -> Result<&mut MarketRow, Fault> {
-        self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))
-    }
-}
-
-impl Projection for Catalogue {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
         }
     }
 }

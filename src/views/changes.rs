@@ -1,8 +1,9 @@
 //! When often-read data last changed: each market's book, each user's orders, the scores, the keys.
 //! A response cache uses it to decide whether a cached response is still valid.
 
-use super::Projection;
-use super::fault::Faults;
+use super::fault::Fault;
+use super::table::Table;
+use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::Sequence;
@@ -11,27 +12,27 @@ use exchange::units::Sequence;
 /// just read.
 #[derive(Debug, Default)]
 pub struct Changes {
-    books: Vec<Sequence>,
-    orders: Vec<Sequence>,
+    books: Table<MarketNo, Sequence>,
+    orders: Table<UserNo, Sequence>,
     scores: Sequence,
     keys: Sequence,
 }
 
 impl Changes {
     /// No changes yet, with this many markets and users.
-    pub fn none(markets: usize, users: usize) -> Changes {
-        let (books, orders) = (vec![Sequence::ZERO; markets], vec![Sequence::ZERO; users]);
-        Changes { books, orders, scores: Sequence::ZERO, keys: Sequence::ZERO }
+    pub(super) fn none(markets: usize, users: usize) -> Changes {
+        let (books, orders) = (Table::of_empty(markets), Table::of_empty(users));
+        Changes { books, orders, ..Changes::default() }
     }
 
     /// The record that last changed the levels of a market's book.
     pub fn of_book(&self, market: MarketNo) -> Sequence {
-        self.books.get(market.index()).copied().unwrap_or_default()
+        self.books.at(market)
     }
 
     /// The record that last placed or changed an order of a user.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
-        self.orders.get(user.index()).copied().unwrap_or_default()
+        self.orders.at(user)
     }
 
     /// The record that last changed anyone's realised profit or traded volume.
@@ -44,56 +45,48 @@ impl Changes {
         self.keys
     }
 
-    fn book(&mut self, market: MarketNo, sequence: Sequence) {
-        if let Some(changed) = self.books.get_mut(market.index()) {
-            *changed = sequence;
-        }
+    fn book(&mut self, market: MarketNo, sequence: Sequence) -> Result<(), Fault> {
+        *self.books.row(market)? = sequence;
+        Ok(())
     }
 
-    fn order(&mut self, user: UserNo, sequence: Sequence) {
-        if let Some(changed) = self.orders.get_mut(user.index()) {
-            *changed = sequence;
-        }
+    fn order(&mut self, user: UserNo, sequence: Sequence) -> Result<(), Fault> {
+        *self.orders.row(user)? = sequence;
+        Ok(())
     }
+}
 
-    fn fold_effect(&mut self, effect: &Effect, sequence: Sequence) {
+impl View for Changes {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        let now = at.sequence;
         match effect {
-            Effect::MarketCreated { .. } => self.books.push(sequence),
-            Effect::UserCreated { .. } => self.orders.push(sequence),
-            Effect::OrderAccepted { terms, .. } => self.order(terms.user, sequence),
+            Effect::MarketCreated { market, .. } => self.books.add(*market, now)?,
+            Effect::UserCreated { user, .. } => self.orders.add(*user, now)?,
+            Effect::OrderAccepted { terms, .. } => self.order(terms.user, now)?,
             Effect::OrderRested { user, market, .. }
             | Effect::OrderCancelled { user, market, .. }
             | Effect::OrderAmended { user, market, .. } => {
-                self.book(*market, sequence);
-                self.order(*user, sequence);
+                self.book(*market, now)?;
+                self.order(*user, now)?;
             }
             Effect::TradeMade(trade) => {
-                self.book(trade.market, sequence);
-                self.order(trade.taker.user, sequence);
-                self.order(trade.maker.user, sequence);
-                self.scores = sequence;
+                self.book(trade.market, now)?;
+                self.order(trade.taker.user, now)?;
+                self.order(trade.maker.user, now)?;
+                self.scores = now;
             }
             // Conservative: some of these do not change any score.
-            Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => {
-                self.scores = sequence;
-            }
+            Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => self.scores = now,
             // A market that has ended shows no book, whatever is still to be cancelled.
             Effect::MarketMoved { market, from, to, .. }
                 if from.keeps_orders() && !to.keeps_orders() =>
             {
-                self.book(*market, sequence);
+                self.book(*market, now)?;
             }
-            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = sequence,
+            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = now,
             _ => {}
         }
-    }
-}
-
-impl Projection for Changes {
-    fn fold(&mut self, applied: &Applied<'_>, _: &mut Faults) {
-        for effect in applied.effects {
-            self.fold_effect(effect, applied.sequence);
-        }
+        Ok(())
     }
 }
 

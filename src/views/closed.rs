@@ -11,9 +11,11 @@ use super::fault::{Fault, Faults};
 use super::history::History;
 use super::history::stream::{Newest, Streams};
 use super::positions::Positions;
+use super::saved::{Sizes, hold, saved};
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::lifecycle::MarketStatus;
 use exchange::units::{MoneySum, TimeMs};
 
@@ -33,6 +35,8 @@ pub struct ClosedRow {
     pub updated_at: TimeMs,
 }
 
+saved!(ClosedRow { market, outcome, realised, updated_at });
+
 /// All users' closed positions.
 #[derive(Debug, Default)]
 pub struct Closed {
@@ -44,7 +48,17 @@ pub struct Closed {
     ended: Streams<ClosedRow>,
 }
 
+saved!(Closed { live, ending, ended } made { by_market } by indexed);
+
 impl Closed {
+    /// With the same by market.
+    fn indexed(mut self, _: Sizes) -> Result<Closed, BadImage> {
+        let own = self.live.iter().all(|((_, market), row)| *market == row.market);
+        hold(own, "a closed position under another market")?;
+        self.by_market = self.live.keys().map(|(user, market)| (*market, *user)).collect();
+        Ok(self)
+    }
+
     /// None yet; pages of those in ended markets go to `history`.
     pub(super) fn on(history: History) -> Closed {
         Closed { ended: Streams::on(history), ..Closed::default() }

@@ -1,12 +1,15 @@
 //! The price levels of every book in yes-ticks, and the price of each market's last trade.
 
-mod image;
+use std::cmp::Ordering;
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
+use super::saved::{Sizes, hold, saved};
+use super::table::Table;
+use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::MarketNo;
+use exchange::image::coding::BadImage;
 use exchange::units::{Lots, Tick};
 
 /// A price level: all open orders on one side of a book at one price.
@@ -20,6 +23,8 @@ pub struct Level {
     pub orders: u32,
 }
 
+saved!(Level { price, quantity, orders });
+
 /// The occupied levels of one side, at most 99, best last: most changes are at the best price.
 type Levels = Vec<Level>;
 
@@ -30,11 +35,40 @@ struct Ladder {
     last_trade: Option<Tick>,
 }
 
+saved!(Ladder { up, down, last_trade });
+
+impl Ladder {
+    const fn side(&self, direction: Direction) -> &Levels {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    const fn side_mut(&mut self, direction: Direction) -> &mut Levels {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    fn is_sound(&self) -> bool {
+        [Direction::Up, Direction::Down].into_iter().all(|direction| {
+            let levels = self.side(direction);
+            let stand = levels.iter().all(|level| !level.quantity.is_zero() && level.orders > 0);
+            let better = |a: &Level, b: &Level| better(direction, a.price, b.price).is_lt();
+            stand && levels.is_sorted_by(better)
+        })
+    }
+}
+
 /// Every market's levels. A market that never had an order costs one null pointer.
 #[derive(Debug, Default)]
 pub struct Depth {
-    ladders: Vec<Option<Box<Ladder>>>,
+    ladders: Table<MarketNo, Option<Box<Ladder>>>,
 }
+
+saved!(Depth { ladders } made {} by checked);
 
 /// The level that one effect changes.
 #[derive(Debug, Clone, Copy)]
@@ -65,80 +99,29 @@ impl Depth {
     }
 
     fn ladder(&self, market: MarketNo) -> Option<&Ladder> {
-        self.ladders.get(market.index())?.as_deref()
+        self.ladders.get(market)?.as_deref()
     }
 
     fn side(&self, market: MarketNo, direction: Direction) -> &[Level] {
-        self.ladder(market).map_or(&[], |ladder| match direction {
-            Direction::Up => &ladder.up,
-            Direction::Down => &ladder.down,
-        })
+        self.ladder(market).map_or(&[], |ladder| ladder.side(direction))
     }
 
-    fn fold_effect(&mut self, effect: &Effect) -> Result<(), Fault> {
-        match *effect {
-            Effect::MarketCreated { market, .. } => {
-                is_next(market.index(), self.ladders.len())?;
-                self.ladders.push(None);
-                Ok(())
-            }
-            Effect::OrderRested { market, direction, price, remaining, .. } => {
-                self.add(Change { market, direction, price }, remaining, 1)
-            }
-            Effect::TradeMade(trade) => {
-                let direction = trade.taker_direction.opposite();
-                let maker = Change { market: trade.market, direction, price: trade.price };
-                self.ladder_mut(trade.market)?.last_trade = Some(trade.price);
-                self.take(maker, trade.quantity, u32::from(trade.maker.remaining.is_zero()))
-            }
-            Effect::OrderCancelled { market, direction, price, quantity, rested: true, .. } => {
-                self.take(Change { market, direction, price }, quantity, 1)
-            }
-            Effect::OrderAmended {
-                market,
-                direction,
-                price_before,
-                remaining_before,
-                remaining,
-                kept_place,
-                ..
-            } => {
-                let change = Change { market, direction, price: price_before };
-                if kept_place {
-                    // It stays one order of the level, and its quantity can only shrink.
-                    self.take(change, remaining_before.minus(remaining)?, 0)
-                } else {
-                    self.take(change, remaining_before, 1)
-                }
-            }
-            _ => Ok(()),
-        }
+    fn checked(self, _: Sizes) -> Result<Depth, BadImage> {
+        let sound = self.ladders.rows().iter().flatten().all(|ladder| ladder.is_sound());
+        hold(sound, "price levels out of order, or without orders")?;
+        Ok(self)
     }
 
-    fn ladder_mut(&mut self, market: MarketNo) -> Result<&mut Ladder, Fault> {
-        let slot = self.ladders.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-        Ok(slot.get_or_insert_default())
-    }
-
-    fn levels_mut(&mut self, change: Change) -> Result<&mut Levels, Fault> {
-        let ladder = self.ladder_mut(change.market)?;
-        Ok(match change.direction {
-            Direction::Up => &mut ladder.up,
-            Direction::Down => &mut ladder.down,
-        })
-    }
-
-    fn add(&mut self, change: Change, quantity: Lots, orders: u32) -> Result<(), Fault> {
-        let price = change.price;
+    fn add(&mut self, change: Change, quantity: Lots) -> Result<(), Fault> {
         let levels = self.levels_mut(change)?;
         match find(levels, change) {
             Ok(index) => {
                 if let Some(level) = levels.get_mut(index) {
                     level.quantity = level.quantity.plus(quantity)?;
-                    level.orders = level.orders.saturating_add(orders);
+                    level.orders = level.orders.saturating_add(1);
                 }
             }
-            Err(index) => levels.insert(index, Level { price, quantity, orders }),
+            Err(index) => levels.insert(index, Level { price: change.price, quantity, orders: 1 }),
         }
         Ok(())
     }
@@ -159,25 +142,63 @@ impl Depth {
         }
         if consistent { Ok(()) } else { Err(too_small) }
     }
+
+    fn levels_mut(&mut self, change: Change) -> Result<&mut Levels, Fault> {
+        let ladder = self.ladders.row(change.market)?.get_or_insert_default();
+        Ok(ladder.side_mut(change.direction))
+    }
 }
 
-impl Projection for Depth {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(effect));
+impl View for Depth {
+    fn see(&mut self, _: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::MarketCreated { market, .. } => self.ladders.add(market, None),
+            Effect::OrderRested { market, direction, price, remaining, .. } => {
+                self.add(Change { market, direction, price }, remaining)
+            }
+            Effect::TradeMade(trade) => {
+                let direction = trade.taker_direction.opposite();
+                let maker = Change { market: trade.market, direction, price: trade.price };
+                let ladder = self.ladders.row(trade.market)?.get_or_insert_default();
+                ladder.last_trade = Some(trade.price);
+                self.take(maker, trade.quantity, u32::from(trade.maker.remaining.is_zero()))
+            }
+            Effect::OrderCancelled { market, direction, price, quantity, rested: true, .. } => {
+                self.take(Change { market, direction, price }, quantity, 1)
+            }
+            Effect::OrderAmended {
+                market,
+                direction,
+                price_before: price,
+                remaining_before,
+                remaining,
+                kept_place,
+                ..
+            } => {
+                let change = Change { market, direction, price };
+                if kept_place {
+                    // It stays one order of the level, and its quantity can only shrink.
+                    self.take(change, remaining_before.minus(remaining)?, 0)
+                } else {
+                    self.take(change, remaining_before, 1)
+                }
+            }
+            _ => Ok(()),
         }
+    }
+}
+
+/// Orders prices by what they are worth to whoever meets them.
+fn better(direction: Direction, one: Tick, other: Tick) -> Ordering {
+    match direction {
+        Direction::Up => one.cmp(&other),
+        Direction::Down => other.cmp(&one),
     }
 }
 
 /// The index of the level on its side, or where to insert it: the better the price, the later.
 fn find(levels: &[Level], change: Change) -> Result<usize, usize> {
-    levels.binary_search_by(|level| {
-        let order = level.price.cmp(&change.price);
-        match change.direction {
-            Direction::Up => order,
-            Direction::Down => order.reverse(),
-        }
-    })
+    levels.binary_search_by(|level| better(change.direction, level.price, change.price))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Inconsistencies that projections meet: they are counted and never panic.
 
 use super::history::stream::ROWS_MAX;
+use super::saved::{Saved, Sink, Source};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::{Overflow, Sequence, Tick};
 
 /// How an effect contradicts earlier ones. Any of these is a bug in the producer of the effects.
@@ -109,4 +111,14 @@ impl Faults {
 /// Checks that a new entity's number `index` is the next one after `count` entities.
 pub fn is_next(index: usize, count: usize) -> Result<(), Fault> {
     if index == count { Ok(()) } else { Err(Fault::NotNext(index as u64)) }
+}
+
+impl Saved for Faults {
+    fn save(&self, sink: &mut Sink<'_>) {
+        self.count().save(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        u64::load(source).map(Faults::counted)
+    }
 }

@@ -119,21 +119,21 @@ pub struct FillList {
 enum ListKind {
     /// This many, the oldest ones.
     All(RowIndex),
-    OfOrder(Walk),
-    InMarket(Walk),
+    /// Those of a chain, by the links that lead along it.
+    Chain(Walk, fn(&Fill) -> Links),
 }
 
 impl FillList {
     /// Restricts the list to the fills of one order, given their chain.
     #[must_use]
     pub(super) fn of_order(self, chain: RowChain) -> FillList {
-        FillList { kind: ListKind::OfOrder(chain.walk()), ..self }
+        FillList { kind: ListKind::Chain(chain.walk(), |fill| fill.of_order), ..self }
     }
 
     /// Restricts the list to the fills in one market, given their chain.
     #[must_use]
     pub(super) fn in_market(self, chain: RowChain) -> FillList {
-        FillList { kind: ListKind::InMarket(chain.walk()), ..self }
+        FillList { kind: ListKind::Chain(chain.walk(), |fill| fill.in_market), ..self }
     }
 
     /// An empty list.
@@ -166,12 +166,7 @@ impl FillList {
                 *left = left.saturating_sub(RowIndex::try_from(fills).unwrap_or(RowIndex::MAX));
                 Ok(())
             }
-            ListKind::OfOrder(walk) => {
-                walk.pass(fills, |row_index| links(pages, row_index, of_order))
-            }
-            ListKind::InMarket(walk) => {
-                walk.pass(fills, |row_index| links(pages, row_index, in_market))
-            }
+            ListKind::Chain(walk, links) => walk.pass(fills, |index| linked(pages, index, *links)),
         }
     }
 
@@ -183,12 +178,7 @@ impl FillList {
                 *left = row_index.unwrap_or(0);
                 row_index
             }
-            ListKind::OfOrder(walk) => {
-                walk.advance(|row_index| links(pages, row_index, of_order))?
-            }
-            ListKind::InMarket(walk) => {
-                walk.advance(|row_index| links(pages, row_index, in_market))?
-            }
+            ListKind::Chain(walk, links) => walk.advance(|index| linked(pages, index, *links))?,
         };
         let Some(row_index) = row_index else { return Ok(None) };
         Ok(pages.row(row_index)?.map(|fill| fill.row))
@@ -200,20 +190,12 @@ impl FillList {
     }
 }
 
-const fn of_order(fill: &Fill) -> Links {
-    fill.of_order
-}
-
-const fn in_market(fill: &Fill) -> Links {
-    fill.in_market
-}
-
-fn links(
+fn linked(
     pages: &mut Pages<Fill>,
-    row_index: RowIndex,
-    which: fn(&Fill) -> Links,
+    index: RowIndex,
+    links: fn(&Fill) -> Links,
 ) -> Result<Links, HistoryError> {
-    Ok(pages.row(row_index)?.map_or_else(Links::default, |fill| which(&fill)))
+    Ok(pages.row(index)?.map_or_else(Links::default, |fill| links(&fill)))
 }
 
 impl Iterator for FillList {
@@ -226,7 +208,7 @@ impl Iterator for FillList {
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = match &self.kind {
             ListKind::All(left) => length(*left),
-            ListKind::OfOrder(walk) | ListKind::InMarket(walk) => walk.left(),
+            ListKind::Chain(walk, _) => walk.left(),
         };
         (left, Some(left))
     }

@@ -22,8 +22,12 @@ pub mod numbers;
 pub mod responses;
 pub mod history;
 pub mod fault;
+pub mod view;
+mod table;
+mod saved;
 pub mod image;
 #[cfg(test)]
+#[path = "../../tests/unit/views/fixture.rs"]
 mod fixture;
 
 use exchange::catalogue::Outcome;
@@ -45,18 +49,12 @@ use performance::{MarketPnl, Performance, Pnl};
 use positions::Positions;
 use quote::Quote;
 use responses::{StoredResponse, StoredResponses};
+use saved::Sizes;
 use search::Search;
 use settlements::Settlements;
 use statements::Statements;
 use tape::Tape;
-
-/// One read model. It depends only on the folded effects, so the same journal always gives the same
-/// result.
-pub trait Projection {
-    /// Applies one record's effects. An effect that contradicts what was folded before is noted in
-    /// `faults` and skipped; never panics.
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
-}
+use view::{Projection, View};
 
 /// All projections as of one record. A reader who holds a reference sees one consistent moment.
 #[derive(Debug, Default)]
@@ -222,32 +220,11 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time);
-        let ReadModel { accounts, depth, orders, positions, closed, activity, .. } = self;
-        let ReadModel { performance, tape, changes, statements, faults, .. } = self;
-        accounts.fold(applied, faults);
-        depth.fold(applied, faults);
+        let ReadModel { orders, positions, closed, statements, faults, .. } = self;
         orders.fold(applied, faults);
         statements.fold(applied, orders.placed(), faults);
         closed.fold(applied, positions, faults);
-        positions.fold(applied, faults);
-        activity.fold(applied, faults);
-        performance.fold(applied, faults);
-        tape.fold(applied, faults);
-        changes.fold(applied, faults);
-        if !applied.effects.iter().all(of_trading) {
-            self.catalogue.fold(applied, &mut self.faults);
-            self.settlements.fold(applied, &mut self.faults);
-            self.search.fold(applied, &mut self.faults);
-        }
-        // All trades of a record are in one market; its open interest is known only after the last
-        // of them.
-        let market = applied.effects.iter().find_map(|effect| match effect {
-            Effect::TradeMade(trade) => Some(trade.market),
-            _ => None,
-        });
-        if let Some(market) = market {
-            self.tape.note_interest(market, self.positions.open_interest(market));
-        }
+        self.see_all(applied);
         if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
             let kept = StoredResponse::of(applied, self);
             self.answers.keep(applied.sequence, *until, kept);
@@ -255,10 +232,51 @@ impl ReadModel {
         self.watermark = applied.sequence;
         self.time = applied.time;
     }
+
+    /// Shows each effect to each view: the one walk over a record's effects. What a listener is to
+    /// be told of an effect is known here, when all views have seen it.
+    fn see_all(&mut self, applied: &Applied<'_>) {
+        let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
+        let ReadModel { performance, tape, search, changes, faults, .. } = self;
+        let mut traded = None;
+        for effect in applied.effects {
+            faults.check(accounts.see(applied, effect));
+            faults.check(depth.see(applied, effect));
+            faults.check(positions.see(applied, effect));
+            faults.check(activity.see(applied, effect));
+            faults.check(performance.see(applied, effect));
+            faults.check(tape.see(applied, effect));
+            faults.check(changes.see(applied, effect));
+            if !of_trading(effect) {
+                faults.check(catalogue.see(applied, effect));
+                faults.check(settlements.see(applied, effect));
+                faults.check(search.see(applied, effect));
+            }
+            if let Effect::TradeMade(trade) = effect {
+                traded = Some(trade.market);
+            }
+        }
+        faults.check(positions.conclude(applied));
+        faults.check(performance.conclude(applied));
+        // All trades of a record are in one market; its open interest is known only after the last
+        // of them.
+        if let Some(market) = traded {
+            tape.note_interest(market, positions.open_interest(market));
+        }
+    }
+
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            users: self.accounts.users_count(),
+            keys: self.accounts.keys_count(),
+            rows_per_page: self.orders.rows_per_page(),
+            ..self.catalogue.sizes()
+        }
+    }
 }
 
-/// Whether an effect is one of trading, as in nearly all records: such effects never change the
-/// catalogue, settlements or search.
+/// Whether an effect is one of trading, as nearly all are: they never change the catalogue,
+/// settlements or search, which it saves 4 % of a fold not to ask.
 const fn of_trading(effect: &Effect) -> bool {
     matches!(
         effect,

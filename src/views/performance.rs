@@ -1,16 +1,17 @@
 //! Each user's performance: money in and out, realised profit and loss, volume, in total and per
 //! day.
 
-mod image;
-
 use std::iter;
 
 use rustc_hash::FxHashMap;
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
+use super::saved::{Saved, Sink, Source, saved};
+use super::table::Table;
+use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::lifecycle::MarketStatus;
 use exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
 
@@ -45,6 +46,16 @@ impl Day {
     }
 }
 
+impl Saved for Day {
+    fn save(&self, sink: &mut Sink<'_>) {
+        self.0.save(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        u32::load(source).map(Day)
+    }
+}
+
 /// A user's result up to some moment or within a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Score {
@@ -53,6 +64,8 @@ pub struct Score {
     /// Volume in lots.
     pub volume: LotsSum,
 }
+
+saved!(Score { realised, volume });
 
 impl Score {
     fn since(self, before: Score) -> Result<Score, Overflow> {
@@ -68,6 +81,8 @@ struct DayRow {
     score: Score,
 }
 
+saved!(DayRow { day, score });
+
 /// One user's figures, without the last day with a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct UserRow {
@@ -78,6 +93,8 @@ struct UserRow {
     days: Vec<DayRow>,
 }
 
+saved!(UserRow { deposited, withdrawn, fees_taken, days });
+
 /// The last day with a change for a user, if any, and the score so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Latest {
@@ -85,11 +102,7 @@ struct Latest {
     score: Score,
 }
 
-impl Latest {
-    fn row(self) -> Option<DayRow> {
-        self.day.map(|day| DayRow { day, score: self.score })
-    }
-}
+saved!(Latest { day, score });
 
 /// All users' scores at the start of a day. Final once a record of that day or a later one was
 /// folded.
@@ -110,32 +123,36 @@ impl Baseline {
 /// All users' figures. Each kept day costs a user 48 bytes.
 #[derive(Debug, Default)]
 pub struct Performance {
-    users: Vec<UserRow>,
-    /// By user. Contiguous, since rankings scan all of it.
-    latest: Vec<Latest>,
+    users: Table<UserNo, UserRow>,
+    /// Contiguous, since rankings scan all of it.
+    latest: Table<UserNo, Latest>,
     /// What each user has realised so far in each market that is not final.
     realised: FxHashMap<MarketNo, FxHashMap<UserNo, MoneySum>>,
+    /// The market that the current record makes final.
+    ended: Option<MarketNo>,
 }
+
+saved!(Performance { users, latest, realised } made { ended });
 
 impl Performance {
     /// Total deposits of a user. O(1).
     pub fn deposited(&self, user: UserNo) -> MoneySum {
-        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.deposited)
+        self.users.get(user).map_or(MoneySum::ZERO, |row| row.deposited)
     }
 
     /// Total withdrawals of a user. O(1).
     pub fn withdrawn(&self, user: UserNo) -> MoneySum {
-        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.withdrawn)
+        self.users.get(user).map_or(MoneySum::ZERO, |row| row.withdrawn)
     }
 
     /// Total venue fees that a user took. O(1).
     pub fn fees_taken(&self, user: UserNo) -> MoneySum {
-        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.fees_taken)
+        self.users.get(user).map_or(MoneySum::ZERO, |row| row.fees_taken)
     }
 
     /// A user's total score. O(1).
     pub fn total(&self, user: UserNo) -> Score {
-        self.latest.get(user.index()).copied().unwrap_or_default().score
+        self.latest.at(user).score
     }
 
     /// What a user has realised so far in a market that is not final. O(1).
@@ -155,13 +172,14 @@ impl Performance {
             let last = later.checked_sub(1).and_then(|last| row.days.get(last));
             last.map_or_else(Score::default, |row| row.score)
         };
-        Baseline { day, scores: self.users.iter().zip(&self.latest).map(before).collect() }
+        let all = self.users.rows().iter().zip(self.latest.rows());
+        Baseline { day, scores: all.map(before).collect() }
     }
 
     /// The scores since the start of that day, of all users with a change since then. O(users).
     pub fn since(&self, baseline: &Baseline) -> impl Iterator<Item = (UserNo, Score)> {
         let before = baseline.scores.iter().copied().chain(iter::repeat(Score::default()));
-        let all = (0..).map(UserNo).zip(&self.latest).zip(before);
+        let all = (0..).map(UserNo).zip(self.latest.rows()).zip(before);
         let day = baseline.day;
         all.filter_map(move |((user, latest), before)| {
             let active = latest.day.is_some_and(|last| last >= day);
@@ -170,104 +188,89 @@ impl Performance {
         })
     }
 
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
-        match *effect {
-            Effect::UserCreated { user, .. } => {
-                is_next(user.index(), self.users.len())?;
-                self.users.push(UserRow::default());
-                self.latest.push(Latest::default());
-                Ok(())
-            }
-            Effect::Deposited { user, amount } => {
-                let row = self.row(user)?;
-                row.deposited = row.deposited.plus(amount)?;
-                Ok(())
-            }
-            Effect::Withdrawn { user, amount } => {
-                let row = self.row(user)?;
-                row.withdrawn = row.withdrawn.plus(amount)?;
-                Ok(())
-            }
-            Effect::FeesTaken { user, amount } => {
-                let row = self.row(user)?;
-                row.fees_taken = row.fees_taken.plus(amount)?;
-                Ok(())
-            }
-            Effect::TradeMade(trade) => {
-                self.traded(at.time, trade.taker.user, trade.quantity)?;
-                self.traded(at.time, trade.maker.user, trade.quantity)
-            }
-            Effect::PositionChanged { user, market, realised, .. } => {
-                let of_market = self.realised.get(&market);
-                let before = of_market.and_then(|users| users.get(&user)).copied();
-                let before = before.unwrap_or_default();
-                if before != realised {
-                    self.realised.entry(market).or_default().insert(user, realised);
-                    self.gained(at.time, user, realised.less(before)?)?;
-                }
-                Ok(())
-            }
-            Effect::PositionSettled { user, market, realised, .. } => {
-                // Kept until the market is final: it may pay others in later records.
-                let users = self.realised.entry(market).or_default();
-                let before = users.insert(user, realised).unwrap_or_default();
-                self.gained(at.time, user, realised.less(before)?)
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn traded(&mut self, time: TimeMs, user: UserNo, quantity: Lots) -> Result<(), Fault> {
         let score = self.today(user, Day::of(time))?;
         score.volume = score.volume.plus(quantity)?;
         Ok(())
     }
 
-    fn gained(&mut self, time: TimeMs, user: UserNo, gain: MoneySum) -> Result<(), Fault> {
-        if gain == MoneySum::ZERO {
+    /// Notes what a user has realised in a market by now.
+    fn realise(
+        &mut self,
+        time: TimeMs,
+        (user, market): (UserNo, MarketNo),
+        realised: MoneySum,
+    ) -> Result<(), Fault> {
+        let before = self.realised_in(user, market);
+        if realised == before {
             return Ok(());
         }
+        self.realised.entry(market).or_default().insert(user, realised);
         let score = self.today(user, Day::of(time))?;
-        score.realised = score.realised.and(gain)?;
+        score.realised = score.realised.and(realised.less(before)?)?;
         Ok(())
     }
 
     /// A user's current score, to be changed.
     fn today(&mut self, user: UserNo, day: Day) -> Result<&mut Score, Fault> {
-        let latest = self.latest.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        let latest = self.latest.row(user)?;
         if latest.day.is_none_or(|last| last < day) {
-            let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-            row.days.extend(latest.row());
+            let days = &mut self.users.row(user)?.days;
+            days.extend(latest.day.map(|day| DayRow { day, score: latest.score }));
             // The last day before those kept stays as the base of differences.
             let first = day.earlier(DAYS_KEPT);
-            let gone = row.days.partition_point(|row| row.day < first).saturating_sub(1);
-            row.days.drain(..gone);
+            let gone = days.partition_point(|row| row.day < first).saturating_sub(1);
+            days.drain(..gone);
             latest.day = Some(day);
         }
         Ok(&mut latest.score)
     }
-
-    fn row(&mut self, user: UserNo) -> Result<&mut UserRow, Fault> {
-        self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))
-    }
 }
 
-impl Projection for Performance {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
-        }
-        for effect in applied.effects {
-            // A user who holds nothing at the end has no `PositionSettled` effect.
-            if let Effect::MarketMoved {
+impl View for Performance {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::UserCreated { user, .. } => {
+                self.users.add(user, UserRow::default())?;
+                self.latest.add(user, Latest::default())?;
+            }
+            Effect::Deposited { user, amount } => {
+                let row = self.users.row(user)?;
+                row.deposited = row.deposited.plus(amount)?;
+            }
+            Effect::Withdrawn { user, amount } => {
+                let row = self.users.row(user)?;
+                row.withdrawn = row.withdrawn.plus(amount)?;
+            }
+            Effect::FeesTaken { user, amount } => {
+                let row = self.users.row(user)?;
+                row.fees_taken = row.fees_taken.plus(amount)?;
+            }
+            Effect::TradeMade(trade) => {
+                self.traded(at.time, trade.taker.user, trade.quantity)?;
+                self.traded(at.time, trade.maker.user, trade.quantity)?;
+            }
+            // What was paid is kept until the market is final: it may pay others in later records.
+            Effect::PositionChanged { user, market, realised, .. }
+            | Effect::PositionSettled { user, market, realised, .. } => {
+                self.realise(at.time, (user, market), realised)?;
+            }
+            // What it pays may follow in the same record.
+            Effect::MarketMoved {
                 market,
                 to: MarketStatus::Settled | MarketStatus::Voided,
                 ..
-            } = effect
-            {
-                self.realised.remove(market);
-            }
+            } => self.ended = Some(market),
+            _ => {}
         }
+        Ok(())
+    }
+
+    fn conclude(&mut self, _: &Applied<'_>) -> Result<(), Fault> {
+        if let Some(market) = self.ended.take() {
+            self.realised.remove(&market);
+        }
+        Ok(())
     }
 }
 

@@ -2,19 +2,19 @@
 //! 6).
 
 mod ended;
-mod image;
 
-use std::num::NonZeroU32;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::Projection;
 use super::catalogue::MarketRow;
 use super::closed::ClosedRow;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::Streams;
+use super::saved::{saved, saved_enum};
+use super::table::Table;
+use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect, Holding};
 use exchange::ids::{MarketNo, UserNo};
@@ -34,6 +34,8 @@ pub enum Resolution {
     /// The market was voided.
     Void,
 }
+
+saved_enum!(Resolution { 1 = Won, 2 = Lost, 3 = Void });
 
 impl Resolution {
     /// The result of holding this outcome of a market; `None` until the market ends.
@@ -83,6 +85,19 @@ pub struct PositionRow {
     change: u64,
 }
 
+saved!(PositionRow {
+    user,
+    market,
+    outcome,
+    quantity,
+    cost,
+    realised,
+    resolution,
+    copy_from,
+    updated_at,
+    change,
+});
+
 impl PositionRow {
     /// The row of a position that is closed.
     pub const fn closed(user: UserNo, closed: ClosedRow, resolution: Option<Resolution>) -> Self {
@@ -102,7 +117,7 @@ impl PositionRow {
     }
 }
 
-/// How a market ended.
+/// How a market ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Settled(Outcome),
@@ -121,53 +136,22 @@ impl End {
 
 type Key = (UserNo, MarketNo, Outcome);
 
-/// Indexes of a user's rows of one market in the user's rows, plus 1.
-#[derive(Debug, Clone, Copy, Default)]
-struct RowIndexes {
-    yes: Option<NonZeroU32>,
-    no: Option<NonZeroU32>,
-}
-
-impl RowIndexes {
-    fn of(self, outcome: Outcome) -> Option<usize> {
-        let index = match outcome {
-            Outcome::Yes => self.yes,
-            Outcome::No => self.no,
-        };
-        index.map(|index| index.get().saturating_sub(1) as usize)
-    }
-
-    /// Sets or clears one of the two; returns what was there.
-    fn set(&mut self, outcome: Outcome, index: Option<usize>) -> Option<usize> {
-        let before = self.of(outcome);
-        let index = index.and_then(|index| u32::try_from(index).ok()?.checked_add(1));
-        let index = index.and_then(NonZeroU32::new);
-        match outcome {
-            Outcome::Yes => self.yes = index,
-            Outcome::No => self.no = index,
-        }
-        before
-    }
-}
-
-/// All positions. A change finds its row in O(1); rows are sorted only when a user's list is read.
+/// All positions.
 #[derive(Debug, Default)]
 pub struct Positions {
-    /// Each user's open positions, in no particular order.
-    users: Vec<Vec<PositionRow>>,
-    /// Where the rows of each user's open positions in a market are.
-    index: FxHashMap<(UserNo, MarketNo), RowIndexes>,
+    /// The open ones.
+    held: BTreeMap<Key, PositionRow>,
     /// Each user's positions held to the market's end.
     ended: Streams<Ended>,
-    /// Rows that the current record settles.
-    settled: Vec<Key>,
-    /// The results of markets that have ended, or begun to pay.
-    ends: FxHashMap<MarketNo, End>,
     /// Open interest of each market: yes contracts held. At the end of each record there are as
     /// many no contracts, including those that the venue holds for converted sets.
-    interest: Vec<Lots>,
+    interest: Table<MarketNo, Lots>,
     changes: u64,
+    /// The market that the current record pays out.
+    paying: Option<(MarketNo, End)>,
 }
+
+saved!(Positions { held, ended, interest, changes } made { paying });
 
 impl Positions {
     /// No positions yet; pages of ended ones go to `history`.
@@ -175,8 +159,8 @@ impl Positions {
         Positions { ended: Streams::on(history), ..Positions::default() }
     }
 
-    /// A user's positions, latest change first. Sorts the k open rows in O(k log k); k is at most
-    /// two per market in which the user holds contracts.
+    /// A user's positions, latest change first. O(k log k) for k open ones; k is at most two per
+    /// market in which the user holds contracts.
     pub fn of(&self, user: UserNo) -> PositionList {
         self.newest(user, usize::MAX)
     }
@@ -195,276 +179,150 @@ impl Positions {
         PositionList { held: held.into_iter().copied().collect(), ended, left, wanted }
     }
 
-    /// Number of a user's positions, including those held to a market's end. O(1).
+    /// Number of a user's positions, including those held to a market's end. O(open ones).
     pub fn count(&self, user: UserNo) -> usize {
-        let held = self.users.get(user.index()).map_or(0, Vec::len);
-        held.saturating_add(length(self.ended.count(user.0)))
+        self.held(user).count().saturating_add(length(self.ended.count(user.0)))
     }
 
-    /// A user's positions in markets that are not final, in no particular order. O(rows).
+    /// A user's positions in markets that are not final, by market. O(log n), plus O(1) each.
     pub fn held(&self, user: UserNo) -> impl Iterator<Item = &PositionRow> {
-        self.users.get(user.index()).into_iter().flatten()
+        let first = (user, MarketNo(0), Outcome::Yes);
+        self.held.range(first..=(user, MarketNo(u32::MAX), Outcome::No)).map(|(_, row)| row)
     }
 
     /// Contracts of each outcome held in a market, including no contracts that the venue took in
     /// conversions; zero once the market is final. O(1).
     pub fn open_interest(&self, market: MarketNo) -> Lots {
-        self.interest.get(market.index()).copied().unwrap_or_default()
+        self.interest.at(market)
     }
 
-    /// One open position. O(1).
+    /// One open position. O(log n).
     pub fn position(
         &self,
         user: UserNo,
         market: MarketNo,
         outcome: Outcome,
     ) -> Option<&PositionRow> {
-        self.row((user, market, outcome))
+        self.held.get(&(user, market, outcome))
     }
 
-    fn fold_effect(
-        &mut self,
-        time: TimeMs,
-        paid: &FxHashSet<(UserNo, MarketNo)>,
-        effect: &Effect,
-    ) -> Result<(), Fault> {
-        match effect {
-            Effect::UserCreated { user, .. } => {
-                is_next(user.index(), self.users.len())?;
-                self.users.push(Vec::new());
-                self.ended.add_owner(user.index())
-            }
-            Effect::MarketCreated { market, .. } => {
-                is_next(market.index(), self.interest.len())?;
-                self.interest.push(Lots::ZERO);
-                Ok(())
-            }
-            Effect::PositionChanged { user, market, yes, no, realised } => {
-                if self.users.get(user.index()).is_none() {
-                    return Err(Fault::UnknownUser(*user));
-                }
-                // If the record pays the user out, a change to nothing held is the payout itself.
-                let nothing = yes.held.is_zero() && no.held.is_zero();
-                let paid_out = nothing && paid.contains(&(*user, *market));
-                let mut indexes = self.indexes(*user, *market);
-                for (outcome, holding) in [(Outcome::Yes, yes), (Outcome::No, no)] {
-                    let key = (*user, *market, outcome);
-                    let holding = if paid_out { None } else { Some(holding) };
-                    if self.change(time, (key, indexes), holding, *realised)? {
-                        indexes = self.indexes(*user, *market);
-                    }
-                }
-                Ok(())
-            }
-            Effect::PositionSettled { user, market, yes, no, realised, .. } => {
-                let end = self.ends.get(market).copied().ok_or(Fault::PaidBeforeEnd(*market))?;
-                for (outcome, lots) in [(Outcome::Yes, *yes), (Outcome::No, *no)] {
-                    self.settle(time, (*user, *market, outcome), lots, end, *realised)?;
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Sets, adds or removes a row as the holding requires; `None` keeps quantity and cost. A
-    /// settled row only updates `realised`. Returns whether a row was added or removed.
+    /// Sets, adds or removes a row as the holding requires.
     fn change(
         &mut self,
         time: TimeMs,
-        (key, indexes): (Key, RowIndexes),
-        holding: Option<&Holding>,
-        realised: MoneySum,
-    ) -> Result<bool, Fault> {
-        let (user, _, outcome) = key;
-        let next = self.changes.saturating_add(1);
-        let row = indexes.of(outcome).zip(self.users.get_mut(user.index()));
-        let Some(row) = row.and_then(|(index, rows)| rows.get_mut(index)) else {
-            let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) else {
-                return Ok(false);
-            };
-            self.add(time, key, holding, realised);
-            self.note_interest(key, Lots::ZERO, holding.held)?;
-            return Ok(true);
-        };
-        let before = (row.quantity, row.cost, row.copy_from, row.realised);
-        row.realised = realised;
-        if let (Some(holding), None) = (holding, row.resolution) {
-            row.quantity = holding.held;
-            row.cost = holding.cost;
-            row.copy_from = holding.copy_from;
-        }
-        let after = (row.quantity, row.cost, row.copy_from, row.realised);
-        let gone = row.quantity.is_zero();
-        if gone {
-            self.remove(key);
-        } else if before != after {
-            (row.updated_at, row.change) = (time, next);
-            self.changes = next;
-        }
-        self.note_interest(key, before.0, after.0)?;
-        Ok(gone)
-    }
-
-    fn indexes(&self, user: UserNo, market: MarketNo) -> RowIndexes {
-        self.index.get(&(user, market)).copied().unwrap_or_default()
-    }
-
-    /// Sets or clears the index of a row; returns the index before.
-    fn set_index(&mut self, key: Key, index: Option<usize>) -> Option<usize> {
-        let (user, market, outcome) = key;
-        let indexes = self.index.entry((user, market)).or_default();
-        let before = indexes.set(outcome, index);
-        if indexes.yes.is_none() && indexes.no.is_none() {
-            self.index.remove(&(user, market));
-        }
-        before
-    }
-
-    /// Updates the open interest; counts one outcome only, since both have the same.
-    fn note_interest(&mut self, key: Key, before: Lots, after: Lots) -> Result<(), Fault> {
-        let (_, market, outcome) = key;
-        // A settled row keeps its quantity but left the open interest before.
-        if before == after {
-            return Ok(());
-        }
-        if let (Outcome::Yes, Some(held)) = (outcome, self.interest.get_mut(market.index())) {
-            *held = held.minus(before)?.plus(after)?;
-        }
-        Ok(())
-    }
-
-    fn settle(
-        &mut self,
-        time: TimeMs,
         key: Key,
-        lots: Lots,
-        end: End,
+        holding: &Holding,
         realised: MoneySum,
     ) -> Result<(), Fault> {
         let (user, market, outcome) = key;
-        let held = self.row_mut(key).map_or(Lots::ZERO, |row| row.quantity);
-        if held != lots {
-            return Err(Fault::PaidWithoutContracts { user, market });
-        }
-        if let Some(row) = self.row_mut(key) {
-            let first = row.resolution.replace(end.resolution(outcome)).is_none();
-            row.realised = realised;
-            self.touch(time, key);
-            if first {
-                self.settled.push(key);
-                self.note_interest(key, lots, Lots::ZERO)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn row_mut(&mut self, key: Key) -> Option<&mut PositionRow> {
-        let index = self.indexes(key.0, key.1).of(key.2)?;
-        self.users.get_mut(key.0.index())?.get_mut(index)
-    }
-
-    fn touch(&mut self, time: TimeMs, key: Key) {
-        self.changes = self.changes.saturating_add(1);
-        let change = self.changes;
-        if let Some(row) = self.row_mut(key) {
-            row.updated_at = time;
-            row.change = change;
-        }
-    }
-
-    fn add(&mut self, time: TimeMs, key: Key, holding: &Holding, realised: MoneySum) {
-        let (user, market, outcome) = key;
-        self.changes = self.changes.saturating_add(1);
-        let Some(rows) = self.users.get_mut(user.index()) else { return };
-        let index = rows.len();
-        rows.push(PositionRow {
+        let quantity = holding.held;
+        let mut row = PositionRow {
             user,
             market,
             outcome,
-            quantity: holding.held,
+            quantity,
             cost: holding.cost,
             realised,
             resolution: None,
             copy_from: holding.copy_from,
             updated_at: time,
-            change: self.changes,
-        });
-        self.set_index(key, Some(index));
-    }
-
-    /// Moves the rows that the record settled to the ended ones: they never change again.
-    fn store_settled(&mut self) -> Result<(), Fault> {
-        let mut keys = std::mem::take(&mut self.settled);
-        let change = |key: &Key| self.row(*key).map(|row| row.change);
-        keys.sort_by_cached_key(change);
-        let mut put = Ok(());
-        for key in keys.drain(..) {
-            if let Some(row) = self.row(key).copied() {
-                let unknown = Fault::UnknownUser(row.user);
-                put = put.and(self.ended.push(row.user.0, &Ended(row), unknown).map(drop));
-                self.remove(key);
+            change: self.changes.saturating_add(1),
+        };
+        let before = match self.held.entry(key) {
+            Entry::Vacant(_) if quantity.is_zero() => return Ok(()),
+            Entry::Occupied(held) if quantity.is_zero() => {
+                let gone = held.remove();
+                return self.count_interest(key, gone.quantity, Lots::ZERO);
             }
-        }
-        self.settled = keys;
-        put
+            Entry::Vacant(place) => {
+                place.insert(row);
+                Lots::ZERO
+            }
+            Entry::Occupied(mut held) => {
+                let before = *held.get();
+                (row.updated_at, row.change) = (before.updated_at, before.change);
+                if row == before {
+                    return Ok(());
+                }
+                (row.updated_at, row.change) = (time, self.changes.saturating_add(1));
+                held.insert(row).quantity
+            }
+        };
+        self.changes = row.change;
+        self.count_interest(key, before, quantity)
     }
 
-    fn row(&self, key: Key) -> Option<&PositionRow> {
-        let index = self.indexes(key.0, key.1).of(key.2)?;
-        self.users.get(key.0.index())?.get(index)
+    /// Updates the open interest; counts one outcome only, since both have the same.
+    fn count_interest(&mut self, key: Key, before: Lots, after: Lots) -> Result<(), Fault> {
+        if let (_, market, Outcome::Yes) = key {
+            let held = self.interest.row(market)?;
+            *held = held.minus(before)?.plus(after)?;
+        }
+        Ok(())
     }
 
-    /// Removes a row; the user's last row moves to its index.
-    fn remove(&mut self, key: Key) {
-        let Some(index) = self.set_index(key, None) else { return };
-        let Some(rows) = self.users.get_mut(key.0.index()) else { return };
-        if index < rows.len() {
-            rows.swap_remove(index);
+    /// Moves a position that is paid out to the ended ones: it never changes again, and keeps what
+    /// it was before the payout.
+    fn settle(
+        &mut self,
+        time: TimeMs,
+        key: Key,
+        lots: Lots,
+        realised: MoneySum,
+    ) -> Result<(), Fault> {
+        let (user, market, outcome) = key;
+        let paying = self.paying.filter(|(paying, _)| *paying == market);
+        let (_, end) = paying.ok_or(Fault::PaidBeforeEnd(market))?;
+        if self.held.get(&key).map_or(Lots::ZERO, |row| row.quantity) != lots {
+            return Err(Fault::PaidWithoutContracts { user, market });
         }
-        let moved = rows.get(index).map(|moved| (moved.user, moved.market, moved.outcome));
-        if let Some(moved) = moved {
-            self.set_index(moved, Some(index));
-        }
+        let Some(held) = self.held.remove(&key) else { return Ok(()) };
+        self.changes = self.changes.saturating_add(1);
+        let resolution = Some(end.resolution(outcome));
+        let row =
+            PositionRow { realised, resolution, updated_at: time, change: self.changes, ..held };
+        self.ended.push(user.0, &Ended(row), Fault::UnknownUser(user))?;
+        self.count_interest(key, lots, Lots::ZERO)
     }
 }
 
-impl Projection for Positions {
-    /// Reads the record twice: a payout may come before or after the status change that ends its
-    /// market, and before or after the position change to zero.
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        let mut paid = FxHashSet::default();
-        for effect in applied.effects {
-            match effect {
-                Effect::MarketMoved { market, to: MarketStatus::Voided, .. } => {
-                    self.ends.insert(*market, End::Voided);
-                }
-                Effect::MarketMoved {
-                    market,
-                    to: MarketStatus::Settled,
-                    winner: Some(winner),
-                    ..
-                } => {
-                    self.ends.insert(*market, End::Settled(*winner));
-                }
-                Effect::MarketPays { market, price, voided } => {
-                    let yes_wins = *price == SettlementPrice::ONE;
-                    let winner = if yes_wins { Outcome::Yes } else { Outcome::No };
-                    let end = if *voided { End::Voided } else { End::Settled(winner) };
-                    self.ends.insert(*market, end);
-                }
-                Effect::PositionSettled { user, market, yes, no, .. }
-                    if !(yes.is_zero() && no.is_zero()) =>
-                {
-                    paid.insert((*user, *market));
-                }
-                _ => {}
+impl View for Positions {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        use Outcome::{No, Yes};
+        match effect {
+            Effect::UserCreated { user, .. } => self.ended.add_owner(user.index())?,
+            Effect::MarketCreated { market, .. } => self.interest.add(*market, Lots::ZERO)?,
+            Effect::PositionChanged { user, market, yes, no, realised } => {
+                self.ended.base(user.0).ok_or(Fault::UnknownUser(*user))?;
+                self.change(at.time, (*user, *market, Yes), yes, *realised)?;
+                self.change(at.time, (*user, *market, No), no, *realised)?;
             }
+            // A market says that it ends, or pays, before what it pays.
+            Effect::MarketMoved { market, to: MarketStatus::Voided, .. } => {
+                self.paying = Some((*market, End::Voided));
+            }
+            Effect::MarketMoved {
+                market, to: MarketStatus::Settled, winner: Some(winner), ..
+            } => {
+                self.paying = Some((*market, End::Settled(*winner)));
+            }
+            Effect::MarketPays { market, price, voided } => {
+                let winner = if *price == SettlementPrice::ONE { Yes } else { No };
+                self.paying =
+                    Some((*market, if *voided { End::Voided } else { End::Settled(winner) }));
+            }
+            Effect::PositionSettled { user, market, yes, no, realised, .. } => {
+                self.settle(at.time, (*user, *market, Yes), *yes, *realised)?;
+                self.settle(at.time, (*user, *market, No), *no, *realised)?;
+            }
+            _ => {}
         }
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied.time, &paid, effect));
-        }
-        faults.check(self.store_settled());
+        Ok(())
+    }
+
+    fn conclude(&mut self, _: &Applied<'_>) -> Result<(), Fault> {
+        self.paying = None;
+        Ok(())
     }
 }
 

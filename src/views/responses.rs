@@ -1,17 +1,17 @@
 //! Stored responses: the first response to each request that may be repeated, kept for as long as
 //! the exchange keeps its idempotency key (semantics 8). Answers about orders are looked up.
 
-mod image;
-
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
+use super::saved::{Sizes, hold, saved, saved_enum};
 use exchange::command::{PlaceOrder, TradingMode};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::restrictions::Heartbeat;
 use exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
@@ -47,6 +47,21 @@ pub enum StoredResponse {
     Done,
 }
 
+saved_enum!(StoredResponse {
+    1 = Cancelled(user, order),
+    2 = Balance(balance),
+    3 = User(row),
+    4 = VenueMode(mode),
+    5 = Heartbeat(heartbeat),
+    6 = Key(key),
+    7 = Category(category),
+    8 = Event(row),
+    9 = Market(market),
+    10 = Done,
+    11 = Converted(converted),
+    12 = Placed(user, order),
+});
+
 /// What a conversion took and gave. Positions and balance after it are in other responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
@@ -61,6 +76,8 @@ pub struct Converted {
     /// Money received.
     pub cash: Money,
 }
+
+saved!(Converted { sequence, event, markets, quantity, cash });
 
 impl Converted {
     /// The conversion that a record made.
@@ -133,6 +150,8 @@ struct Row {
     kept: StoredResponse,
 }
 
+saved!(Row { record, until, kept });
+
 // There may be millions.
 const _: () = assert!(size_of::<Row>() == 32);
 
@@ -142,7 +161,15 @@ pub struct StoredResponses {
     rows: VecDeque<Row>,
 }
 
+saved!(StoredResponses { rows } made {} by sorted);
+
 impl StoredResponses {
+    fn sorted(self, _: Sizes) -> Result<StoredResponses, BadImage> {
+        let rising = |a: &Row, b: &Row| a.record < b.record && a.until <= b.until;
+        hold(self.rows.iter().is_sorted_by(|a, b| rising(a, b)), "answers out of order")?;
+        Ok(self)
+    }
+
     /// The stored response to this record, if it is still kept. O(log n).
     pub fn of(&self, record: Sequence) -> Option<&StoredResponse> {
         let row = self.rows.binary_search_by_key(&record, |row| row.record).ok()?;

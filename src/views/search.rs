@@ -5,10 +5,11 @@ mod vocabulary;
 use icu_casemap::CaseMapper;
 use icu_normalizer::DecomposingNormalizer;
 
-use super::Projection;
 use super::catalogue::Catalogue;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
 use super::numbers::{self, Numbers};
+use super::table::Table;
+use super::view::View;
 use exchange::catalogue::Localized;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::MarketNo;
@@ -29,12 +30,17 @@ pub struct Search {
     vocabulary: Vocabulary,
     /// By word, the markets whose question has it, ascending.
     markets_by_word: Vec<Vec<MarketNo>>,
-    /// By market, the distinct words of its question, ascending.
-    questions: Vec<Box<[WordNo]>>,
-    /// By market, the letters and digits of its question.
-    letters: Vec<Letters>,
+    questions: Table<MarketNo, Question>,
     /// Number of words that no question has any more.
     unused: usize,
+}
+
+/// What is asked of a market's question.
+#[derive(Debug, Default)]
+struct Question {
+    /// Its distinct words, ascending.
+    words: Box<[WordNo]>,
+    letters: Letters,
 }
 
 /// The letters and digits of a text, one bit each.
@@ -86,9 +92,10 @@ impl Letters {
 impl Search {
     /// Builds the index of this catalogue's questions.
     pub fn of(catalogue: &Catalogue) -> Search {
-        let mut search = Search::default();
+        let questions = Table::of_empty(catalogue.markets_created().len());
+        let mut search = Search { questions, ..Search::default() };
         for row in catalogue.markets_created().rev() {
-            search.add(row.no, &all_languages(&row.draft.questions));
+            search.index(row.no, &all_languages(&row.draft.questions));
         }
         search
     }
@@ -104,8 +111,9 @@ impl Search {
             if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
-                let letters = |market: usize| self.letters.get(market).map_or(0, |own| own.0);
-                let has_letter = |market: &usize| letters(*market) & bit != 0;
+                let has_letter = |market: &usize| {
+                    self.questions.rows().get(*market).is_some_and(|own| own.letters.0 & bit != 0)
+                };
                 found = numbers::these(count, found.ones().filter(has_letter));
                 continue;
             }
@@ -123,17 +131,17 @@ impl Search {
     }
 
     fn has(&self, market: usize, part: &Part<'_>) -> bool {
-        let words = self.questions.get(market);
-        let mut words = words.into_iter().flatten().map(|word| self.vocabulary.word(*word));
-        words.any(|word| part.is_in(word))
+        let words = self.questions.rows().get(market).map(|question| &question.words);
+        let mut words = words.into_iter().flatten();
+        words.any(|word| part.is_in(self.vocabulary.word(*word)))
     }
 
     fn markets_with(&self, word: WordNo) -> &[MarketNo] {
         self.markets_by_word.get(word.index()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Adds the question of the next market, or of one whose question was removed.
-    fn add(&mut self, market: MarketNo, question: &str) {
+    /// Indexes the question of a market that has none.
+    fn index(&mut self, market: MarketNo, question: &str) {
         let mut words: Vec<WordNo> =
             question.split_whitespace().map(|word| self.vocabulary.number(word)).collect();
         words.sort_unstable();
@@ -152,21 +160,15 @@ impl Search {
                 markets.insert(at, market);
             }
         }
-        if self.questions.len() <= market.index() {
-            self.questions.resize_with(market.index().saturating_add(1), Box::default);
-            self.letters.resize_with(market.index().saturating_add(1), Letters::default);
-        }
-        if let (Some(own), Some(letters)) =
-            (self.questions.get_mut(market.index()), self.letters.get_mut(market.index()))
-        {
-            (*own, *letters) = (words.into(), Letters::of(question));
+        if let Ok(own) = self.questions.row(market) {
+            *own = Question { words: words.into(), letters: Letters::of(question) };
         }
     }
 
     /// Removes a market's question.
     fn remove(&mut self, market: MarketNo) {
-        let own = self.questions.get_mut(market.index()).map(std::mem::take);
-        for word in own.iter().flatten() {
+        let own = self.questions.row(market).map(std::mem::take).unwrap_or_default();
+        for word in &own.words {
             let Some(markets) = self.markets_by_word.get_mut(word.index()) else { continue };
             if let Ok(at) = markets.binary_search(&market) {
                 markets.remove(at);
@@ -181,40 +183,32 @@ impl Search {
             return;
         }
         let before = std::mem::take(self);
-        for (market, words) in (0..).map(MarketNo).zip(&before.questions) {
-            let words: Vec<&str> = words.iter().map(|word| before.vocabulary.word(*word)).collect();
-            self.add(market, &words.join(" "));
-        }
-    }
-
-    fn fold_effect(&mut self, effect: &Effect) -> Result<(), Fault> {
-        match effect {
-            Effect::MarketCreated { market, draft } => {
-                is_next(market.index(), self.questions.len())?;
-                self.add(*market, &all_languages(&draft.questions));
-                Ok(())
-            }
-            Effect::MarketRevised { market, revision } => {
-                if market.index() >= self.questions.len() {
-                    return Err(Fault::UnknownMarket(*market));
-                }
-                if let Some(questions) = &revision.questions {
-                    self.remove(*market);
-                    self.add(*market, &all_languages(questions));
-                    self.tidy();
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+        self.questions = Table::of_empty(before.questions.len());
+        for (market, own) in (0..).map(MarketNo).zip(before.questions.rows()) {
+            let words = own.words.iter().map(|word| before.vocabulary.word(*word));
+            self.index(market, &words.collect::<Vec<_>>().join(" "));
         }
     }
 }
 
-impl Projection for Search {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(effect));
+impl View for Search {
+    fn see(&mut self, _: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::MarketCreated { market, draft } => {
+                self.questions.add(*market, Question::default())?;
+                self.index(*market, &all_languages(&draft.questions));
+            }
+            Effect::MarketRevised { market, revision } => {
+                self.questions.row(*market)?;
+                if let Some(questions) = &revision.questions {
+                    self.remove(*market);
+                    self.index(*market, &all_languages(questions));
+                    self.tidy();
+                }
+            }
+            _ => {}
         }
+        Ok(())
     }
 }
 

@@ -2,10 +2,11 @@
 
 mod image;
 
-use super::Projection;
-use super::fault::{Fault, Faults};
+use super::fault::Fault;
 use super::history::History;
 use super::history::stream::{Newest, Streams};
+use super::saved::saved;
+use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
@@ -36,6 +37,8 @@ pub struct Settlements {
     users: Streams<SettlementRow>,
 }
 
+saved!(Settlements { users });
+
 impl Settlements {
     /// No settlements yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Settlements {
@@ -46,8 +49,10 @@ impl Settlements {
     pub fn of(&self, user: UserNo) -> Newest<SettlementRow> {
         self.users.pages(user.0).newest_first()
     }
+}
 
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+impl View for Settlements {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match *effect {
             Effect::UserCreated { user, .. } => self.users.add_owner(user.index()),
             Effect::PositionSettled { user, market, yes, no, payout, realised } => {
@@ -59,14 +64,6 @@ impl Settlements {
                 self.users.push(user.0, &row, Fault::UnknownUser(user)).map(drop)
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl Projection for Settlements {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
         }
     }
 }

@@ -12,6 +12,7 @@ use super::fault::{Fault, Faults};
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
+use super::saved::saved;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use exchange::lifecycle::MarketStatus;
@@ -134,6 +135,8 @@ pub struct Change {
 pub struct Statements {
     users: Streams<Change>,
 }
+
+saved!(Statements { users });
 
 /// Why an account changed. `None` means that no such change is expected.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,11 +6,13 @@ mod image;
 
 pub use candles::{Bar, Candles, Chart, Interval};
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
+use super::saved::saved;
+use super::table::Table;
+use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, TradeId, TradeIndex};
@@ -49,19 +51,23 @@ struct MarketTape {
     hours: Series<false>,
 }
 
+saved!(MarketTape { minutes, hours });
+
 /// Every market's trades and candles. All but the newest are on pages.
 #[derive(Debug, Default)]
 pub struct Tape {
     history: History,
     trades: Streams<TradeRow>,
     /// Many markets never trade, and take no allocation.
-    markets: Vec<Option<Box<MarketTape>>>,
+    markets: Table<MarketNo, Option<Box<MarketTape>>>,
 }
+
+saved!(Tape { history, trades, markets });
 
 impl Tape {
     /// No trades yet; pages go to `history`.
     pub(super) fn on(history: History) -> Tape {
-        Tape { trades: Streams::on(history.clone()), history, markets: Vec::new() }
+        Tape { trades: Streams::on(history.clone()), history, markets: Table::default() }
     }
 
     /// A market's trades, newest first.
@@ -91,7 +97,7 @@ impl Tape {
     /// interval.
     pub fn chart(&self, market: MarketNo, interval: Interval, from: TimeMs, count: usize) -> Chart {
         let made_of = match self.market(market) {
-            _ if market.index() >= self.markets.len() => MadeOf::Nothing,
+            None if self.markets.get(market).is_none() => MadeOf::Nothing,
             Some(tape) if !interval.of_minutes() => {
                 MadeOf::Hours(Box::new(tape.hours.candles(&self.history, market)))
             }
@@ -102,27 +108,26 @@ impl Tape {
 
     /// Stores a market's open interest after a record's trades and positions were folded.
     pub(super) fn note_interest(&mut self, market: MarketNo, interest: Lots) {
-        if let Some(Some(tape)) = self.markets.get_mut(market.index()) {
+        if let Ok(Some(tape)) = self.markets.row(market) {
             tape.minutes.note_interest(interest);
             tape.hours.note_interest(interest);
         }
     }
 
     fn market(&self, market: MarketNo) -> Option<&MarketTape> {
-        self.markets.get(market.index())?.as_deref()
+        self.markets.get(market)?.as_deref()
     }
+}
 
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+impl View for Tape {
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match *effect {
             Effect::MarketCreated { market, .. } => {
-                is_next(market.index(), self.markets.len())?;
-                self.markets.push(None);
+                self.markets.add(market, None)?;
                 self.trades.add_owner(market.index())
             }
             Effect::TradeMade(trade) => {
-                let tape = self.markets.get_mut(trade.market.index());
-                let tape = tape.ok_or(Fault::UnknownMarket(trade.market))?;
-                let tape = tape.get_or_insert_default();
+                let tape = self.markets.row(trade.market)?.get_or_insert_default();
                 let through = tape.minutes.volume().plus(trade.quantity)?;
                 let candle = Candle::of_trade(at.time, trade.price, through);
                 tape.minutes.take(&self.history, trade.market, &candle)?;
@@ -139,14 +144,6 @@ impl Tape {
                 self.trades.push(trade.market.0, &row, unknown).map(drop)
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl Projection for Tape {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
         }
     }
 }

@@ -66,6 +66,7 @@ impl Venue {
         Venue::limited(Limits::STANDARD).await
     }
 
+    #[allow(clippy::unused_async, reason = "as the other ways to open a venue")]
     async fn limited(limits: Limits) -> Venue {
         let running = start(MemoryJournal::new(), Options::default()).unwrap();
         let engine = running.engine();

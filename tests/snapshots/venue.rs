@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use engine::catch_up::StartError;
 use engine::history::HistoryStore;
-use engine::start::{self, Options, Running, Snapshots, StartError, Storage};
+use engine::start::{self, Options, Running, Snapshots, Storage};
 use engine::{Engine, INTAKE_MAX};
 use exchange::command::{Command, Record};
 use exchange::digest::StateDigest;

@@ -166,20 +166,22 @@ impl Seeding {
     fn must_wait(&self, record: &Record, waiting: &VecDeque<(&Record, Coming)>) -> bool {
         let Some((oldest, _)) = waiting.front() else { return false };
         match &record.command {
-            Command::PublishMarket { market } => self.market(*market).is_none(),
+            Command::PublishMarket { market } => {
+                usize::try_from(market.0).is_ok_and(|number| number >= self.markets.len())
+            }
             Command::CancelOrder { order, .. } => oldest.sequence <= order.0,
             _ => false,
         }
     }
 
-    fn market(&self, market: MarketNo) -> Option<Option<MarketNo>> {
-        self.markets.get(usize::try_from(market.0).ok()?).copied()
+    fn market(&self, market: MarketNo) -> Option<MarketNo> {
+        *self.markets.get(usize::try_from(market.0).ok()?)?
     }
 
     /// A command of the script in this venue's numbers; `None` if it is about a market that was
     /// left out.
     fn numbered(&self, command: &Command) -> Option<Command> {
-        let market = |market: MarketNo| self.market(market).flatten();
+        let market = |market: MarketNo| self.market(market);
         Some(match command {
             Command::PublishMarket { market: of } => {
                 Command::PublishMarket { market: market(*of)? }

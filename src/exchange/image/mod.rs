@@ -5,6 +5,7 @@
 //! Whatever can be derived is left out and rebuilt: slots, links, sums, the schedule.
 
 pub mod coding;
+pub mod tagged;
 mod words;
 mod sound;
 

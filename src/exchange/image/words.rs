@@ -1,13 +1,16 @@
-//! The canonical bytes of the exchange's units, numbers and structs, each declared once.
+//! The canonical bytes of the exchange's units, numbers and structs, and how those are shown that
+//! no table declares.
 
 use super::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
 };
 use crate::catalogue::Localized;
 use crate::command::{BodyHash, Condition, IdempotencyKey, KeyHash, SeenTerms, TimeInForce};
+use crate::decimal::Decimal;
 use crate::effect::{Holding, Party};
 use crate::ending::Ending;
 use crate::fees::FeeRate;
+use crate::fields::{Field, Shown, Value, shown};
 use crate::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
     Token, TradeIndex, UserId, UserNo,
@@ -193,3 +196,36 @@ impl Imaged for Reject {
 imaged!(SeenTerms { price = "seen_price", quantity = "seen_quantity", filled = "seen_filled" });
 imaged!(IdempotencyKey { caller, key = "once.key", part, body });
 imaged!(Party { order, user, remaining, fee });
+
+shown! {
+    FeeRate: it => Value::Decimal(it.decimal());
+    Localized: it => Value::Group(vec![
+        ("pt", Value::Text(&it.pt)),
+        ("en", Value::Text(&it.en)),
+        ("es", Value::Text(&it.es)),
+    ]);
+    KeyHash: it => Value::Hash(&it.0);
+    Reject: it => Value::Word(it.code());
+    SeenTerms: it => Value::Group(vec![
+        ("price", Value::Decimal(it.price.decimal())),
+        ("quantity", Value::Decimal(it.quantity.decimal())),
+        ("filled_quantity", Value::Decimal(it.filled.decimal())),
+    ]);
+    Party: it => Value::Order(it.order);
+    Holding: it => Value::Decimal(it.held.decimal());
+}
+
+impl Field for TimeInForce {
+    fn show<'a>(&'a self, name: &'static str, to: &mut Vec<Shown<'a>>) {
+        to.push((name, Value::Word(self.name())));
+        let expires_at = self.expires_at();
+        to.push(("expires_at", expires_at.map_or(Value::None, Value::Time)));
+    }
+}
+
+impl Field for Condition {
+    fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
+        to.push(("post_only", Value::Flag(self.post_only())));
+        to.push(("reduce_only", Value::Flag(self.reduce_only())));
+    }
+}

@@ -51,7 +51,8 @@ impl Rare {
     }
 }
 
-/// An order's wording, self-trade mode and condition, two bits each, and whether it has rare fields.
+/// An order's wording, self-trade mode and condition, two bits each, and whether it has rare
+/// fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flags(u8);
 

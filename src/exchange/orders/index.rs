@@ -1,7 +1,7 @@
 //! The index from sequence number to slot: three array steps and no hashing.
 //!
-//! A leaf exists while one of its orders rests; a branch exists while one of its leaves does. Only the table of branches never shrinks: 8 bytes for every 32,768 records ever
-//! journaled.
+//! A leaf exists while one of its orders rests; a branch exists while one of its leaves does. Only
+//! the table of branches never shrinks: 8 bytes for every 32,768 records ever journaled.
 
 use super::Slot;
 use crate::invariant::Broken;

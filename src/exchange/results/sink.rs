@@ -1,6 +1,7 @@
 //! The buffer that the canonical bytes of effects are written to.
 
-use crate::image::coding::{Fixed, ImageSink};
+use crate::image::coding::ImageSink;
+use crate::image::tagged::Fixed;
 
 /// Space for any effect without texts.
 const SMALL_BYTES: usize = 96;

@@ -29,7 +29,7 @@ pub fn page(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
     families.push(heaviest(shared, engine));
     families.extend(system());
     engine.meter().gauges.each(|gauge| {
-        families.push(Family::single(gauge.name, gauge.help, Value::Level(gauge.read())));
+        families.push(level(gauge.name, gauge.help, gauge.read()));
     });
     let printed = print::print(families);
     let body = printed.map_err(|_| Problem::internal("figures could not be printed"))?;
@@ -39,50 +39,35 @@ pub fn page(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
 /// Figures of the engine's stages.
 fn stages(meter: &Meter, folded: Sequence) -> Vec<Family> {
     let (sequencer, matcher) = (&meter.sequencer, &meter.matcher);
-    let times = |histogram: &Histogram| Value::Times(histogram.read());
-    let (head, applied) = (sequencer.journal_head(), matcher.applied());
+    let times = |name, help, histogram: &Histogram| {
+        Family::single(name, help, Value::Times(histogram.read()))
+    };
+    let (head, applied) = (sequencer.journal_head().get(), matcher.applied().get());
+    let lag = head.saturating_sub(folded.get());
     let commands = matcher.commands().map(|(kind, result, count)| {
         (vec![("kind", kind.into()), ("result", result.into())], Value::Count(count))
     });
+    let (wait, append) = (&sequencer.intake_wait, &sequencer.append);
+    let shared = Value::Counts(sequencer.block_records.read());
     vec![
         Family {
             name: "commands",
             help: "Commands carried out since the start, by kind and by result",
             rows: commands.collect(),
         },
-        Family::single(
-            "intake_wait_seconds",
-            "From handing a command in to taking it into a block",
-            times(&sequencer.intake_wait),
-        ),
-        Family::single(
-            "journal_append_seconds",
-            "From a full block to a durable one",
-            times(&sequencer.append),
-        ),
-        Family::single(
+        times("intake_wait_seconds", "From handing a command in to taking it into a block", wait),
+        times("journal_append_seconds", "From a full block to a durable one", append),
+        times(
             "apply_seconds",
             "From a durable block to its last answer: applied and folded",
-            times(&matcher.apply),
+            &matcher.apply,
         ),
-        Family::single(
-            "block_records",
-            "Records that shared one append",
-            Value::Counts(sequencer.block_records.read()),
-        ),
-        Family::single("journal_head_sequence", "The last durable record", level(head.get())),
-        Family::single("applied_sequence", "The last record applied", level(applied.get())),
-        Family::single("folded_sequence", "The last record readers see", level(folded.get())),
-        Family::single(
-            "read_lag_records",
-            "Durable records that readers do not see yet",
-            level(head.get().saturating_sub(folded.get())),
-        ),
-        Family::single(
-            "blocks_waiting",
-            "Durable blocks waiting to be applied",
-            level(matcher.blocks_waiting()),
-        ),
+        Family::single("block_records", "Records that shared one append", shared),
+        level("journal_head_sequence", "The last durable record", head),
+        level("applied_sequence", "The last record applied", applied),
+        level("folded_sequence", "The last record readers see", folded.get()),
+        level("read_lag_records", "Durable records that readers do not see yet", lag),
+        level("blocks_waiting", "Durable blocks waiting to be applied", matcher.blocks_waiting()),
     ]
 }
 
@@ -93,34 +78,20 @@ fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
     let (orders, users) = (view.orders.open_count(), view.accounts.users_count());
     let markets = view.catalogue.markets_created().len();
     drop(view);
-    let halted = Family {
-        name: "halted",
-        help: "1 once no command is taken until a restart, by reason",
-        rows: match engine.halted() {
-            Some(reason) => vec![(vec![("reason", reason.code().into())], Value::Level(1))],
-            None => vec![(vec![("reason", "NONE".into())], Value::Level(0))],
-        },
-    };
+    let (reason, halted) = engine.halted().map_or(("NONE", 0), |reason| (reason.code(), 1));
+    let names_max = "Names from which on only users with few may give more";
     let families = vec![
-        Family::single("open_orders", "Orders on the books", size(orders)),
-        Family::single("users", "Users", size(users)),
-        Family::single(
-            "names",
-            "Client order ids and idempotency keys remembered",
-            level(engine.names()),
-        ),
-        Family::single(
-            "names_max",
-            "Names from which on only users with few may give more",
-            level(VENUE_NAMES_MAX),
-        ),
-        Family::single("markets", "Markets, drafts and settled ones too", size(markets)),
-        Family::single(
-            "intake_waiting",
-            "Commands waiting for the sequencer",
-            size(engine.intake_waiting()),
-        ),
-        halted,
+        level("open_orders", "Orders on the books", orders),
+        level("users", "Users", users),
+        level("names", "Client order ids and idempotency keys remembered", engine.names()),
+        level("names_max", names_max, VENUE_NAMES_MAX),
+        level("markets", "Markets, drafts and settled ones too", markets),
+        level("intake_waiting", "Commands waiting for the sequencer", engine.intake_waiting()),
+        Family {
+            name: "halted",
+            help: "1 once no command is taken until a restart, by reason",
+            rows: vec![(vec![("reason", reason.into())], Value::Level(halted))],
+        },
     ];
     (sequence, families)
 }
@@ -128,24 +99,14 @@ fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
 /// Figures of snapshots.
 fn snapshots(engine: &Engine) -> Vec<Family> {
     let status = engine.snapshots();
+    let newest = "The last record of the newest snapshot";
+    let failures = "Snapshots that could not be taken or came to other results";
     vec![
-        Family::single(
-            "snapshot_sequence",
-            "The last record of the newest snapshot",
-            level(status.sequence.get()),
-        ),
-        Family::single(
-            "snapshot_milliseconds",
-            "How long the last snapshot took",
-            level(status.duration_ms),
-        ),
-        Family::single("snapshot_bytes", "Bytes of the last snapshot", level(status.bytes)),
-        Family::single("snapshots", "Snapshots taken since the start", Value::Count(status.taken)),
-        Family::single(
-            "snapshot_failures",
-            "Snapshots that could not be taken or came to other results",
-            Value::Count(status.failures),
-        ),
+        level("snapshot_sequence", newest, status.sequence.get()),
+        level("snapshot_milliseconds", "How long the last snapshot took", status.duration_ms),
+        level("snapshot_bytes", "Bytes of the last snapshot", status.bytes),
+        count("snapshots", "Snapshots taken since the start", status.taken),
+        count("snapshot_failures", failures, status.failures),
     ]
 }
 
@@ -165,6 +126,8 @@ fn traffic(shared: &SharedState) -> Vec<Family> {
     let took = traffic
         .took()
         .map(|(class, spread)| (vec![("class", class.name().into())], Value::Times(spread)));
+    let turned_away = "Connections refused because all slots were taken";
+    let gave_way = "Connections closed because all slots were taken and another needed theirs";
     vec![
         Family {
             name: "http_answers",
@@ -176,17 +139,9 @@ fn traffic(shared: &SharedState) -> Vec<Family> {
             help: "From a request's head to its answer, by class",
             rows: took.collect(),
         },
-        Family::single("connections", "Connections open", level(traffic.connections())),
-        Family::single(
-            "connections_turned_away",
-            "Connections refused because all slots were taken",
-            Value::Count(traffic.turned_away()),
-        ),
-        Family::single(
-            "connections_gave_way",
-            "Connections closed because all slots were taken and another needed theirs",
-            Value::Count(traffic.gave_way()),
-        ),
+        level("connections", "Connections open", traffic.connections()),
+        count("connections_turned_away", turned_away, traffic.turned_away()),
+        count("connections_gave_way", gave_way, traffic.gave_way()),
     ]
 }
 
@@ -212,19 +167,24 @@ fn system() -> Vec<Family> {
     let kib = resident.and_then(|text| text.trim().trim_end_matches("kB").trim().parse().ok());
     if let Some(bytes) = kib.and_then(|kib: i64| kib.checked_mul(1024)) {
         let help = "Memory that the process has resident";
-        families.push(Family::single("resident_memory_bytes", help, Value::Level(bytes)));
+        families.push(level("resident_memory_bytes", help, bytes));
     }
     if let Ok(entries) = fs::read_dir("/proc/self/fd") {
-        let help = "File descriptors of the process";
-        families.push(Family::single("open_descriptors", help, size(entries.count())));
+        families.push(level(
+            "open_descriptors",
+            "File descriptors of the process",
+            entries.count(),
+        ));
     }
     families
 }
 
-fn level(value: u64) -> Value {
-    Value::Level(i64::try_from(value).unwrap_or(i64::MAX))
+/// A gauge without labels.
+fn level(name: &'static str, help: &'static str, value: impl TryInto<i64>) -> Family {
+    Family::single(name, help, Value::Level(value.try_into().unwrap_or(i64::MAX)))
 }
 
-fn size(value: usize) -> Value {
-    Value::Level(i64::try_from(value).unwrap_or(i64::MAX))
+/// A counter without labels.
+fn count(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family::single(name, help, Value::Count(value))
 }

@@ -1,32 +1,29 @@
 //! The `OpenAPI` 3.1 document of the interface: `GET /api/v1/openapi.json`.
 //!
-//! Texts and schemas are in shorthand files beside this one; access, bodies and possible errors
-//! come from the table of routes and the kinds of problems. The tests check every request and
-//! answer that they see against it.
+//! The answers' schemas are those of the types in `wire`; texts, words and the schemas of requests
+//! are in files beside this one; access, bodies and possible errors come from the table of routes
+//! and the kinds of problems. The tests check every request and answer that they see against it.
 
 pub mod operations;
 pub mod problems;
-pub mod shorthand;
+pub mod schemas;
 
 use std::sync::OnceLock;
 
 use hyper::http::request::Parts;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::operations::{Line, all_kinds};
-use self::shorthand::{Members, Unfit};
 use super::call::SharedState;
 use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::route::Route;
 use super::wire;
+use super::wire::words::reference;
 
 const FRAME: &str = include_str!("frame.json");
-const SCALARS: &str = include_str!("scalars.json");
-const OBJECTS: &str = include_str!("objects.json");
-const RECORDS: &str = include_str!("records.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
 
@@ -35,6 +32,31 @@ const PAGES: &str = "/docs";
 
 /// The compressed document: made once, as it does not change while the process runs.
 static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
+
+/// JSON members by name.
+pub type Members = Map<String, Value>;
+
+/// Why the document cannot be built. Its parts are compiled in, so this cannot happen in a tested
+/// build.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// A part is not valid JSON of its form.
+    #[error("a part of the description cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// An undefined name.
+    #[error("the description uses {0}, which it does not explain")]
+    Word(String),
+    /// A route has no operation, or an operation no route.
+    #[error("{0} is not both in the table of routes and in the description")]
+    Stray(String),
+}
+
+impl Unfit {
+    /// An undefined word.
+    fn word(word: &str) -> Unfit {
+        Unfit::Word(word.to_owned())
+    }
+}
 
 /// `GET /api/v1/openapi.json`, the description of these routes. Needs no key: it reveals nothing of
 /// the venue.
@@ -97,9 +119,7 @@ fn sentence(phrase: &str) -> String {
 pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
     let mut frame: Frame = serde_json::from_str(FRAME)?;
     frame.examples = serde_json::from_str(EXAMPLES)?;
-    let objects = serde_json::from_str(OBJECTS)?;
-    let records = serde_json::from_str(RECORDS)?;
-    let mut schemas = shorthand::schemas(serde_json::from_str(SCALARS)?, &objects, &records)?;
+    let mut schemas = schemas::all()?;
     let mut codes: Vec<&str> = all_kinds().map(Kind::code).collect();
     codes.sort_unstable();
     codes.dedup();
@@ -147,7 +167,7 @@ pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
 fn parameters() -> Value {
     json!({
         "Idempotency-Key": {
-            "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
+            "name": "Idempotency-Key", "in": "header", "schema": reference("Token"),
             "description": "A name for this request: repeated within a day under the same name, it \
                 is done once and answered the same.",
         },

@@ -5,12 +5,12 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shorthand::{Members, reference};
-use super::{Frame, Unfit, problems};
+use super::{Frame, Members, Unfit, problems};
 use crate::body::BodyRule;
 use crate::problem::Kind;
 use crate::rates::RequestClass;
 use crate::route::{Access, Endpoint, Route};
+use crate::wire::words::reference;
 use exchange::reject::Reject;
 
 /// A line of the operations file.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::Unfit;
 use super::operations::all_kinds;
-use super::shorthand::{Members, reference};
+use super::{Members, Unfit};
 use crate::problem::Kind;
+use crate::wire::words::reference;
 use exchange::reject::Reject;
 
 /// Members that only the problems of one status have, with a kind of that status.

@@ -2,153 +2,124 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
+use super::words::{ApiKey, Scope, Url};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use exchange::command::{Role, TradingMode};
 use exchange::ids::{KeyId, MarketId, UserId};
 use exchange::restrictions::Heartbeat;
-use exchange::units::{
-    AveragePrice, LockedOdds, Lots, Money, MoneySum, Overflow, SettlementPrice, TimeMs,
-};
+use exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs};
 use views::ReadModel;
-use views::accounts::{Accounts, KeyRow, UserRow};
+use views::accounts::{Balance, KeyRow, UserRow};
 use views::catalogue::MarketRow;
 use views::positions::{PositionRow, Resolution};
 
-/// An account's money (semantics 8).
-#[derive(Debug, Serialize)]
-pub struct BalanceJson {
-    available: Text<Money>,
-    reserved: Text<Money>,
-    currency: String,
-}
+answers! {
+    /// An account's money.
+    BalanceJson = "Balance" (balance: Balance, currency: &str) {
+        available: Text<Money> = Text(balance.available);
+        /// Set aside for open orders.
+        reserved: Text<Money> = Text(balance.reserved);
+        currency: String = currency.to_owned();
+    }
 
-impl BalanceJson {
-    /// These amounts of the venue's currency.
-    pub fn new(available: Money, reserved: Money, currency: &str) -> BalanceJson {
-        let (available, reserved) = (Text(available), Text(reserved));
-        BalanceJson { available, reserved, currency: currency.to_owned() }
+    /// What trading has earned the operator.
+    FeesJson = "CollectedFees" (
+        collected: MoneySum, taken: MoneySum, left: MoneySum, currency: &str,
+    ) {
+        /// All fees of all fills, and what the sets of converted contracts left when the last
+        /// market of their event ended.
+        collected: Text<MoneySum> = Text(collected);
+        /// Of that, what operators have moved to their accounts.
+        taken: Text<MoneySum> = Text(taken);
+        /// What can still be taken: collected - taken.
+        balance: Text<MoneySum> = Text(left);
+        currency: String = currency.to_owned();
+    }
+
+    /// A user as the operator sees one.
+    UserJson = "User" (row: &UserRow) {
+        id: Text<UserId> = Text(row.id);
+        profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
+        #[schemars(with = "Url")]
+        profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
+        available: Text<Money> = Text(row.balance.available);
+        reserved: Text<Money> = Text(row.balance.reserved);
+        mode: Text<TradingMode> = Text(row.standing.mode);
+        /// The most that open orders and positions may lose together.
+        exposure_limit: Option<Text<Money>> = row.standing.exposure_limit.map(Text);
+        created_at: Timestamp = Timestamp(row.created_at);
+    }
+
+    /// A trader as everyone sees one.
+    PersonJson = "Person" (row: &UserRow) {
+        id: Text<UserId> = Text(row.id);
+        profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
+        #[schemars(with = "Url")]
+        profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
+    }
+
+    /// What anybody may ask.
+    VenueModeJson = "VenueMode" (mode: TradingMode) {
+        mode: Text<TradingMode> = Text(mode);
+    }
+
+    /// The caller's dead man's switch.
+    HeartbeatJson = "Heartbeat" (heartbeat: Heartbeat) {
+        /// When all the caller's orders are cancelled; null when it is off, or has run out.
+        expires_at: Option<Timestamp> =
+            heartbeat.until.filter(|_| !heartbeat.expired).map(Timestamp);
+        /// It has run out: orders are refused until the next heartbeat.
+        expired: bool = heartbeat.expired;
+    }
+
+    /// An API key without the key.
+    KeyJson = "Key" (row: &KeyRow, last_used: Option<TimeMs>) {
+        key_id: Text<KeyId> = Text(row.id);
+        role: Text<Role> = Text(row.role);
+        label: Text<Arc<str>> = Text(Arc::clone(&row.label));
+        created_at: Timestamp = Timestamp(row.created_at);
+        /// As far as the running process knows.
+        last_used_at: Option<Timestamp> = last_used.map(Timestamp);
+        revoked_at: Option<Timestamp> = row.revoked_at.map(Timestamp);
+    }
+
+    /// One of the caller's keys, without the key.
+    OwnKeyJson = "OwnKey" (row: &KeyRow, last_used: Option<TimeMs>) {
+        key_id: Text<KeyId> = Text(row.id);
+        #[schemars(with = "Scope")]
+        scope: &'static str = scope_name(row.role);
+        label: Text<Arc<str>> = Text(Arc::clone(&row.label));
+        created_at: Timestamp = Timestamp(row.created_at);
+        /// As far as the running process knows.
+        last_used_at: Option<Timestamp> = last_used.map(Timestamp);
+        revoked_at: Option<Timestamp> = row.revoked_at.map(Timestamp);
     }
 }
 
-/// The fees collected by the venue, and those the operator has withdrawn.
-#[derive(Debug, Serialize)]
-pub struct FeesJson {
-    collected: Text<MoneySum>,
-    taken: Text<MoneySum>,
-    balance: Text<MoneySum>,
-    currency: String,
-}
-
-impl FeesJson {
-    /// The venue's fees.
-    pub fn of(accounts: &Accounts) -> Result<FeesJson, Overflow> {
-        let (collected, taken) = (accounts.fees(), accounts.fees_taken());
-        Ok(FeesJson {
-            collected: Text(collected),
-            taken: Text(taken),
-            balance: Text(collected.less(taken)?),
-            currency: accounts.currency().to_owned(),
-        })
-    }
-}
-
-/// A user, as the operator sees one.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UserJson {
-    id: Text<UserId>,
-    profile_name: Text<Arc<str>>,
-    profile_pic: Text<Arc<str>>,
-    available: Text<Money>,
-    reserved: Text<Money>,
-    mode: &'static str,
-    exposure_limit: Option<Text<Money>>,
-    created_at: Timestamp,
-}
-
-impl From<&UserRow> for UserJson {
-    fn from(row: &UserRow) -> Self {
-        UserJson {
-            id: Text(row.id),
-            profile_name: Text(Arc::clone(&row.profile_name)),
-            profile_pic: Text(Arc::clone(&row.profile_pic)),
-            available: Text(row.balance.available),
-            reserved: Text(row.balance.reserved),
-            mode: row.standing.mode.name(),
-            exposure_limit: row.standing.exposure_limit.map(Text),
-            created_at: Timestamp(row.created_at),
-        }
-    }
-}
-
-/// A page of users.
-#[derive(Debug, Serialize)]
+/// A page of users, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UserPage")]
 pub struct UsersJson {
-    /// Newest first.
     pub users: Vec<UserJson>,
-    /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
 }
 
-/// The venue's trading mode.
-#[derive(Debug, Serialize)]
-pub struct VenueModeJson {
-    mode: &'static str,
-}
-
-impl From<TradingMode> for VenueModeJson {
-    fn from(mode: TradingMode) -> Self {
-        VenueModeJson { mode: mode.name() }
-    }
-}
-
-/// The caller's heartbeat (dead man's switch).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HeartbeatJson {
-    expires_at: Option<Timestamp>,
-    expired: bool,
-}
-
-impl From<Heartbeat> for HeartbeatJson {
-    fn from(heartbeat: Heartbeat) -> Self {
-        let Heartbeat { until, expired } = heartbeat;
-        HeartbeatJson { expires_at: until.filter(|_| !expired).map(Timestamp), expired }
-    }
-}
-
-/// An API key without the key.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KeyJson {
-    key_id: Text<KeyId>,
-    role: &'static str,
-    label: Text<Arc<str>>,
-    created_at: Timestamp,
-    last_used_at: Option<Timestamp>,
-    revoked_at: Option<Timestamp>,
-}
-
 impl KeyJson {
-    /// Of a key that was last used then, as far as the process knows.
-    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> KeyJson {
-        KeyJson {
-            key_id: Text(row.id),
-            role: row.role.name(),
-            label: Text(Arc::clone(&row.label)),
-            created_at: Timestamp(row.created_at),
-            last_used_at: last_used.map(Timestamp),
-            revoked_at: row.revoked_at.map(Timestamp),
-        }
-    }
-
     /// A key as it was created.
     pub fn given(row: &KeyRow) -> KeyJson {
-        KeyJson { revoked_at: None, ..KeyJson::new(row, None) }
+        KeyJson { revoked_at: None, ..KeyJson::of(row, None) }
+    }
+}
+
+impl OwnKeyJson {
+    /// A key as it was created.
+    pub fn given(row: &KeyRow) -> OwnKeyJson {
+        OwnKeyJson { revoked_at: None, ..OwnKeyJson::of(row, None) }
     }
 }
 
@@ -161,105 +132,74 @@ const fn scope_name(role: Role) -> &'static str {
     }
 }
 
-/// An API key of the caller, without the key itself.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OwnKeyJson {
-    key_id: Text<KeyId>,
-    scope: &'static str,
-    label: Text<Arc<str>>,
-    created_at: Timestamp,
-    last_used_at: Option<Timestamp>,
-    revoked_at: Option<Timestamp>,
-}
-
-impl OwnKeyJson {
-    /// Of a key that was last used then, as far as the process knows.
-    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> OwnKeyJson {
-        OwnKeyJson {
-            key_id: Text(row.id),
-            scope: scope_name(row.role),
-            label: Text(Arc::clone(&row.label)),
-            created_at: Timestamp(row.created_at),
-            last_used_at: last_used.map(Timestamp),
-            revoked_at: row.revoked_at.map(Timestamp),
-        }
-    }
-
-    /// A key as it was created.
-    pub fn given(row: &KeyRow) -> OwnKeyJson {
-        OwnKeyJson { revoked_at: None, ..OwnKeyJson::new(row, None) }
-    }
-}
-
-/// A user's keys.
-#[derive(Debug, Serialize)]
+/// A user's keys, oldest first, revoked ones too.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}List")]
 pub struct KeysJson<T> {
-    /// Oldest first, revoked ones too.
     pub keys: Vec<T>,
 }
 
-/// A new API key with the key itself, shown once.
-#[derive(Serialize)]
+/// A new API key with the key, shown this once.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "New{T}")]
 pub struct NewKeyJson<'a, T> {
-    /// The key itself; `None` for a repetition, since only its hash is known.
+    /// null where the request is repeated under its Idempotency-Key: nobody can show a key twice.
+    #[schemars(with = "Option<ApiKey>")]
     pub key: Option<&'a str>,
-    /// The key's row.
     #[serde(flatten)]
     pub row: &'a T,
 }
 
-/// A position (interface 2.6, semantics 6).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PositionJson {
-    id: String,
-    user_id: Text<UserId>,
-    market_id: Text<MarketId>,
-    outcome_id: OutcomeId,
-    total_stake: Number<Money>,
-    odd_locked: Number<LockedOdds>,
-    potential_payout: Number<Money>,
-    resolution: Option<&'static str>,
-    updated_at: Timestamp,
-    copy_from_trader_id: Option<Text<UserId>>,
-    market: PositionMarketJson,
-    quantity: Text<Lots>,
-    average_price: Text<AveragePrice>,
-    realised_pnl: Text<MoneySum>,
+answers! {
+    /// What the caller holds, or held, of one outcome.
+    PositionJson = "Position" (row: &PositionRow, shown: Shown<'_>) {
+        /// Market, user and outcome, separated by colons.
+        id: String = format!("{}:{}:{}", shown.market.id, shown.user, row.outcome.id());
+        user_id: Text<UserId> = Text(shown.user);
+        market_id: Text<MarketId> = Text(shown.market.id);
+        outcome_id: OutcomeId = Text(row.outcome);
+        total_stake: Number<Money> = Number(row.cost);
+        odd_locked: Number<LockedOdds> = Number(LockedOdds::of(shown.payout, row.cost));
+        potential_payout: Number<Money> = Number(shown.payout);
+        resolution: Option<Text<Resolution>> = row.resolution.map(Text);
+        updated_at: Timestamp = Timestamp(row.updated_at);
+        copy_from_trader_id: Option<Text<UserId>> = shown.copied.map(Text);
+        market: PositionMarketJson = PositionMarketJson::of(shown.market);
+        quantity: Text<Lots> = Text(row.quantity);
+        average_price: Text<AveragePrice> =
+            Text(AveragePrice { notional: row.cost, quantity: row.quantity });
+        /// The market's, the same on the yes and on the no row: do not add rows up. After fees.
+        realised_pnl: Text<MoneySum> = Text(row.realised);
+    }
+}
+
+/// What a position shows beside its row.
+pub struct Shown<'a> {
+    market: &'a MarketRow,
+    user: UserId,
+    copied: Option<UserId>,
+    payout: Money,
 }
 
 impl PositionJson {
     /// The position in its market; `None` if its user is missing or its size overflows.
-    pub fn of(view: &ReadModel, row: &PositionRow, market: &MarketRow) -> Option<PositionJson> {
-        let user = view.accounts.user(row.user)?;
+    pub fn in_market(
+        view: &ReadModel,
+        row: &PositionRow,
+        market: &MarketRow,
+    ) -> Option<PositionJson> {
+        let id = |user| view.accounts.user(user).map(|row| row.id);
+        let (user, copied) = (id(row.user)?, row.copy_from.and_then(id));
         let payout = SettlementPrice::ONE.times(row.quantity).ok()?;
-        let copied = row.copy_from.and_then(|trader| view.accounts.user(trader));
-        Some(PositionJson {
-            id: format!("{}:{}:{}", market.id, user.id, row.outcome.id()),
-            user_id: Text(user.id),
-            market_id: Text(market.id),
-            outcome_id: OutcomeId(row.outcome),
-            total_stake: Number(row.cost),
-            odd_locked: Number(LockedOdds::of(payout, row.cost)),
-            potential_payout: Number(payout),
-            resolution: row.resolution.map(Resolution::name),
-            updated_at: Timestamp(row.updated_at),
-            copy_from_trader_id: copied.map(|trader| Text(trader.id)),
-            market: market.into(),
-            quantity: Text(row.quantity),
-            average_price: Text(AveragePrice { notional: row.cost, quantity: row.quantity }),
-            realised_pnl: Text(row.realised),
-        })
+        Some(PositionJson::of(row, Shown { market, user, copied, payout }))
     }
 }
 
-/// A page of positions (interface 4.7).
-#[derive(Debug, Serialize)]
+/// A page of positions, the latest change first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PositionPage")]
 pub struct PositionsJson {
-    /// The latest change first.
     pub positions: Vec<PositionJson>,
-    /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
 }

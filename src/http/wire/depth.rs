@@ -1,5 +1,6 @@
 //! The JSON of an outcome's order book.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{OutcomeId, Text, Timestamp};
@@ -9,32 +10,14 @@ use exchange::ids::MarketId;
 use exchange::units::{Lots, SettlementPrice, Tick, TimeMs};
 use views::depth::Level;
 
-/// A price level (interface 2.9).
-#[derive(Debug, Serialize)]
-struct LevelJson {
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    orders: u32,
-}
-
-/// The book of an outcome (interface 4.4), without its timestamp.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DepthJson {
-    market_id: Text<MarketId>,
-    outcome_id: OutcomeId,
-    bids: Vec<LevelJson>,
-    asks: Vec<LevelJson>,
-    best_bid: Text<SettlementPrice>,
-    best_ask: Text<SettlementPrice>,
-    spread: Text<SettlementPrice>,
-}
-
-/// A serialised book with the timestamp added as its last member.
-pub fn dated(book: &[u8], time: TimeMs) -> Vec<u8> {
-    let time = Timestamp(time).quoted();
-    let members = book.strip_suffix(b"}").unwrap_or(book);
-    [members, br#","timestamp":"#, time.as_slice(), b"}"].concat()
+answers! {
+    /// What stands in the book at one price.
+    LevelJson = "Level" (level: &Level, bidders: Direction) {
+        // The price on the side that gains an outcome is the price of that outcome.
+        price: Text<Tick> = Text(bidders.own_price(level.price));
+        quantity: Text<Lots> = Text(level.quantity);
+        orders: u32 = level.orders;
+    }
 }
 
 /// The best levels of a book, best first on each side. At least one level of every side that has
@@ -47,38 +30,70 @@ pub struct BookLevels {
     pub down: Vec<Level>,
 }
 
+/// The book of one outcome, each side best price first. The book of no mirrors that of yes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Depth")]
+pub struct DepthJson {
+    market_id: Text<MarketId>,
+    outcome_id: OutcomeId,
+    bids: Vec<LevelJson>,
+    asks: Vec<LevelJson>,
+    /// 0.00 without bids.
+    best_bid: Text<SettlementPrice>,
+    /// 1.00 without asks.
+    best_ask: Text<SettlementPrice>,
+    spread: Text<SettlementPrice>,
+    timestamp: Timestamp,
+}
+
 impl DepthJson {
     /// The levels of both sides, best first; an empty side shows the bound as its best price. The
     /// book of `no` mirrors the one book: its bids are the orders that bet down, at the complement
     /// price (semantics 4).
-    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels) -> DepthJson {
-        let bidders = match outcome {
-            Outcome::Yes => Direction::Up,
-            Outcome::No => Direction::Down,
+    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels, time: TimeMs) -> DepthJson {
+        let (bidders, bids, asks) = match outcome {
+            Outcome::Yes => (Direction::Up, &book.up, &book.down),
+            Outcome::No => (Direction::Down, &book.down, &book.up),
         };
-        // The price on the side that gains an outcome is the price of that outcome.
-        let level = |level: &Level| LevelJson {
-            price: Text(bidders.own_price(level.price)),
-            quantity: Text(level.quantity),
-            orders: level.orders,
+        let side =
+            |levels: &[Level]| levels.iter().map(|level| LevelJson::of(level, bidders)).collect();
+        let best = |levels: &[Level], bound| {
+            let best = levels.first().map(|level| bidders.own_price(level.price));
+            best.map_or(bound, SettlementPrice::from)
         };
-        let levels = |direction| match direction {
-            Direction::Up => &book.up,
-            Direction::Down => &book.down,
-        };
-        let side = |direction| levels(direction).iter().map(level).collect();
-        let best = |direction| levels(direction).first().map(|b| bidders.own_price(b.price));
-        let bid = best(bidders).map_or(SettlementPrice::ZERO, SettlementPrice::from);
-        let ask = best(bidders.opposite()).map_or(SettlementPrice::ONE, SettlementPrice::from);
+        let (bid, ask) = (best(bids, SettlementPrice::ZERO), best(asks, SettlementPrice::ONE));
         let spread = SettlementPrice::new(ask.get().saturating_sub(bid.get()));
         DepthJson {
             market_id: Text(id),
-            outcome_id: OutcomeId(outcome),
-            bids: side(bidders),
-            asks: side(bidders.opposite()),
+            outcome_id: Text(outcome),
+            bids: side(bids),
+            asks: side(asks),
             best_bid: Text(bid),
             best_ask: Text(ask),
             spread: Text(spread.unwrap_or(SettlementPrice::ZERO)),
+            timestamp: Timestamp(time),
         }
     }
+}
+
+/// Bytes of a book's last member, its time, and of the bracket after it.
+const TIME_BYTES: usize = "\"1970-01-01T00:00:00.000Z\"}".len();
+
+/// The text of a book without its time, to which [`dated`] adds another.
+pub fn undated(mut book: Vec<u8>) -> Vec<u8> {
+    book.truncate(book.len().saturating_sub(TIME_BYTES));
+    book
+}
+
+/// A book with its time.
+///
+/// # Errors
+/// None in practice: a time has a text.
+pub fn dated(book: &[u8], time: TimeMs) -> Result<Vec<u8>, serde_json::Error> {
+    let mut text = Vec::with_capacity(book.len().saturating_add(TIME_BYTES));
+    text.extend_from_slice(book);
+    serde_json::to_writer(&mut text, &Timestamp(time))?;
+    text.push(b'}');
+    Ok(text)
 }

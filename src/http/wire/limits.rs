@@ -1,82 +1,59 @@
 //! The JSON of a user's limits.
 
-use serde::Serialize;
-
 use super::Text;
 use crate::keyring::DailyLeft;
-use crate::rates::Allowance;
+use crate::rates::{Allowance, RequestClass};
+use exchange::command::TradingMode;
 use exchange::units::{Money, MoneySum};
 
-/// A user's limits; `null` where there is none.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LimitsJson {
-    /// Requests without a command.
-    pub reads: Option<LimitJson>,
-    /// Commands other than cancels.
-    pub writes: Option<LimitJson>,
-    /// Cancels of orders.
-    pub cancels: Option<LimitJson>,
-    /// Records of a day.
-    pub records: Option<DailyJson>,
-    /// The user's exposure, over all keys.
-    pub exposure: ExposureJson,
-    /// The user's trading mode.
-    pub mode: &'static str,
-    /// The venue's trading mode.
-    pub venue_mode: &'static str,
-}
-
-/// A user's exposure and its limit.
-#[derive(Debug, Serialize)]
-pub struct ExposureJson {
-    /// The reserved money plus the cost of the contracts held.
-    pub open: Text<MoneySum>,
-    /// Orders that would exceed it are refused; `null` if there is no limit.
-    pub limit: Option<Text<Money>>,
-}
-
-/// The daily allowance of records.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DailyJson {
-    per_day: u32,
-    remaining: u32,
-    /// What is left to cancels, which have an allowance of the same size of their own.
-    cancels_remaining: u32,
-    reset_seconds: u64,
-}
-
-impl DailyJson {
-    /// An allowance, and what is left of it.
-    pub fn new(per_day: u32, DailyLeft { records, endings }: DailyLeft) -> DailyJson {
-        DailyJson {
-            per_day,
-            remaining: records.remaining,
-            cancels_remaining: endings.remaining,
-            reset_seconds: records.reset_seconds.max(endings.reset_seconds),
-        }
+answers! {
+    /// What a user may lose, over all keys.
+    ExposureJson = "Exposure" (open: MoneySum, limit: Option<Money>) {
+        /// What is reserved, and what the contracts held cost.
+        open: Text<MoneySum> = Text(open);
+        /// Set by the operator: an order that would bring it beyond is refused; null where there
+        /// is none.
+        limit: Option<Text<Money>> = limit.map(Text);
     }
-}
 
-/// The rate limit of one request class.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LimitJson {
-    per_second: u32,
-    burst: u32,
-    remaining: u32,
-    reset_seconds: u64,
-}
+    /// A daily allowance of records: the commands that the journal keeps. It comes back steadily.
+    DailyJson = "DailyLimit" (per_day: u32, left: DailyLeft) {
+        per_day: u32 = per_day;
+        remaining: u32 = left.records.remaining;
+        /// Of as many cancels, which do not count as records.
+        cancels_remaining: u32 = left.endings.remaining;
+        /// Until all of it is back.
+        reset_seconds: u64 = left.records.reset_seconds.max(left.endings.reset_seconds);
+    }
 
-impl LimitJson {
-    /// The limit of a bucket with this rate and state.
-    pub const fn new(per_second: u32, left: Allowance) -> LimitJson {
-        LimitJson {
-            per_second,
-            burst: left.limit,
-            remaining: left.remaining,
-            reset_seconds: left.reset_seconds,
-        }
+    /// A token bucket.
+    LimitJson = "Limit" (per_second: u32, left: Allowance) {
+        /// Requests a second that it is filled with.
+        per_second: u32 = per_second;
+        /// Requests at once, after a pause.
+        burst: u32 = left.limit;
+        remaining: u32 = left.remaining;
+        /// Until it is full again.
+        reset_seconds: u64 = left.reset_seconds;
+    }
+
+    /// What a user may ask with all keys together, lane by lane, null where there is no limit; and
+    /// what the user may lose and do.
+    LimitsJson = "Limits" (
+        lane: impl Fn(RequestClass) -> Option<LimitJson>,
+        records: Option<DailyJson>,
+        exposure: ExposureJson,
+        mode: TradingMode,
+        venue_mode: TradingMode,
+    ) {
+        reads: Option<LimitJson> = lane(RequestClass::Reads);
+        writes: Option<LimitJson> = lane(RequestClass::Writes);
+        cancels: Option<LimitJson> = lane(RequestClass::Cancels);
+        records: Option<DailyJson> = records;
+        exposure: ExposureJson = exposure;
+        /// What the operator lets the user do.
+        mode: Text<TradingMode> = Text(mode);
+        /// What the operator lets anybody do: the stricter of the two holds.
+        venue_mode: Text<TradingMode> = Text(venue_mode);
     }
 }

@@ -1,30 +1,30 @@
 //! The JSON of the health checks and of the time.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Timestamp;
+use super::words::{StatusWord, WarningWord};
 use exchange::units::TimeMs;
 
-/// The status of the process.
-#[derive(Debug, Serialize)]
+/// How the process is, in one word.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Condition")]
 pub struct StatusJson {
-    /// One word.
+    #[schemars(with = "StatusWord")]
     pub status: &'static str,
-    /// What fails beside the venue, by stable codes.
+    /// What fails beside the venue, which goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<WarningWord>")]
     pub warnings: Vec<&'static str>,
 }
 
-/// The server's time.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TimeJson {
-    time: Timestamp,
-    unix_milliseconds: i64,
-}
-
-impl From<TimeMs> for TimeJson {
-    fn from(time: TimeMs) -> TimeJson {
-        TimeJson { time: Timestamp(time), unix_milliseconds: time.get() }
+answers! {
+    /// The server's time, by the clock that stamps records.
+    TimeJson = "ServerTime" (time: TimeMs) {
+        time: Timestamp = Timestamp(time);
+        /// The same in milliseconds since 1970.
+        #[schemars(with = "u64")]
+        unix_milliseconds: i64 = time.get();
     }
 }

@@ -1,100 +1,158 @@
 //! The JSON of orders, their trades and fills.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::account::BalanceJson;
 use super::problem::ProblemJson;
-use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
-use exchange::command::Wording;
-use exchange::effect::{Applied, CancelReason, Effect};
-use exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
-use exchange::units::{AveragePrice, Lots, Money, Overflow, Sequence, Tick, TimeMs};
+use super::words::OrderType;
+use super::{CursorEcho, OutcomeId, Paging, RecordNo, Text, Timestamp};
+use exchange::command::{Side, TimeInForce};
+use exchange::effect::CancelReason;
+use exchange::ids::{MarketId, OrderId, Token, TradeId};
+use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
 use views::fills::{FillRow, Liquidity};
-use views::history::HistoryError;
-use views::orders::{AsPlaced, OrderRow, OrderStatus};
+use views::orders::{OrderRow, OrderStatus};
 
-/// The only type of order.
-const LIMIT: &str = "LIMIT";
-
-/// Members of an order beyond those of the interface (semantics 4). Each shape with them lists them
-/// by name at its end, because serde's flattening is slower.
-struct BesideJson {
-    cancelled_quantity: Text<Lots>,
-    cancel_reason: Option<&'static str>,
-    filled_cost: Text<Money>,
-    client_order_id: Option<Text<Token>>,
-    sequence: u64,
-}
-
-impl BesideJson {
-    fn of(row: &OrderRow) -> BesideJson {
-        BesideJson {
-            cancelled_quantity: Text(row.cancelled),
-            cancel_reason: row.cancel_reason.map(CancelReason::code),
-            filled_cost: Text(row.filled_cost),
-            client_order_id: row.client_id.map(Text),
-            sequence: row.no.0.get(),
-        }
+answers! {
+    /// An order. originalQuantity = filled + remaining + cancelled.
+    OrderJson = "Order" (market: Option<MarketId>, row: &OrderRow) {
+        id: Text<OrderId> = Text(row.id());
+        #[schemars(with = "Text<MarketId>")]
+        market_id: Option<Text<MarketId>> = market.map(Text);
+        outcome_id: OutcomeId = Text(row.wording.outcome);
+        side: Text<Side> = Text(row.wording.side);
+        #[schemars(with = "OrderType")]
+        order_type: &'static str = "LIMIT";
+        price: Text<Tick> = Text(row.price);
+        original_quantity: Text<Lots> = Text(row.quantity);
+        /// On the book; 0 once the order is final.
+        remaining_quantity: Text<Lots> = Text(row.remaining);
+        filled_quantity: Text<Lots> = Text(row.filled);
+        average_fill_price: Text<AveragePrice> = Text(row.average_price());
+        status: Text<OrderStatus> = Text(row.status);
+        time_in_force: Text<TimeInForce> = Text(row.time_in_force);
+        created_at: Timestamp = Timestamp(row.created_at);
+        updated_at: Timestamp = Timestamp(row.updated_at);
+        cancelled_quantity: Text<Lots> = Text(row.cancelled);
+        cancel_reason: Option<Text<CancelReason>> = row.cancel_reason.map(Text);
+        /// Price times quantity over what was filled, in the owner's own words: what a purchase
+        /// cost, or what a sale is for. What it moved in money is in the ledger.
+        filled_cost: Text<Money> = Text(row.filled_cost);
+        /// The owner's own name for it.
+        client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// The record that placed it.
+        sequence: RecordNo = RecordNo(row.no.0);
+        /// When what rests of it is cancelled; null for never.
+        expires_at: Option<Timestamp> = row.time_in_force.expires_at().map(Timestamp);
     }
-}
 
-/// An order (interface 2.7).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OrderJson {
-    id: Text<OrderId>,
-    market_id: Option<Text<MarketId>>,
-    outcome_id: OutcomeId,
-    side: &'static str,
-    order_type: &'static str,
-    price: Text<Tick>,
-    original_quantity: Text<Lots>,
-    remaining_quantity: Text<Lots>,
-    filled_quantity: Text<Lots>,
-    average_fill_price: Text<AveragePrice>,
-    status: &'static str,
-    time_in_force: &'static str,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    cancelled_quantity: Text<Lots>,
-    cancel_reason: Option<&'static str>,
-    filled_cost: Text<Money>,
-    client_order_id: Option<Text<Token>>,
-    sequence: u64,
-    expires_at: Option<Timestamp>,
+    /// An order as an amend left it, or would leave it.
+    AmendedJson = "AmendedOrder" (order: OrderJson, after: Option<BalanceJson>) {
+        #[serde(flatten)]
+        order: OrderJson = order;
+        /// True where nothing was changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "bool")]
+        dry_run: Option<bool> = after.as_ref().map(|_| true);
+        /// The caller's money after it; only with dryRun.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "BalanceJson")]
+        balance: Option<BalanceJson> = after;
+    }
+
+    /// A trade that the order made at once.
+    TradeJson = "Trade" (id: TradeId, price: Tick, quantity: Lots, time: TimeMs) {
+        id: Text<TradeId> = Text(id);
+        price: Text<Tick> = Text(price);
+        quantity: Text<Lots> = Text(quantity);
+        timestamp: Timestamp = Timestamp(time);
+    }
+
+    /// What came of an order within its record.
+    PlacedJson = "PlacedOrder" (row: &OrderRow, trades: Vec<TradeJson>) {
+        order_id: Text<OrderId> = Text(row.id());
+        status: Text<OrderStatus> = Text(row.status);
+        filled_quantity: Text<Lots> = Text(row.filled);
+        remaining_quantity: Text<Lots> = Text(row.remaining);
+        average_fill_price: Text<AveragePrice> = Text(row.average_price());
+        trades: Vec<TradeJson> = trades;
+        cancelled_quantity: Text<Lots> = Text(row.cancelled);
+        cancel_reason: Option<Text<CancelReason>> = row.cancel_reason.map(Text);
+        /// Price times quantity over what was filled, in the owner's own words: what a purchase
+        /// cost, or what a sale is for. What it moved in money is in the ledger.
+        filled_cost: Text<Money> = Text(row.filled_cost);
+        /// The owner's own name for it.
+        client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// The record that placed it.
+        sequence: RecordNo = RecordNo(row.no.0);
+        /// True where nothing was recorded; the ids then name nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "bool")]
+        dry_run: Option<bool> = None;
+        /// The caller's money after it; only with dryRun.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "BalanceJson")]
+        balance: Option<BalanceJson> = None;
+    }
+
+    /// An order that was taken off the book.
+    CancelledOrderJson = "CancelledOrder" (row: OrderRow) {
+        order_id: Text<OrderId> = Text(row.id());
+        /// What it had traded before.
+        filled_quantity: Text<Lots> = Text(row.filled);
+        cancelled_quantity: Text<Lots> = Text(row.cancelled);
+    }
+
+    /// A fill of one of the caller's orders.
+    FillJson = "Fill" (view: &ReadModel, row: &FillRow) {
+        /// The trade's id; the other side's fill has the same.
+        id: Text<TradeId> = Text(row.id());
+        order_id: Text<OrderId> = Text(row.order_id());
+        #[schemars(with = "Text<MarketId>")]
+        market_id: Option<Text<MarketId>> =
+            view.catalogue.market(row.market).map(|market| Text(market.id));
+        outcome_id: OutcomeId = Text(row.wording.outcome);
+        side: Text<Side> = Text(row.wording.side);
+        price: Text<Tick> = Text(row.price);
+        quantity: Text<Lots> = Text(row.quantity);
+        liquidity: Text<Liquidity> = Text(row.liquidity);
+        /// What it cost the caller besides: the market's rate x price x (1 - price) x quantity,
+        /// rounded up.
+        fee: Text<Money> = Text(row.fee);
+        timestamp: Timestamp = Timestamp(row.time);
+        sequence: RecordNo = RecordNo(row.sequence);
+    }
 }
 
 impl OrderJson {
     /// The order as of this row.
-    pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
-        OrderJson::in_market(view.catalogue.market(row.market).map(|market| market.id), row)
+    pub fn seen(view: &ReadModel, row: &OrderRow) -> OrderJson {
+        OrderJson::of(view.catalogue.market(row.market).map(|market| market.id), row)
     }
+}
 
-    fn in_market(market: Option<MarketId>, row: &OrderRow) -> OrderJson {
-        let beside = BesideJson::of(row);
-        OrderJson {
-            id: Text(row.id()),
-            market_id: market.map(Text),
-            outcome_id: OutcomeId(row.wording.outcome),
-            side: row.wording.side.name(),
-            order_type: LIMIT,
-            price: Text(row.price),
-            original_quantity: Text(row.quantity),
-            remaining_quantity: Text(row.remaining),
-            filled_quantity: Text(row.filled),
-            average_fill_price: Text(row.average_price()),
-            status: row.status.name(),
-            time_in_force: row.time_in_force.name(),
-            created_at: Timestamp(row.created_at),
-            updated_at: Timestamp(row.updated_at),
-            cancelled_quantity: beside.cancelled_quantity,
-            cancel_reason: beside.cancel_reason,
-            filled_cost: beside.filled_cost,
-            client_order_id: beside.client_order_id,
-            sequence: beside.sequence,
-            expires_at: row.time_in_force.expires_at().map(Timestamp),
-        }
+impl PlacedJson {
+    /// The answer to a dry run, after which the caller would have this money.
+    #[must_use]
+    pub fn tried(self, balance: BalanceJson) -> PlacedJson {
+        PlacedJson { dry_run: Some(true), balance: Some(balance), ..self }
+    }
+}
+
+impl CancelledOrderJson {
+    /// The id of the order.
+    pub const fn id(&self) -> Text<OrderId> {
+        self.order_id
+    }
+}
+
+impl From<FillRow> for TradeJson {
+    fn from(fill: FillRow) -> TradeJson {
+        TradeJson::of(fill.id(), fill.price, fill.quantity, fill.time)
     }
 }
 
@@ -114,346 +172,112 @@ impl ListedOrder {
 
 impl Serialize for ListedOrder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrderJson::in_market(self.market, &self.row).serialize(serializer)
+        OrderJson::of(self.market, &self.row).serialize(serializer)
     }
 }
 
-/// The caller's orders (interface 4.6).
-#[derive(Debug, Serialize)]
+impl JsonSchema for ListedOrder {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        OrderJson::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<OrderJson>()
+    }
+}
+
+/// The caller's orders, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OrderList")]
 pub struct OrdersJson {
-    /// Newest first.
     pub orders: Vec<ListedOrder>,
-    /// The next page, if a cursor was given: without one the interface has no pages here.
+    // Without a cursor the interface has no pages here.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,
-    /// Where the list was cut, if it was.
     #[serde(flatten)]
     pub cut: Option<CutJson>,
 }
 
 /// What a list says that lacks ended orders.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CutJson {
-    /// Always true.
+    /// True where ended orders are left out; only where no cursor was sent.
     pub truncated: bool,
-    /// The cursor of the orders after those that are listed without a gap.
+    /// The cursor with which to go on; only where the list is truncated.
     pub cursor: Text<u64>,
 }
 
-/// A trade in the answer to an order (interface 2.8).
-#[derive(Debug, Serialize)]
-pub(super) struct TradeJson {
-    pub(super) id: Text<TradeId>,
-    pub(super) price: Text<Tick>,
-    pub(super) quantity: Text<Lots>,
-    pub(super) timestamp: Timestamp,
+/// The orders taken off the book, oldest first.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "CancelledOrders")]
+pub struct CancelledJson {
+    pub cancelled: Vec<Text<OrderId>>,
+    /// What came of each, in the same order.
+    pub orders: Vec<CancelledOrderJson>,
 }
 
-impl From<FillRow> for TradeJson {
-    fn from(fill: FillRow) -> TradeJson {
-        TradeJson {
-            id: Text(fill.id()),
-            price: Text(fill.price),
-            quantity: Text(fill.quantity),
-            timestamp: Timestamp(fill.time),
-        }
-    }
-}
-
-/// The answer to an order (interface 4.5).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PlacedJson {
-    pub(super) order_id: Text<OrderId>,
-    pub(super) status: &'static str,
-    pub(super) filled_quantity: Text<Lots>,
-    pub(super) remaining_quantity: Text<Lots>,
-    pub(super) average_fill_price: Text<AveragePrice>,
-    pub(super) trades: Vec<TradeJson>,
-    pub(super) cancelled_quantity: Text<Lots>,
-    pub(super) cancel_reason: Option<&'static str>,
-    pub(super) filled_cost: Text<Money>,
-    pub(super) client_order_id: Option<Text<Token>>,
-    pub(super) sequence: u64,
-}
-
-impl PlacedJson {
-    /// The order placed by the record `sequence` at `time`, from its effects alone; `None` if they
-    /// do not place one.
-    #[inline]
-    pub fn of(
-        sequence: Sequence,
-        time: TimeMs,
-        effects: &[Effect],
-    ) -> Result<Option<PlacedJson>, Overflow> {
-        let accepted = effects.iter().find_map(|effect| match effect {
-            Effect::OrderAccepted { order, terms } => Some((*order, terms)),
-            _ => None,
-        });
-        let Some((order, terms)) = accepted else { return Ok(None) };
-        let outcome = Outcomes::of(sequence, time, (order, terms.wording), effects)?;
-        Ok(Some(PlacedJson {
-            order_id: Text(order.id(time)),
-            status: outcome.status().name(),
-            filled_quantity: Text(outcome.filled),
-            remaining_quantity: Text(outcome.resting),
-            average_fill_price: Text(AveragePrice {
-                notional: outcome.cost,
-                quantity: outcome.filled,
-            }),
-            trades: outcome.trades,
-            cancelled_quantity: Text(outcome.cancelled),
-            cancel_reason: outcome.reason.map(CancelReason::code),
-            filled_cost: Text(outcome.cost),
-            client_order_id: terms.client_order_id.as_deref().copied().map(Text),
-            sequence: sequence.get(),
-        }))
-    }
-}
-
-impl PlacedJson {
-    /// The same answer for a repetition. Later fills as a maker are not part of it. `None` if there
-    /// is no such order.
-    ///
-    /// # Errors
-    /// History cannot be read.
-    pub fn again(placed: AsPlaced) -> Result<Option<PlacedJson>, HistoryError> {
-        let Some((row, fills)) = placed.read()? else { return Ok(None) };
-        let trades = fills.into_iter().map(TradeJson::from).collect();
-        let beside = BesideJson::of(&row);
-        Ok(Some(PlacedJson {
-            order_id: Text(row.id()),
-            status: row.status.name(),
-            filled_quantity: Text(row.filled),
-            remaining_quantity: Text(row.remaining),
-            average_fill_price: Text(row.average_price()),
-            trades,
-            cancelled_quantity: beside.cancelled_quantity,
-            cancel_reason: beside.cancel_reason,
-            filled_cost: beside.filled_cost,
-            client_order_id: beside.client_order_id,
-            sequence: beside.sequence,
-        }))
-    }
-}
-
-/// The result of a dry run.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TriedJson<T> {
-    /// The answer as if it were executed; ids of new objects refer to nothing.
+/// A page of fills, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FillPage")]
+pub struct FillsJson {
+    pub fills: Vec<FillJson>,
     #[serde(flatten)]
-    pub result: T,
-    /// Always true, so that it cannot be mistaken for a real answer.
-    pub dry_run: bool,
-    /// The caller's balance afterwards.
-    pub balance: BalanceJson,
+    pub paging: Paging,
+    #[serde(flatten)]
+    pub next: Option<CursorEcho>,
 }
 
-/// The order in the result of a batch operation.
-#[derive(Debug, Serialize)]
+/// What came of a place, or of a cancel.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "OrderOfResult")]
 pub enum BatchOrderJson {
-    /// It was placed.
     Placed(PlacedJson),
-    /// It was cancelled.
     Cancelled(OrderJson),
 }
 
-/// The result of one operation of a batch.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum ResultJson {
-    /// It was executed.
-    #[serde(rename_all = "camelCase")]
-    Order {
-        /// The order.
-        order: BatchOrderJson,
-        /// Whether an earlier request executed it: `Idempotent-Replay` of a single operation.
-        #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
-        replayed: bool,
-    },
-    /// It was refused.
-    Error {
-        /// Why.
-        error: ProblemJson,
-    },
-}
-
-/// The results of a batch (semantics 8).
-#[derive(Debug, Serialize)]
-pub struct BatchJson {
-    /// One per operation, in order.
-    pub results: Vec<ResultJson>,
-}
-
-/// An open order as a record that amends or cancels it would leave it.
-///
-/// # Errors
-/// A sum leaves the range of its type.
-pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overflow> {
-    let Applied { sequence, time, effects } = *applied;
-    let result = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
-    let mut row = *before;
-    if effects.is_empty() {
-        return Ok(row);
-    }
-    row.updated_at = time;
-    row.filled = row.filled.plus(result.filled)?;
-    row.filled_cost = row.filled_cost.plus(result.cost)?;
-    (row.remaining, row.cancelled, row.cancel_reason) =
-        (result.resting, result.cancelled, result.reason);
-    for effect in effects {
-        if let Effect::OrderAmended { order, price, quantity, remaining, kept_place, .. } = effect
-            && *order == before.no
-        {
-            (row.price, row.quantity) = (before.wording.yes_price(*price), *quantity);
-            if *kept_place {
-                row.remaining = *remaining;
-            }
-        }
-    }
-    row.status = status_of(row.cancel_reason, row.remaining, row.filled);
-    Ok(row)
-}
-
-/// The order that a record places, as that record leaves it; `None` if it places none.
-///
-/// # Errors
-/// A sum leaves the range of its type.
-pub fn placed_row(applied: &Applied<'_>) -> Result<Option<OrderRow>, Overflow> {
-    let accepted = applied.effects.iter().find_map(|effect| match effect {
-        Effect::OrderAccepted { order, terms } => Some((*order, terms)),
-        _ => None,
-    });
-    let Some((no, terms)) = accepted else { return Ok(None) };
-    let fresh = OrderRow {
-        no,
-        user: terms.user,
-        market: terms.market,
-        wording: terms.wording,
-        price: terms.price,
-        quantity: terms.quantity,
-        filled: Lots::ZERO,
-        remaining: terms.quantity,
-        cancelled: Lots::ZERO,
-        filled_cost: Money::ZERO,
-        status: OrderStatus::Open,
-        cancel_reason: None,
-        time_in_force: terms.time_in_force,
-        created_at: applied.time,
-        updated_at: applied.time,
-        client_id: terms.client_order_id.as_deref().copied(),
-    };
-    after(&fresh, applied).map(Some)
-}
-
-/// The result of an incoming order within its record.
-#[derive(Debug, Default)]
-struct Outcomes {
-    trades: Vec<TradeJson>,
-    filled: Lots,
-    cost: Money,
-    resting: Lots,
-    cancelled: Lots,
-    reason: Option<CancelReason>,
-}
-
-impl Outcomes {
-    fn of(
-        sequence: Sequence,
-        time: TimeMs,
-        (placed, wording): (OrderNo, Wording),
-        effects: &[Effect],
-    ) -> Result<Outcomes, Overflow> {
-        let mut result = Outcomes::default();
-        for effect in effects {
-            match effect {
-                Effect::TradeMade(trade) if trade.taker.order == placed => {
-                    let price = wording.yes_price(trade.price);
-                    result.filled = result.filled.plus(trade.quantity)?;
-                    result.cost = result.cost.plus(price.times(trade.quantity)?)?;
-                    result.trades.push(TradeJson {
-                        id: Text(TradeId::of(time, sequence, trade.index)),
-                        price: Text(price),
-                        quantity: Text(trade.quantity),
-                        timestamp: Timestamp(time),
-                    });
-                }
-                Effect::OrderRested { order, remaining, .. } if *order == placed => {
-                    result.resting = *remaining;
-                }
-                Effect::OrderCancelled { order, quantity, reason, .. } if *order == placed => {
-                    (result.cancelled, result.reason) = (*quantity, Some(*reason));
-                }
-                _ => {}
-            }
-        }
-        Ok(result)
-    }
-
-    const fn status(&self) -> OrderStatus {
-        status_of(self.reason, self.resting, self.filled)
-    }
-}
-
-const fn status_of(reason: Option<CancelReason>, standing: Lots, filled: Lots) -> OrderStatus {
-    match (reason, standing.is_zero(), filled.is_zero()) {
-        (Some(_), _, _) => OrderStatus::Cancelled,
-        (None, true, _) => OrderStatus::Filled,
-        (None, false, true) => OrderStatus::Open,
-        (None, false, false) => OrderStatus::PartiallyFilled,
-    }
-}
-
-/// A fill of the caller (semantics 8).
-#[derive(Debug, Serialize)]
+/// An operation that was done.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FillJson {
-    id: Text<TradeId>,
-    order_id: Text<OrderId>,
-    market_id: Option<Text<MarketId>>,
-    outcome_id: OutcomeId,
-    side: &'static str,
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    liquidity: &'static str,
-    fee: Text<Money>,
-    timestamp: Timestamp,
-    sequence: u64,
+#[schemars(rename = "OrderResult")]
+pub struct DoneJson {
+    pub order: BatchOrderJson,
+    /// True where it was done before, under the same Idempotency-Key or clientOrderId.
+    #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
-impl FillJson {
-    /// The fill as its owner sees it.
-    pub fn of(view: &ReadModel, row: &FillRow) -> FillJson {
-        FillJson {
-            id: Text(row.id()),
-            order_id: Text(row.order_id()),
-            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
-            outcome_id: OutcomeId(row.wording.outcome),
-            side: row.wording.side.name(),
-            price: Text(row.price),
-            quantity: Text(row.quantity),
-            liquidity: match row.liquidity {
-                Liquidity::Maker => "MAKER",
-                Liquidity::Taker => "TAKER",
-            },
-            fee: Text(row.fee),
-            timestamp: Timestamp(row.time),
-            sequence: row.sequence.get(),
-        }
-    }
+/// An operation that was refused.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ErrorResult")]
+pub struct RefusedJson {
+    pub error: ProblemJson,
 }
 
-/// A page of fills.
-#[derive(Debug, Serialize)]
-pub struct FillsJson {
-    /// Newest first.
-    pub fills: Vec<FillJson>,
-    /// Its place.
-    #[serde(flatten)]
-    pub paging: Paging,
-    /// The next page, if a cursor was given.
-    #[serde(flatten)]
-    pub next: Option<CursorEcho>,
+/// What came of one operation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Result")]
+pub enum ResultJson {
+    Done(DoneJson),
+    Refused(RefusedJson),
+}
+
+/// One result an operation, in their order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ResultList")]
+pub struct BatchJson {
+    pub results: Vec<ResultJson>,
+    /// True where nothing was recorded; ids of what would be made name nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The caller's money after all; only with dryRun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BalanceJson")]
+    pub balance: Option<BalanceJson>,
 }

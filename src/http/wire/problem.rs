@@ -2,51 +2,62 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::order::ListedOrder;
-use super::print::{Unprintable, printed};
+use super::order::{ListedOrder, OrderJson};
+use super::words::{ErrorCode, FieldCode};
+use super::{RecordNo, printed};
 use crate::problem::{FieldError, Problem, Told};
 
 /// Initial buffer capacity for a problem.
 const BODY_BYTES_USUAL: usize = 256;
 
-/// A problem as its client reads it.
-#[derive(Debug, Serialize)]
+/// Why a request did not succeed (RFC 9457).
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Problem")]
 pub struct ProblemJson {
     r#type: String,
     title: &'static str,
     status: u16,
     detail: Cow<'static, str>,
+    #[schemars(with = "ErrorCode")]
     code: &'static str,
+    /// As in the header X-Request-Id: name it when you report a fault.
     request_id: String,
+    /// Every bad field of a bad form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldErrorJson>,
+    /// How far the start is, of a venue that is not open yet.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ReplayJson")]
     replay: Option<ReplayJson>,
+    /// How the order ended, where it is `ORDER_NOT_OPEN`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OrderJson")]
     order: Option<ListedOrder>,
 }
 
-/// Replay progress: the sequence numbers of the last record applied and of the journal's last.
-#[derive(Debug, Serialize)]
+/// How far a start is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Replay")]
 struct ReplayJson {
-    applied: u64,
-    head: u64,
+    /// The last record applied.
+    applied: RecordNo,
+    /// The last record there is; 0 while the journal is being opened.
+    head: RecordNo,
 }
 
-#[derive(Debug, Serialize)]
-struct FieldErrorJson {
-    field: String,
-    code: &'static str,
-    detail: Cow<'static, str>,
-}
-
-impl From<&FieldError> for FieldErrorJson {
-    fn from(error: &FieldError) -> Self {
-        let (field, detail) = (error.field.clone(), error.detail.clone());
-        FieldErrorJson { field, code: error.code.code(), detail }
+answers! {
+    /// One bad field of a request.
+    FieldErrorJson = "FieldError" (error: &FieldError) {
+        /// Its name; members of members as questions.pt, elements as images[0], the body as a
+        /// whole as body.
+        field: String = error.field.clone();
+        #[schemars(with = "FieldCode")]
+        code: &'static str = error.code.code();
+        detail: Cow<'static, str> = error.detail.clone();
     }
 }
 
@@ -56,7 +67,7 @@ impl ProblemJson {
         let (status, code) = (problem.kind.status(), problem.kind.code());
         let (replay, order) = match problem.told.as_deref() {
             Some(Told::Replay(done)) => {
-                let (applied, head) = (done.applied.get(), done.head.get());
+                let (applied, head) = (RecordNo(done.applied), RecordNo(done.head));
                 (Some(ReplayJson { applied, head }), None)
             }
             Some(Told::Order(order)) => (None, Some(order.clone())),
@@ -69,7 +80,7 @@ impl ProblemJson {
             detail: problem.detail.clone(),
             code,
             request_id: request_id.to_owned(),
-            errors: problem.errors.iter().map(FieldErrorJson::from).collect(),
+            errors: problem.errors.iter().map(FieldErrorJson::of).collect(),
             replay,
             order,
         }
@@ -77,7 +88,7 @@ impl ProblemJson {
 }
 
 /// The body of the answer with this problem.
-pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, Unprintable> {
+pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, serde_json::Error> {
     printed(&ProblemJson::of(problem, request_id), BODY_BYTES_USUAL)
 }
 

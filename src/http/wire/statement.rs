@@ -1,162 +1,117 @@
 //! The JSON of an account's statement, settlements, and profit and loss.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CursorEcho, OutcomeId, Text, Timestamp};
-use exchange::ids::{EventId, MarketId, OrderId};
-use exchange::units::{Lots, Money, MoneySum, Overflow};
+use super::{CursorEcho, OutcomeId, RecordNo, Text, Timestamp};
+use exchange::ids::{EventId, MarketId, MarketNo, OrderId};
+use exchange::units::{Lots, Money, MoneySum};
 use views::ReadModel;
 use views::performance::{MarketPnl, Pnl};
 use views::settlements::SettlementRow;
-use views::statements::Change;
+use views::statements::{Cause, Change};
 
-/// One change of the caller's money.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LedgerLineJson {
-    number: u64,
-    sequence: u64,
-    timestamp: Timestamp,
-    cause: &'static str,
-    order_id: Option<Text<OrderId>>,
-    market_id: Option<Text<MarketId>>,
-    event_id: Option<Text<EventId>>,
-    available: Text<Money>,
-    reserved: Text<Money>,
-    available_after: Text<Money>,
-    reserved_after: Text<Money>,
-}
+answers! {
+    /// A change of the caller's money.
+    LedgerLineJson = "LedgerLine" (view: &ReadModel, change: &Change) {
+        /// Which of the account's changes, from 1.
+        number: u64 = change.number;
+        sequence: RecordNo = RecordNo(change.sequence);
+        timestamp: Timestamp = Timestamp(change.time);
+        cause: Text<Cause> = Text(change.cause);
+        /// The order that it was about.
+        order_id: Option<Text<OrderId>> =
+            change.cause.subject().map(|subject| Text(subject.order.id(subject.placed)));
+        /// The market of the order, or the one that paid.
+        market_id: Option<Text<MarketId>> =
+            market_of(change.cause).and_then(|market| market_id(view, market));
+        /// The event in which contracts were converted.
+        event_id: Option<Text<EventId>> = change.cause.event()
+            .and_then(|event| view.catalogue.event(event)).map(|event| Text(event.id));
+        /// How much more, or less, is free to use.
+        available: Text<Money> = Text(change.available);
+        /// How much more, or less, is set aside for open orders.
+        reserved: Text<Money> = Text(change.reserved);
+        available_after: Text<Money> = Text(change.after.available);
+        reserved_after: Text<Money> = Text(change.after.reserved);
+    }
 
-impl LedgerLineJson {
-    /// The change as its owner sees it.
-    pub fn of(view: &ReadModel, change: &Change) -> LedgerLineJson {
-        let subject = change.cause.subject();
-        let market = change.cause.paying_market().or_else(|| subject.map(|subject| subject.market));
-        let market = market.and_then(|market| view.catalogue.market(market));
-        let event = change.cause.event().and_then(|event| view.catalogue.event(event));
-        LedgerLineJson {
-            number: change.number,
-            sequence: change.sequence.get(),
-            timestamp: Timestamp(change.time),
-            cause: change.cause.name(),
-            order_id: subject.map(|subject| Text(subject.order.id(subject.placed))),
-            market_id: market.map(|market| Text(market.id)),
-            event_id: event.map(|event| Text(event.id)),
-            available: Text(change.available),
-            reserved: Text(change.reserved),
-            available_after: Text(change.after.available),
-            reserved_after: Text(change.after.reserved),
-        }
+    /// What a final market paid for the caller's contracts of an outcome.
+    SettlementJson = "Settlement" (view: &ReadModel, row: &SettlementRow) {
+        #[schemars(with = "Text<MarketId>")]
+        market_id: Option<Text<MarketId>> = market_id(view, row.market);
+        outcome_id: OutcomeId = Text(row.outcome);
+        quantity: Text<Lots> = Text(row.quantity);
+        payout: Text<Money> = Text(row.payout);
+        realised_pnl: Text<MoneySum> = Text(row.realised);
+        timestamp: Timestamp = Timestamp(row.time);
+        sequence: RecordNo = RecordNo(row.sequence);
+    }
+
+    /// Profit and loss. deposits - withdrawals + feesTaken + realisedPnl = available + reserved +
+    /// holdingsCost.
+    PnlJson = "Pnl" (pnl: &Pnl, unrealised: MoneySum, equity: MoneySum, currency: &str) {
+        deposits: Text<MoneySum> = Text(pnl.deposited);
+        withdrawals: Text<MoneySum> = Text(pnl.withdrawn);
+        /// What an operator has taken of the venue's fees; 0.00 for everybody else.
+        fees_taken: Text<MoneySum> = Text(pnl.fees_taken);
+        /// What contracts brought that were sold, merged, converted or paid out, less their
+        /// average cost, and less fees.
+        realised_pnl: Text<MoneySum> = Text(pnl.realised);
+        /// holdingsValue - holdingsCost.
+        unrealised_pnl: Text<MoneySum> = Text(unrealised);
+        /// What the contracts held cost, at the average cost of each outcome, without fees.
+        holdings_cost: Text<MoneySum> = Text(pnl.cost);
+        /// At the displayed probabilities.
+        holdings_value: Text<MoneySum> = Text(pnl.value);
+        available: Text<Money> = Text(pnl.available);
+        reserved: Text<Money> = Text(pnl.reserved);
+        /// available + reserved + holdingsValue.
+        equity: Text<MoneySum> = Text(equity);
+        currency: String = currency.to_owned();
+    }
+
+    /// Profit and loss in one market.
+    MarketPnlJson = "MarketPnl" (
+        id: MarketId, pnl: &MarketPnl, unrealised: MoneySum, currency: &str,
+    ) {
+        market_id: Text<MarketId> = Text(id);
+        /// What contracts brought that were sold, merged, converted or paid out, less their
+        /// average cost, and less fees.
+        realised_pnl: Text<MoneySum> = Text(pnl.realised);
+        /// holdingsValue - holdingsCost.
+        unrealised_pnl: Text<MoneySum> = Text(unrealised);
+        /// What the contracts held cost, without fees.
+        holdings_cost: Text<MoneySum> = Text(pnl.cost);
+        /// At the displayed probabilities.
+        holdings_value: Text<MoneySum> = Text(pnl.value);
+        currency: String = currency.to_owned();
     }
 }
 
-/// A page of a statement.
-#[derive(Debug, Serialize)]
+/// The id of a market.
+pub(super) fn market_id(view: &ReadModel, market: MarketNo) -> Option<Text<MarketId>> {
+    view.catalogue.market(market).map(|market| Text(market.id))
+}
+
+fn market_of(cause: Cause) -> Option<MarketNo> {
+    cause.paying_market().or_else(|| cause.subject().map(|subject| subject.market))
+}
+
+/// A page of changes, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Ledger")]
 pub struct LedgerJson {
-    /// Newest first.
     pub lines: Vec<LedgerLineJson>,
-    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
 }
 
-/// What the caller was paid when a market became final.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SettlementJson {
-    market_id: Option<Text<MarketId>>,
-    outcome_id: OutcomeId,
-    quantity: Text<Lots>,
-    payout: Text<Money>,
-    realised_pnl: Text<MoneySum>,
-    timestamp: Timestamp,
-    sequence: u64,
-}
-
-impl SettlementJson {
-    /// The settlement as its owner sees it.
-    pub fn of(view: &ReadModel, row: &SettlementRow) -> SettlementJson {
-        SettlementJson {
-            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
-            outcome_id: OutcomeId(row.outcome),
-            quantity: Text(row.quantity),
-            payout: Text(row.payout),
-            realised_pnl: Text(row.realised),
-            timestamp: Timestamp(row.time),
-            sequence: row.sequence.get(),
-        }
-    }
-}
-
-/// A page of settlements.
-#[derive(Debug, Serialize)]
+/// A page of settlements, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SettlementPage")]
 pub struct SettlementsJson {
-    /// Newest first.
     pub settlements: Vec<SettlementJson>,
-    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
-}
-
-/// The caller's profit and loss. Deposits minus withdrawals, plus fees taken and realised profit,
-/// equal the money on the account plus the cost of the contracts held.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PnlJson {
-    deposits: Text<MoneySum>,
-    withdrawals: Text<MoneySum>,
-    fees_taken: Text<MoneySum>,
-    realised_pnl: Text<MoneySum>,
-    unrealised_pnl: Text<MoneySum>,
-    holdings_cost: Text<MoneySum>,
-    holdings_value: Text<MoneySum>,
-    available: Text<Money>,
-    reserved: Text<Money>,
-    equity: Text<MoneySum>,
-    currency: String,
-}
-
-/// The caller's profit and loss in one market.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MarketPnlJson {
-    market_id: Text<MarketId>,
-    realised_pnl: Text<MoneySum>,
-    unrealised_pnl: Text<MoneySum>,
-    holdings_cost: Text<MoneySum>,
-    holdings_value: Text<MoneySum>,
-    currency: String,
-}
-
-impl MarketPnlJson {
-    /// These figures in the venue's currency.
-    pub fn of(market: MarketId, pnl: &MarketPnl, currency: &str) -> Result<Self, Overflow> {
-        Ok(MarketPnlJson {
-            market_id: Text(market),
-            realised_pnl: Text(pnl.realised),
-            unrealised_pnl: Text(pnl.value.less(pnl.cost)?),
-            holdings_cost: Text(pnl.cost),
-            holdings_value: Text(pnl.value),
-            currency: currency.to_owned(),
-        })
-    }
-}
-
-impl PnlJson {
-    /// These figures in the venue's currency.
-    pub fn of(pnl: &Pnl, currency: &str) -> Result<PnlJson, Overflow> {
-        Ok(PnlJson {
-            deposits: Text(pnl.deposited),
-            withdrawals: Text(pnl.withdrawn),
-            fees_taken: Text(pnl.fees_taken),
-            realised_pnl: Text(pnl.realised),
-            unrealised_pnl: Text(pnl.unrealised()?),
-            holdings_cost: Text(pnl.cost),
-            holdings_value: Text(pnl.value),
-            available: Text(pnl.available),
-            reserved: Text(pnl.reserved),
-            equity: Text(pnl.equity()?),
-            currency: currency.to_owned(),
-        })
-    }
 }

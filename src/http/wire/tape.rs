@@ -1,134 +1,88 @@
 //! The JSON of a market's public trade data.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CursorEcho, OutcomeId, Text, Timestamp};
+use super::words::{Interval, SideWord};
+use super::{CursorEcho, OutcomeId, RecordNo, Text, Timestamp};
 use exchange::command::Direction;
 use exchange::ids::{MarketId, TradeId};
-use exchange::units::{Lots, LotsSum, SettlementPrice, Tick, TimeMs};
+use exchange::units::{Lots, LotsSum, SettlementPrice, Tick};
 use views::tape::{Bar, TradeRow};
 
-/// A trade without its parties. Prices are of yes.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PublicTradeJson {
-    id: Text<TradeId>,
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    taker_side: &'static str,
-    taker_outcome_id: OutcomeId,
-    timestamp: Timestamp,
-    sequence: u64,
-}
+answers! {
+    /// A trade without its parties; the price is of yes.
+    PublicTradeJson = "PublicTrade" (row: &TradeRow) {
+        id: Text<TradeId> = Text(row.id());
+        price: Text<Tick> = Text(row.price);
+        quantity: Text<Lots> = Text(row.quantity);
+        /// BUY where the incoming order wanted yes to be dearer, SELL where cheaper.
+        #[schemars(with = "SideWord")]
+        taker_side: &'static str = match row.taker {
+            Direction::Up => "BUY",
+            Direction::Down => "SELL",
+        };
+        /// The outcome that the incoming order bet on.
+        taker_outcome_id: OutcomeId = Text(row.taker.gains());
+        timestamp: Timestamp = Timestamp(row.time);
+        sequence: RecordNo = RecordNo(row.sequence);
+    }
 
-impl From<&TradeRow> for PublicTradeJson {
-    fn from(row: &TradeRow) -> Self {
-        PublicTradeJson {
-            id: Text(row.id()),
-            price: Text(row.price),
-            quantity: Text(row.quantity),
-            taker_side: match row.taker {
-                Direction::Up => "BUY",
-                Direction::Down => "SELL",
-            },
-            taker_outcome_id: OutcomeId(row.taker.gains()),
-            timestamp: Timestamp(row.time),
-            sequence: row.sequence.get(),
-        }
+    /// What traded in an interval; prices are of yes, null where nothing traded.
+    CandleJson = "Candle" (bar: &Bar) {
+        start: Timestamp = Timestamp(bar.start);
+        open: Option<Text<Tick>> = bar.prices.map(|prices| Text(prices.open));
+        high: Option<Text<Tick>> = bar.prices.map(|prices| Text(prices.high));
+        low: Option<Text<Tick>> = bar.prices.map(|prices| Text(prices.low));
+        close: Option<Text<Tick>> = bar.prices.map(|prices| Text(prices.close));
+        volume: Text<LotsSum> = Text(bar.volume);
+        trades: u64 = bar.trades;
+        /// Yes contracts held after the last trade in it, or before it; after conversions there
+        /// are fewer no contracts, by the sets converted.
+        open_interest: Text<Lots> = Text(bar.interest);
     }
 }
 
-/// A page of a market's trades.
-#[derive(Debug, Serialize)]
+/// A page of a market's trades, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PublicTrades")]
 pub struct PublicTradesJson {
-    /// Newest first.
     pub trades: Vec<PublicTradeJson>,
-    /// The next page.
     #[serde(flatten)]
     pub next: CursorEcho,
 }
 
-/// A market's statistics. Prices are of yes.
-#[derive(Debug, Serialize)]
+/// A market's figures; prices are of yes, volumes in contracts.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MarketStats")]
 pub struct StatsJson {
-    /// Market.
     pub market_id: Text<MarketId>,
-    /// Contracts traded in the minutes that began within the last 24 hours.
+    /// Traded in the minutes that began within the last 24 hours.
     #[serde(rename = "volume24h")]
     pub volume_24h: Text<LotsSum>,
-    /// Contracts ever traded.
     pub volume: Text<LotsSum>,
-    /// Number of trades.
     pub trades: u64,
-    /// Contracts held of each outcome.
+    /// Yes contracts held. There are as many no contracts; after conversions there are fewer, by
+    /// the sets converted.
     pub open_interest: Text<Lots>,
-    /// Price of the last trade.
     pub last_price: Option<Text<Tick>>,
-    /// The highest bid; 0.00 without one.
+    /// 0.00 without bids.
     pub best_bid: Text<SettlementPrice>,
-    /// The lowest ask; 1.00 without one.
+    /// 1.00 without asks.
     pub best_ask: Text<SettlementPrice>,
-    /// The time of the statistics: now, or that of the last record if that is later.
     pub timestamp: Timestamp,
 }
 
-/// A candle. Prices are of yes, and missing if nothing traded.
-#[derive(Debug, Serialize)]
+/// Candles one after the other, empty ones too.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CandleJson {
-    start: Timestamp,
-    open: Option<Text<Tick>>,
-    high: Option<Text<Tick>>,
-    low: Option<Text<Tick>>,
-    close: Option<Text<Tick>>,
-    volume: Text<LotsSum>,
-    trades: u64,
-    open_interest: Text<Lots>,
-}
-
-impl From<&Bar> for CandleJson {
-    fn from(bar: &Bar) -> Self {
-        let prices = bar.prices;
-        CandleJson {
-            start: Timestamp(bar.start),
-            open: prices.map(|prices| Text(prices.open)),
-            high: prices.map(|prices| Text(prices.high)),
-            low: prices.map(|prices| Text(prices.low)),
-            close: prices.map(|prices| Text(prices.close)),
-            volume: Text(bar.volume),
-            trades: bar.trades,
-            open_interest: Text(bar.interest),
-        }
-    }
-}
-
-/// Consecutive candles, including empty ones.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[schemars(rename = "CandleList")]
 pub struct CandlesJson {
-    market_id: Text<MarketId>,
-    interval: &'static str,
-    from: Timestamp,
-    to: Timestamp,
-    /// In order.
+    pub market_id: Text<MarketId>,
+    #[schemars(with = "Interval")]
+    pub interval: &'static str,
+    pub from: Timestamp,
+    pub to: Timestamp,
     pub candles: Vec<CandleJson>,
-}
-
-impl CandlesJson {
-    /// Candles of a market, from the start of the first to the end of the last.
-    pub fn of(
-        market: MarketId,
-        interval: &'static str,
-        (from, to): (TimeMs, TimeMs),
-        bars: &[Bar],
-    ) -> CandlesJson {
-        CandlesJson {
-            market_id: Text(market),
-            interval,
-            from: Timestamp(from),
-            to: Timestamp(to),
-            candles: bars.iter().map(CandleJson::from).collect(),
-        }
-    }
 }

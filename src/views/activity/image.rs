@@ -1,13 +1,13 @@
-//! Packing of activity rows, and activity in the read model's image.
+//! Packing of activity rows.
 
-use super::{Activity, ActivityRow};
+use super::ActivityRow;
+use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::pack::Coder;
-use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
-use crate::image::Sizes;
-use exchange::ids::UserNo;
-use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use crate::history::saved::Refers;
+use crate::history::stream::Row;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::TimeMs;
 
 impl Row for ActivityRow {
@@ -55,25 +55,13 @@ impl Row for ActivityRow {
     }
 }
 
-impl Activity {
-    /// Writes every market's newest rows.
-    pub(crate) fn write(&self, sink: &mut impl ImageSink) {
-        let Activity { markets } = self;
-        markets.write(sink);
-    }
+impl Refers for ActivityRow {
+    type Owner = MarketNo;
 
-    pub(crate) fn read(
-        history: History,
-        sizes: Sizes,
-        source: &mut impl ImageSource,
-    ) -> Result<Activity, BadImage> {
-        let check = |rows: &[ActivityRow]| {
-            rows.iter().try_for_each(|row| match row {
-                ActivityRow::Trade { user, .. } => sizes.has_user(*user),
-                ActivityRow::Moved { .. } => Ok(()),
-            })
-        };
-        let markets = Streams::read(history, sizes.markets, source, check)?;
-        Ok(Activity { markets })
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        match self {
+            ActivityRow::Trade { user, .. } => (Some(*user), None),
+            ActivityRow::Moved { .. } => (None, None),
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The public markets in list order, with indexes for the list filters, so that a page is found
 //! without scanning all markets.
 
+use rustc_hash::FxHashMap;
+
 use crate::numbers::{self, Numbers};
+use crate::saved::saved;
 use exchange::catalogue::MarketDraft;
 use exchange::ids::{CategoryNo, MarketNo};
-
-/// A public market's position in the order of publication, from 0.
-type Position = u32;
 
 /// A filter for public markets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,15 +24,22 @@ pub struct Wanted<'a> {
 pub(super) struct Listing {
     /// In order of publication.
     published: Vec<MarketNo>,
-    /// By market, its position in `published`, if it is public.
-    positions: Vec<Option<Position>>,
-    /// The highlighted ones, ascending.
-    highlighted: Vec<Position>,
-    /// By category, the markets in it, ascending.
-    categories: Vec<Vec<Position>>,
+    /// Their positions in `published`.
+    positions: FxHashMap<MarketNo, usize>,
+    /// The positions of the highlighted ones.
+    highlighted: Numbers,
+    /// The positions of those in each category.
+    categories: FxHashMap<CategoryNo, Numbers>,
 }
 
+saved!(Listing { published } made { positions, highlighted, categories });
+
 impl Listing {
+    /// Only which they are, to be listed again.
+    pub(super) fn into_published(self) -> Vec<MarketNo> {
+        self.published
+    }
+
     /// All of them, in order of publication.
     pub(super) fn published(&self) -> &[MarketNo] {
         &self.published
@@ -53,81 +60,55 @@ impl Listing {
     }
 
     fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
-        let count = self.published.len();
-        let of = |positions: &mut dyn Iterator<Item = &Position>| {
-            numbers::these(count, positions.map(|position| *position as usize))
-        };
-        let mut kept = match categories {
-            None => numbers::all(count),
+        let mut kept = Numbers::default();
+        match categories {
+            None => kept = numbers::all(self.published.len()),
             Some(wanted) => {
-                let lists = wanted.iter().filter_map(|no| self.categories.get(no.index()));
-                of(&mut lists.flatten())
+                for category in wanted.iter().filter_map(|no| self.categories.get(no)) {
+                    kept.union_with(category);
+                }
             }
-        };
+        }
         match highlighted {
             None => {}
-            Some(true) => kept.intersect_with(&of(&mut self.highlighted.iter())),
-            Some(false) => kept.difference_with(&of(&mut self.highlighted.iter())),
+            Some(true) => kept.intersect_with(&self.highlighted),
+            Some(false) => kept.difference_with(&self.highlighted),
         }
         if let Some(found) = found {
             let is_found = |market: &MarketNo| found.contains(market.index());
             let is_found = |position: &usize| self.published.get(*position).is_some_and(is_found);
-            kept = numbers::these(count, kept.ones().filter(is_found));
+            kept = numbers::these(self.published.len(), kept.ones().filter(is_found));
         }
         kept
     }
 
     /// Adds a market that becomes public.
     pub(super) fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
-        let Ok(position) = Position::try_from(self.published.len()) else { return };
+        let position = self.published.len();
         self.published.push(market);
-        if self.positions.len() <= market.index() {
-            self.positions.resize(market.index().saturating_add(1), None);
-        }
-        if let Some(own) = self.positions.get_mut(market.index()) {
-            *own = Some(position);
-        }
-        self.note(position, draft);
+        self.positions.insert(market, position);
+        self.note(position, draft, true);
     }
 
     /// Updates the indexes for a changed draft; does nothing for a market that is not public.
     pub(super) fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
-        let Some(position) = self.positions.get(market.index()).copied().flatten() else { return };
-        remove_sorted(&mut self.highlighted, position);
-        for category in &before.categories {
-            if let Some(list) = self.categories.get_mut(category.index()) {
-                remove_sorted(list, position);
-            }
+        if let Some(position) = self.positions.get(&market).copied() {
+            self.note(position, before, false);
+            self.note(position, after, true);
         }
-        self.note(position, after);
     }
 
-    fn note(&mut self, position: Position, draft: &MarketDraft) {
+    /// Notes whether a market is among those that a filter finds by its draft.
+    fn note(&mut self, position: usize, draft: &MarketDraft, listed: bool) {
         if draft.highlighted {
-            insert_sorted(&mut self.highlighted, position);
+            self.highlighted.grow_and_insert(position);
+            self.highlighted.set(position, listed);
         }
         for category in &draft.categories {
-            if self.categories.len() <= category.index() {
-                self.categories.resize_with(category.index().saturating_add(1), Vec::new);
-            }
-            if let Some(list) = self.categories.get_mut(category.index()) {
-                insert_sorted(list, position);
-            }
+            let category = self.categories.entry(*category).or_default();
+            category.grow_and_insert(position);
+            category.set(position, listed);
         }
-    }
-}
-
-/// Inserts a position into a sorted list, once.
-fn insert_sorted(list: &mut Vec<Position>, position: Position) {
-    if let Err(at) = list.binary_search(&position) {
-        list.insert(at, position);
-    }
-}
-
-/// Removes a position, if it is there.
-fn remove_sorted(list: &mut Vec<Position>, position: Position) {
-    if let Ok(at) = list.binary_search(&position) {
-        list.remove(at);
     }
 }
 

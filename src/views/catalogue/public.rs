@@ -1,6 +1,8 @@
 //! Counts of an event's public markets for the filters of event lists, so that a list reads one row
 //! per event and not all its markets.
 
+use std::collections::BTreeMap;
+
 use exchange::catalogue::MarketDraft;
 use exchange::ids::CategoryNo;
 
@@ -9,8 +11,8 @@ use exchange::ids::CategoryNo;
 pub struct PublicMarkets {
     all: u32,
     highlighted: u32,
-    /// By category, ascending; none is zero.
-    categories: Vec<(CategoryNo, u32)>,
+    /// Those in each category; none is zero.
+    categories: BTreeMap<CategoryNo, u32>,
 }
 
 impl PublicMarkets {
@@ -25,7 +27,7 @@ impl PublicMarkets {
 
     /// Whether any public market is in one of these categories.
     pub fn is_in(&self, wanted: &[CategoryNo]) -> bool {
-        self.categories.iter().any(|(category, _)| wanted.contains(category))
+        wanted.iter().any(|category| self.categories.contains_key(category))
     }
 
     /// Adds a market to the counts.
@@ -33,14 +35,8 @@ impl PublicMarkets {
         self.all = self.all.saturating_add(1);
         self.highlighted = self.highlighted.saturating_add(u32::from(draft.highlighted));
         for category in &draft.categories {
-            match self.categories.binary_search_by_key(category, |(known, _)| *known) {
-                Ok(at) => {
-                    if let Some((_, count)) = self.categories.get_mut(at) {
-                        *count = count.saturating_add(1);
-                    }
-                }
-                Err(at) => self.categories.insert(at, (*category, 1)),
-            }
+            let count = self.categories.entry(*category).or_default();
+            *count = count.saturating_add(1);
         }
     }
 
@@ -49,10 +45,10 @@ impl PublicMarkets {
         self.all = self.all.saturating_sub(1);
         self.highlighted = self.highlighted.saturating_sub(u32::from(draft.highlighted));
         for category in &draft.categories {
-            if let Some((_, count)) = self.categories.iter_mut().find(|(c, _)| c == category) {
+            if let Some(count) = self.categories.get_mut(category) {
                 *count = count.saturating_sub(1);
             }
         }
-        self.categories.retain(|(_, count)| *count > 0);
+        self.categories.retain(|_, count| *count > 0);
     }
 }

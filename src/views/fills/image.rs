@@ -5,7 +5,7 @@ use crate::history::chain::{Links, RowIndex};
 use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
 use crate::history::{History, Kind};
-use crate::image::Sizes;
+use crate::saved::Sizes;
 use exchange::catalogue::Outcome;
 use exchange::command::{Side, Wording};
 use exchange::ids::{OrderNo, TradeIndex};

@@ -10,6 +10,7 @@ pub mod page_storage;
 pub(super) mod chain;
 pub(super) mod pack;
 pub(super) mod stream;
+pub(crate) mod saved;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

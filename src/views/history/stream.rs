@@ -7,7 +7,7 @@ use super::chain::{RowIndex, length};
 use super::pack::{Coder, Packing, Unpacking};
 use super::{History, HistoryError, Kind, PageKey};
 use crate::fault::{Fault, is_next};
-use crate::image::hold;
+use crate::saved::hold;
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes};
 use exchange::units::TimeMs;
 

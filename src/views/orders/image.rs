@@ -11,7 +11,7 @@ use crate::history::History;
 use crate::history::chain::{RowChain, RowIndex, length};
 use crate::history::pack::{Packing, Unpacking};
 use crate::history::stream::Tail;
-use crate::image::{Sizes, hold};
+use crate::saved::{Sizes, hold};
 use exchange::ids::{OrderNo, UserNo};
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_bytes, read_count,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::history::chain::{RowChain, RowIndex};
 use crate::history::pack::{Coder, Packing, Unpacking};
 use crate::history::{History, HistoryError, Kind, PageKey};
-use crate::image::{Sizes, hold};
+use crate::saved::{Sizes, hold};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,

@@ -6,10 +6,11 @@ use std::ops::Range;
 use super::{PositionRow, Resolution};
 use crate::history::chain::{RowIndex, length};
 use crate::history::pack::Coder;
+use crate::history::saved::Refers;
 use crate::history::stream::{Pages, Row};
 use crate::history::{HistoryError, Kind};
 use exchange::catalogue::Outcome;
-use exchange::ids::UserNo;
+use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::units::TimeMs;
 
@@ -65,6 +66,14 @@ impl Row for Ended {
             updated_at,
             change,
         }))
+    }
+}
+
+impl Refers for Ended {
+    type Owner = UserNo;
+
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (Some(self.0.user), Some(self.0.market))
     }
 }
 

@@ -1,12 +1,13 @@
-//! Packing of settlements, and settlements in the read model's image.
+//! Packing of settlements.
 
-use super::{SettlementRow, Settlements};
+use super::SettlementRow;
+use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::pack::Coder;
-use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
-use crate::image::Sizes;
-use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use crate::history::saved::Refers;
+use crate::history::stream::Row;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::{Sequence, TimeMs};
 
 impl Row for SettlementRow {
@@ -36,20 +37,10 @@ impl Row for SettlementRow {
     }
 }
 
-impl Settlements {
-    /// Writes every user's newest rows.
-    pub(crate) fn write(&self, sink: &mut impl ImageSink) {
-        let Settlements { users } = self;
-        users.write(sink);
-    }
+impl Refers for SettlementRow {
+    type Owner = UserNo;
 
-    pub(crate) fn read(
-        history: History,
-        sizes: Sizes,
-        source: &mut impl ImageSource,
-    ) -> Result<Settlements, BadImage> {
-        let check =
-            |rows: &[SettlementRow]| rows.iter().try_for_each(|row| sizes.has_market(row.market));
-        Ok(Settlements { users: Streams::read(history, sizes.users, source, check)? })
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (None, Some(self.market))
     }
 }

@@ -1,14 +1,14 @@
-//! Packing of account changes, and statements in the read model's image.
+//! Packing of account changes.
 
-use super::{Cause, Change, Statements, Subject};
+use super::{Cause, Change, Subject};
 use crate::accounts::Balance;
+use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::pack::Coder;
-use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
-use crate::image::{Sizes, hold};
-use exchange::ids::{EventNo, OrderNo};
-use exchange::image::coding::{BadImage, ImageSink, ImageSource};
+use crate::history::saved::Refers;
+use crate::history::stream::Row;
+use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::{Money, Sequence, TimeMs};
 
 /// The base that the next change is packed against.
@@ -123,29 +123,11 @@ fn expected(
     Ok(Money::new(expected.wrapping_add(coder.money(further)?.get())))
 }
 
-impl Statements {
-    /// Writes every account's newest changes.
-    pub(crate) fn write(&self, sink: &mut impl ImageSink) {
-        let Statements { users } = self;
-        users.write(sink);
-    }
+impl Refers for Change {
+    type Owner = UserNo;
 
-    pub(crate) fn read(
-        history: History,
-        sizes: Sizes,
-        source: &mut impl ImageSource,
-    ) -> Result<Statements, BadImage> {
-        let check = |changes: &[Change]| {
-            for change in changes {
-                let market = change.cause.subject().map(|subject| subject.market);
-                let market = market.or(change.cause.paying_market());
-                market.map_or(Ok(()), |market| sizes.has_market(market))?;
-                let moved = change.available != Money::ZERO || change.reserved != Money::ZERO;
-                hold(moved, "a change that changes nothing")?;
-            }
-            let ordered = changes.is_sorted_by(|a, b| a.sequence <= b.sequence);
-            hold(ordered, "changes out of order")
-        };
-        Ok(Statements { users: Streams::read(history, sizes.users, source, check)? })
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        let market = self.cause.subject().map(|subject| subject.market);
+        (None, market.or(self.cause.paying_market()))
     }
 }

@@ -7,7 +7,9 @@ use crate::fault::Fault;
 use crate::history::chain::RowIndex;
 use crate::history::stream::{Pages, Tail};
 use crate::history::{History, HistoryError};
+use crate::saved::{Saved, Sink, Source, saved};
 use exchange::ids::MarketNo;
+use exchange::image::coding::BadImage;
 use exchange::units::{Lots, LotsSum, Tick, TimeMs};
 
 const MINUTE_MS: i64 = 60 * 1000;
@@ -60,6 +62,8 @@ pub struct Prices {
     pub close: Tick,
 }
 
+saved!(Prices { open, high, low, close });
+
 impl Prices {
     fn and(self, later: Prices) -> Prices {
         Prices {
@@ -84,6 +88,8 @@ pub(super) struct Candle {
     /// Open interest after the last of its trades.
     pub interest: Lots,
 }
+
+saved!(Candle { start, prices, trades, through, interest });
 
 impl Candle {
     /// The candle of one trade; `through` is the volume including it.
@@ -121,6 +127,18 @@ pub struct Bar {
 pub(super) struct Series<const MINUTES: bool> {
     pub(super) done: Tail<Done<MINUTES>>,
     pub(super) last: Option<Candle>,
+}
+
+impl<const MINUTES: bool> Saved for Series<MINUTES> {
+    fn save(&self, sink: &mut Sink<'_>) {
+        let Series { done, last } = self;
+        done.save(sink);
+        last.save(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        Ok(Series { done: Saved::load(source)?, last: Saved::load(source)? })
+    }
 }
 
 /// A finished candle, of a minute or an hour.

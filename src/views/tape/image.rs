@@ -1,18 +1,17 @@
-//! Trades and candles in the read model's image: by market, oldest first.
+//! Packing of trades and candles.
 
-use super::candles::{Candle, Done, Prices, Series};
-use super::{MarketTape, Tape, TradeRow};
+use super::TradeRow;
+use super::candles::{Candle, Done, Prices};
+use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::pack::Coder;
-use crate::history::stream::{Row, Streams, Tail};
-use crate::history::{History, Kind};
-use crate::image::{Sizes, hold};
-use exchange::ids::TradeIndex;
+use crate::history::saved::Refers;
+use crate::history::stream::Row;
+use exchange::ids::{MarketNo, TradeIndex, UserNo};
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged};
 use exchange::units::{Lots, LotsSum, Sequence, TimeMs};
 
 imaged!(Prices { open, high, low, close });
-imaged!(Candle { start, prices, trades, through, interest });
 
 impl Row for TradeRow {
     type Base = (Sequence, TimeMs);
@@ -77,61 +76,10 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
     }
 }
 
-impl Tape {
-    /// Writes every market's newest trades and candles.
-    pub(crate) fn write(&self, sink: &mut impl ImageSink) {
-        let Tape { history: _, trades, markets } = self;
-        trades.write(sink);
-        for market in markets {
-            market.is_some().write(sink);
-            if let Some(MarketTape { minutes, hours }) = market.as_deref() {
-                minutes.write(sink);
-                hours.write(sink);
-            }
-        }
-    }
+impl Refers for TradeRow {
+    type Owner = MarketNo;
 
-    pub(crate) fn read(
-        history: History,
-        sizes: Sizes,
-        source: &mut impl ImageSource,
-    ) -> Result<Tape, BadImage> {
-        let check = |trades: &[TradeRow]| {
-            hold(trades.is_sorted_by(|a, b| a.sequence <= b.sequence), "trades out of order")
-        };
-        let rows = history.rows_per_page();
-        let trades = Streams::read(history.clone(), sizes.markets, source, check)?;
-        let mut tape = Tape { trades, ..Tape::on(history) };
-        for _ in 0..sizes.markets {
-            let market = bool::read(source)?.then(|| {
-                let (minutes, hours) = (Series::read(rows, source)?, Series::read(rows, source)?);
-                hold(minutes.volume() == hours.volume(), "hours that are not those of minutes")?;
-                Ok::<_, BadImage>(Box::new(MarketTape { minutes, hours }))
-            });
-            tape.markets.push(market.transpose()?);
-        }
-        Ok(tape)
-    }
-}
-
-impl<const MINUTES: bool> Series<MINUTES> {
-    fn write(&self, sink: &mut impl ImageSink) {
-        let Series { done, last } = self;
-        done.write(sink);
-        // A series exists only with at least one candle.
-        if let Some(last) = last {
-            last.write(sink);
-        }
-    }
-
-    fn read(rows: RowIndex, source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let (done, kept): (Tail<Done<MINUTES>>, Vec<_>) = Tail::read(rows, source)?;
-        let last = Candle::read(source)?;
-        let all: Vec<Candle> = kept.into_iter().map(|done| done.0).chain([last]).collect();
-        let rising = |a: &Candle, b: &Candle| a.start < b.start && a.through <= b.through;
-        hold(all.is_sorted_by(rising), "candles out of order")?;
-        let begins = |candle: &Candle| Self::INTERVAL.start(candle.start) == candle.start;
-        hold(all.iter().all(begins), "a candle that begins within an interval")?;
-        Ok(Series { done, last: Some(last) })
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (None, None)
     }
 }

@@ -54,11 +54,11 @@ pub fn caller() -> (Arc<dyn Caller>, Receiver<Heard>) {
 /// A caller that does something when it looks, and when it is woken.
 pub fn caller_that(
     looks: impl Fn() + Send + Sync + 'static,
-    wakes: impl Fn() + Send + Sync + 'static,
+    woken: impl Fn() + Send + Sync + 'static,
 ) -> (Arc<dyn Caller>, Receiver<Heard>) {
-    let (heard, hears) = unbounded();
-    let waker = Waker::from(Arc::new(OnWake(wakes)));
-    (Arc::new(Told { heard, looks: Box::new(looks), waker }), hears)
+    let (heard, all) = unbounded();
+    let waker = Waker::from(Arc::new(OnWake(woken)));
+    (Arc::new(Told { heard, looks: Box::new(looks), waker }), all)
 }
 
 /// A slot of this caller's for so many commands.

@@ -30,17 +30,17 @@ fn what_a_clock_command_left_rests_as_long_as_it_took_and_goes_on_by_itself() {
         (MatcherStatus::default(), TimeMs::new(5).unwrap(), Sequence::new(3));
     let (at, usual) = (Duration::from_hours(9), Duration::from_hours(1));
     let wants = || status.wants_clock(now, clock, || at);
-    let waits = || status.ask_again_in(clock, at, usual);
-    assert_eq!(waits(), ASK_AGAIN);
+    let asks_again = || status.ask_again_in(clock, at, usual);
+    assert_eq!(asks_again(), ASK_AGAIN);
     applied(&status, 3, Some(5), Some(Rest::NotBegun));
     // The matcher is not done with it, and another block changes nothing about that.
-    assert!(!wants() && waits() == ASK_AGAIN);
+    assert!(!wants() && asks_again() == ASK_AGAIN);
     applied(&status, 4, Some(5), None);
-    assert!(!wants() && waits() == ASK_AGAIN);
+    assert!(!wants() && asks_again() == ASK_AGAIN);
     status.post_rest(at + usual / 2);
-    assert!(!wants() && waits() == usual / 2);
+    assert!(!wants() && asks_again() == usual / 2);
     status.post_rest(at);
-    assert!(wants() && waits() == usual);
+    assert!(wants() && asks_again() == usual);
     applied(&status, 5, Some(5), Some(Rest::Over));
-    assert!(wants() && waits() == usual);
+    assert!(wants() && asks_again() == usual);
 }

@@ -5,7 +5,7 @@ use std::task::Waker;
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::print::printed;
+use crate::wire::printed;
 
 #[derive(Serialize)]
 struct Page {

@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 
 use MarketStatus::{Active, Closed, Draft};
-use exchange::catalogue::EventRevision;
+use exchange::catalogue::{CategoryDraft, EventRevision};
 use exchange::units::Sequence;
 
 fn event(event: u32) -> Effect {

@@ -1,7 +1,7 @@
 //! Unit tests of `src/views/closed.rs`.
 
-use super::super::Projection;
 use super::super::fixture::*;
+use super::super::view::Projection;
 use super::*;
 
 /// Both projections, folded as the read model does.
@@ -58,8 +58,7 @@ fn an_end_moves_what_is_closed_and_what_it_pays_is_no_part_of_it() {
     for end in [settled(RAIN, Outcome::Yes), voided(RAIN, 50)] {
         let mut both = opened();
         both.fold(3, &[holds(BOB, (0, 0), (0, 0), -40)]);
-        let effects = [end, holds(ANN, (0, 0), (0, 0), 200), paid(ANN, 5, 0, 200)];
-        both.fold(4, &effects);
+        both.fold(4, &[end, paid(ANN, 5, 0, 200)]);
         assert!(both.live(ANN).is_empty() && both.ended(ANN).is_empty());
         assert!(both.live(BOB).is_empty() && both.closed.by_market.is_empty());
         assert_eq!(both.ended(BOB), [(RAIN, Outcome::No, -40, at(4))]);

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::*;
+use crate::fault::Faults;
+use crate::view::Projection;
 use exchange::catalogue::Outcome;
 use exchange::units::Sequence;
 
@@ -126,5 +128,5 @@ fn the_days_of_a_month_are_kept_and_the_sum_of_all() {
         }
     }
     assert_eq!(faults.count(), 0);
-    assert!(performance.users.iter().all(|row| row.days.len() <= DAYS_KEPT as usize + 2));
+    assert!(performance.users.rows().iter().all(|row| row.days.len() <= DAYS_KEPT as usize + 2));
 }

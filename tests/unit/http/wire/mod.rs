@@ -6,7 +6,7 @@ use exchange::units::{Lots, Money, Ratio, Tick};
 use proptest::prelude::*;
 
 fn print(value: &impl Serialize) -> String {
-    String::from_utf8(print::printed(value, 0).unwrap()).unwrap()
+    String::from_utf8(printed(value, 0).unwrap()).unwrap()
 }
 
 #[test]

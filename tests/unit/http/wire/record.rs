@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test may stop
 
 use super::*;
-use crate::wire::print::printed;
+use crate::wire::printed;
 use exchange::script;
 
 const SCRIPT: &str = r#"
