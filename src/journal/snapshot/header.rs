@@ -1,5 +1,8 @@
 //! A snapshot's header: which state of which journal the body is an image of.
 
+use bincode::config::{Configuration, Fixint, LittleEndian};
+use bincode::{Decode, Encode};
+
 use super::{Kind, Point, SnapshotFault};
 use crate::block::ChainHash;
 use exchange::digest::StateDigest;
@@ -19,6 +22,33 @@ const SEQUENCE_AT: u64 = 16;
 const TIME_AT: u64 = 24;
 const KIND_AT: u64 = 10;
 
+/// Numbers of fixed width, lowest byte first, with nothing between fields.
+const LITTLE_ENDIAN: Configuration<LittleEndian, Fixint> = bincode::config::legacy();
+
+/// The header as it stands in the file.
+#[derive(Debug, Encode, Decode)]
+struct Layout {
+    magic: [u8; 8],
+    version: u16,
+    kind: u16,
+    checksum: u32,
+    sequence: u64,
+    time: i64,
+    chain: [u8; 32],
+    results: [u8; 32],
+    state: [u8; 32],
+    body_bytes: u64,
+}
+
+impl Layout {
+    fn bytes(&self) -> [u8; SNAPSHOT_HEADER_BYTES] {
+        let mut bytes = [0; SNAPSHOT_HEADER_BYTES];
+        let written = bincode::encode_into_slice(self, &mut bytes, LITTLE_ENDIAN);
+        debug_assert_eq!(written.ok(), Some(SNAPSHOT_HEADER_BYTES));
+        bytes
+    }
+}
+
 /// The header's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
@@ -33,58 +63,30 @@ pub struct Header {
 impl Header {
     /// The header's bytes.
     pub fn encode(&self) -> [u8; SNAPSHOT_HEADER_BYTES] {
-        let mut bytes = [0; SNAPSHOT_HEADER_BYTES];
-        let Point { sequence, time, chain, results, state } = &self.point;
-        let parts: [&[u8]; 10] = [
-            &SNAPSHOT_MAGIC,
-            &SNAPSHOT_VERSION.to_le_bytes(),
-            &self.kind.number().to_le_bytes(),
-            &[0; 4],
-            &sequence.get().to_le_bytes(),
-            &time.get().to_le_bytes(),
-            &chain.0,
-            &results.0,
-            &state.0,
-            &self.body_bytes.to_le_bytes(),
-        ];
-        for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
-            *to = *from;
-        }
-        let checksum = checksum(&bytes).to_le_bytes();
-        for (to, from) in bytes.iter_mut().skip(CHECKSUM_AT).zip(checksum) {
-            *to = from;
-        }
-        bytes
+        let Point { sequence, time, chain, results, state } = self.point;
+        let mut layout = Layout {
+            magic: SNAPSHOT_MAGIC,
+            version: SNAPSHOT_VERSION,
+            kind: self.kind.number(),
+            checksum: 0,
+            sequence: sequence.get(),
+            time: time.get(),
+            chain: chain.0,
+            results: results.0,
+            state: state.0,
+            body_bytes: self.body_bytes,
+        };
+        layout.checksum = checksum(&layout.bytes());
+        layout.bytes()
     }
 
     /// Decodes a file's first bytes; or the first fault and its offset.
     pub fn decode(bytes: &[u8]) -> Result<Header, (u64, SnapshotFault)> {
+        let read: Result<(Layout, usize), _> = bincode::decode_from_slice(bytes, LITTLE_ENDIAN);
         let truncated = SnapshotFault::Truncated { expected: SNAPSHOT_HEADER_BYTES };
-        let parts = || {
-            let (magic, rest) = bytes.split_first_chunk::<8>()?;
-            let (version, rest) = rest.split_first_chunk::<2>()?;
-            let (kind, rest) = rest.split_first_chunk::<2>()?;
-            let (checksum, rest) = rest.split_first_chunk::<4>()?;
-            let (sequence, rest) = rest.split_first_chunk::<8>()?;
-            let (time, rest) = rest.split_first_chunk::<8>()?;
-            let (chain, rest) = rest.split_first_chunk::<32>()?;
-            let (results, rest) = rest.split_first_chunk::<32>()?;
-            let (state, rest) = rest.split_first_chunk::<32>()?;
-            let body = rest.first_chunk::<8>()?;
-            let numbers = (
-                u16::from_le_bytes(*version),
-                u16::from_le_bytes(*kind),
-                u32::from_le_bytes(*checksum),
-                u64::from_le_bytes(*sequence),
-                i64::from_le_bytes(*time),
-                u64::from_le_bytes(*body),
-            );
-            Some((*magic, numbers, (*chain, *results, *state)))
-        };
-        let Some((magic, numbers, (chain, results, state))) = parts() else {
-            return Err((0, truncated));
-        };
-        let (version, kind, sum, sequence, time, body_bytes) = numbers;
+        let Ok((layout, _)) = read else { return Err((0, truncated)) };
+        let Layout { magic, version, kind, checksum: sum, .. } = layout;
+        let Layout { sequence, time, chain, results, state, body_bytes, .. } = layout;
         if magic != SNAPSHOT_MAGIC {
             return Err((0, SnapshotFault::Magic));
         }
