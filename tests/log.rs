@@ -286,7 +286,9 @@ fn a_copy_that_is_lost_garbage_behind_or_of_another_journal_is_made_anew() {
         let members = db.open_tree("blocks").unwrap();
         let last = first_of(1).get().to_be_bytes();
         let later: Vec<_> = members.range(last..).keys().map(Result::unwrap).collect();
-        later.iter().for_each(|key| drop(members.remove(key).unwrap()));
+        for key in later {
+            drop(members.remove(key).unwrap());
+        }
         fs::remove_file(sled.with_extension("fed")).unwrap();
     }
     assert_eq!(opened(dir.path()).unwrap().1, 0);
@@ -308,7 +310,9 @@ fn what_only_the_copy_has_is_put_back_into_the_log() {
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
     let other = chain(3, 2);
-    other.iter().for_each(|block| drop(journal.append(block.clone()).unwrap()));
+    for block in &other {
+        drop(journal.append(block.clone()).unwrap());
+    }
     drop(journal);
     copy(&copied().path().join("journal/sled"), &dir.path().join("journal/sled"));
     assert_eq!(opened(dir.path()), Ok((hashes(&other), 1)));

@@ -228,8 +228,8 @@ fn a_failed_or_interrupted_import_leaves_nothing_that_opens() {
     for opened in [LogJournal::open(&data), LogJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
-    // Or a little earlier, before the marker was renamed into place.
-    fs::rename(data.join("refused"), data.join("refused.partial")).unwrap();
+    // Or while the marker was being made.
+    fs::write(data.join("refused.partial"), [0; 20]).unwrap();
     let head = import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
     assert_eq!(head, blocks.last().unwrap().head());
     assert_eq!(LogJournal::open_existing(&data).unwrap().1.head, head);

@@ -754,7 +754,7 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let (before, _) = replayed(data.path());
 
     let limited = format!(
-        "ulimit -f 40000; exec {BINARY} serve --init --listen 127.0.0.1:0 --data {}",
+        "ulimit -f 8000; exec {BINARY} serve --init --listen 127.0.0.1:0 --data {}",
         data.path().display()
     );
     let mut command = Command::new("sh");

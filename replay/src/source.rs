@@ -163,7 +163,6 @@ impl Source {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn refused(error: OpenError) -> Failure {
     if error.is_damage() {
         return Failure::Damaged(json!({ "ok": false, "error": error.to_string() }));

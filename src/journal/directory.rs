@@ -65,6 +65,9 @@ pub fn read_only(data: &Path) -> Result<(JournalReader, Option<Sequence>), OpenE
     LogStore::there(data)?;
     refuse_unfinished(data)?;
     let folder = log_of(data);
+    if !folder.is_dir() {
+        return Err(OpenError::Lost(folder));
+    }
     let marker = data.join(MARKER_FILE);
     let mut tries = TRIES_MAX;
     loop {

@@ -1,5 +1,6 @@
 //! Reads the journal of a data directory of version 0.1, which kept it in sled and the newest
-//! blocks in a write-ahead log, `wal`. Opening sled writes to its files, as that version's start did.
+//! blocks in a write-ahead log, `wal`. Opening sled writes to its files, as that version's start
+//! did.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};

@@ -186,6 +186,8 @@ impl JournalFiles {
     pub(super) fn note_segment(&self, fate: Fate) -> FileChange {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let [segment, _] = &*open;
+        // Its path tells whether it was deleted or replaced.
+        let fate = segment.fate().unwrap_or(fate);
         self.note(FileChange { file: SEGMENT, fate }, &segment.path)
     }
 

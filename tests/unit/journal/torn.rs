@@ -99,6 +99,6 @@ fn a_sound_block_after_damage_is_found_wherever_it_is() {
         assert_eq!(judged(&bytes, 0), Rest::Others, "{between}");
     }
     assert_eq!(judged(&[], 0), Rest::Nothing);
-    assert_eq!(judged(&[7; 60_001], 0), Rest::Damaged);
+    assert_eq!(judged(&vec![7; 60_001], 0), Rest::Damaged);
     assert_eq!(judged(&[7; 600], 0), Rest::Damaged);
 }
