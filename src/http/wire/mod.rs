@@ -96,8 +96,8 @@ impl Serialize for Timestamp {
 
 const MS_PER_DAY: u64 = 86_400_000;
 
-/// Year, month and day of the day `days` after 1970-01-01. By chrono a text of a time took
-/// some 1,100 instructions. Years are counted from March, so that a leap day is the last day of its year.
+/// Year, month and day of the day `days` after 1970-01-01. By chrono, the text of a time took some
+/// 1,100 instructions. Years are counted from March, so that a leap day is the last of its year.
 const fn calendar(days: u64) -> (u64, u64, u64) {
     const DAYS_PER_400_YEARS: u64 = 146_097;
     /// From 0000-03-01.
