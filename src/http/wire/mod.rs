@@ -23,7 +23,6 @@ pub mod tape;
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, Datelike, Timelike};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
@@ -40,7 +39,7 @@ pub struct Text<T>(pub T);
 impl<T: Spelled> Serialize for Text<T> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.spelled(|text| serializer.serialize_str(text))
+        self.0.spell(serializer)
     }
 }
 
@@ -75,27 +74,52 @@ pub struct Timestamp(pub TimeMs);
 impl Serialize for Timestamp {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = *b"0000-00-00T00:00:00.000Z";
         // A time is never negative, and its year has four digits.
-        let at = DateTime::from_timestamp_millis(self.0.get()).unwrap_or_default();
-        let (year, ms) = (at.year().unsigned_abs(), at.timestamp_subsec_millis());
-        let days = [(0, year / 100), (2, year), (5, at.month()), (8, at.day())];
-        let times = [(11, at.hour()), (14, at.minute()), (17, at.second()), (20, ms / 10)];
-        for (place, value) in days.into_iter().chain(times) {
+        let ms = self.0.get().unsigned_abs();
+        let (days, of_day) = (ms / MS_PER_DAY, ms % MS_PER_DAY);
+        let ((year, month, day), of_minute) = (calendar(days), of_day % 60_000);
+        let (minutes, ms) = (of_day / 60_000, of_minute % 1000);
+        let mut text = *br#""0000-00-00T00:00:00.000Z""#;
+        let dates = [(1, year / 100), (3, year), (6, month), (9, day)];
+        let times = [(12, minutes / 60), (15, minutes % 60), (18, of_minute / 1000), (21, ms / 10)];
+        for (place, value) in dates.into_iter().chain(times) {
             if let Some([tens, ones, ..]) = text.get_mut(place..) {
                 (*tens, *ones) = (digit(value / 10), digit(value));
             }
         }
-        if let Some(last) = text.get_mut(22) {
+        if let Some(last) = text.get_mut(23) {
             *last = digit(ms);
         }
-        serializer.serialize_str(str::from_utf8(&text).unwrap_or_default())
+        serializer.serialize_bytes(&text)
     }
+}
+
+const MS_PER_DAY: u64 = 86_400_000;
+
+/// Year, month and day of the day `days` after 1970-01-01. By chrono, the text of a time took some
+/// 1,100 instructions. Years are counted from March, so that a leap day is the last of its year.
+const fn calendar(days: u64) -> (u64, u64, u64) {
+    const DAYS_PER_400_YEARS: u64 = 146_097;
+    /// From 0000-03-01.
+    const DAYS_BEFORE_1970: u64 = 719_468;
+    let days = days + DAYS_BEFORE_1970;
+    let (era, of_era) = (days / DAYS_PER_400_YEARS, days % DAYS_PER_400_YEARS);
+    let leaps = of_era / 1460 - of_era / 36_524 + of_era / 146_096;
+    let year_of_era = (of_era - leaps) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // The five months from March, and the five from August, have 153 days each.
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let (month, later) = match month_from_march {
+        0..=9 => (month_from_march + 3, 0),
+        _ => (month_from_march - 9, 1),
+    };
+    (400 * era + year_of_era + later, month, day)
 }
 
 /// The last digit of a number.
 #[inline]
-fn digit(value: u32) -> u8 {
+fn digit(value: u64) -> u8 {
     u8::try_from(value % 10).map_or(b'0', |digit| b'0'.saturating_add(digit))
 }
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use schemars::Schema;
+use serde::Serializer;
 use serde_json::{Value, json};
+use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use exchange::catalogue::Outcome;
@@ -22,24 +24,25 @@ use views::orders::OrderStatus;
 use views::positions::Resolution;
 use views::statements::Cause;
 
-/// A value that a JSON string shows.
+/// A value that a JSON string shows. What never needs escaping is passed on as bytes, with its
+/// quotation marks.
 pub trait Spelled {
     /// The name of its schema.
     const WORD: &str;
 
-    /// Passes on its text.
-    fn spelled<R>(&self, pass: impl FnOnce(&str) -> R) -> R;
+    /// Serialises its text.
+    fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
 macro_rules! spelled {
-    ($($type:ty, $word:literal, $value:ident => $text:expr;)+) => {
+    ($by:ident: $($type:ty, $word:literal, $value:ident => $text:expr;)+) => {
         $(impl Spelled for $type {
             const WORD: &str = $word;
 
             #[inline]
-            fn spelled<R>(&self, pass: impl FnOnce(&str) -> R) -> R {
+            fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let $value = self;
-                pass($text)
+                serializer.$by($text)
             }
         })+
     };
@@ -47,17 +50,22 @@ macro_rules! spelled {
 
 macro_rules! spelled_decimals {
     ($($type:ty: $word:literal),+ $(,)?) => {
-        spelled! { $($type, $word, value => value.decimal().as_str();)+ }
+        spelled! { serialize_bytes: $($type, $word, value => value.decimal().quoted();)+ }
     };
 }
 
 macro_rules! spelled_ids {
     ($($type:ty),+) => {
-        spelled! {
-            $($type, "Uuid", id => id.uuid().hyphenated()
-                .encode_lower(&mut [0; Hyphenated::LENGTH]);)+
-        }
+        spelled! { serialize_bytes: $($type, "Uuid", id => &quoted(id.uuid());)+ }
     };
+}
+
+/// An id's text with its quotation marks.
+fn quoted(id: Uuid) -> [u8; Hyphenated::LENGTH + 2] {
+    let mut text = [b'"'; Hyphenated::LENGTH + 2];
+    let [_, inner @ .., _] = &mut text;
+    id.hyphenated().encode_lower(inner);
+    text
 }
 
 spelled_decimals! {
@@ -74,6 +82,7 @@ spelled_decimals! {
 spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);
 
 spelled! {
+    serialize_str:
     Token, "Token", token => token.as_str();
     Arc<str>, "Text", text => text;
     u64, "Text", number => DecimalText::of_integer(*number).as_str();
