@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
 
 use super::response_cache::VersionedCache;
 use super::wire::catalogue::MarketJson;
+use super::wire::printed;
 use exchange::catalogue::MarketDraft;
 use exchange::ids::MarketNo;
 use exchange::lifecycle::MarketStatus;
@@ -18,9 +18,11 @@ use views::quote::Quote;
 
 /// Slots: several pages of every list that is read.
 pub(super) const MARKETS: usize = 1024;
+/// Initial buffer capacity for one market.
+const MARKET_BYTES_USUAL: usize = 1024;
 
 /// Serialised markets, by number and by all that a list shows of them.
-pub type MarketCache = VersionedCache<MarketNo, Arc<RawValue>, MarketVersion>;
+pub type MarketCache = VersionedCache<MarketNo, Arc<[u8]>, MarketVersion>;
 
 /// Everything that a list shows of a market and that can change; categories never do.
 #[derive(Debug, Clone)]
@@ -45,7 +47,7 @@ impl PartialEq for MarketVersion {
 #[derive(Debug)]
 pub enum ListedMarket {
     /// Serialised already.
-    Printed(Arc<RawValue>),
+    Printed(Arc<[u8]>),
     /// To be serialised, and to be kept for the next reader.
     New(Box<(MarketNo, MarketVersion, MarketJson, Arc<MarketCache>)>),
 }
@@ -66,12 +68,13 @@ impl ListedMarket {
 impl Serialize for ListedMarket {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            ListedMarket::Printed(text) => text.serialize(serializer),
+            ListedMarket::Printed(text) => serializer.serialize_bytes(text),
             ListedMarket::New(new) => {
                 let (market, version, json, cache) = &**new;
-                let text: Arc<RawValue> = to_raw_value(json).map_err(S::Error::custom)?.into();
+                let text = printed(json, MARKET_BYTES_USUAL).map_err(S::Error::custom)?;
+                let text: Arc<[u8]> = Arc::from(text);
                 cache.keep(*market, version.clone(), Arc::clone(&text));
-                text.serialize(serializer)
+                serializer.serialize_bytes(&text)
             }
         }
     }

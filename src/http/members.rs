@@ -135,7 +135,8 @@ macro_rules! bodies {
             fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let body: $Body = $crate::members::object(deserializer)?;
                 $($check(&body).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
-                $($judge($(body.$part.as_ref()),+).map_err(|(name, _)| serde::de::Error::custom(name))?;)?
+                $($judge($(body.$part.as_ref()),+)
+                    .map_err(|(name, _)| serde::de::Error::custom(name))?;)?
                 Ok(body)
             }
 

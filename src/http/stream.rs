@@ -14,6 +14,7 @@ use tokio::task::yield_now;
 
 use super::packing::PackedList;
 use super::unread_rows::RowReservation;
+use super::wire::print::print;
 
 /// Size of a piece, and most bytes serialised ahead of a list's reader: about twenty rows. What
 /// fits one piece is sent whole, with its length.
@@ -58,7 +59,7 @@ pub trait Rows: Send {
 
 impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
     fn print_next(&mut self, to: &mut Vec<u8>) -> serde_json::Result<bool> {
-        self.next().map_or(Ok(false), |row| serde_json::to_writer(to, &row).map(|()| true))
+        self.next().map_or(Ok(false), |row| print(to, &row).map(|()| true))
     }
 
     fn left(&self) -> usize {
@@ -93,7 +94,7 @@ impl Content {
         members: Vec<(&str, Box<dyn Rows>)>,
     ) -> Result<Content, Unprinted> {
         let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
-        serde_json::to_writer(&mut printed, around)?;
+        print(&mut printed, around)?;
         let mut lists = Vec::with_capacity(members.len());
         for (member, rows) in members.into_iter().rev() {
             // In a string value the quotes would be escaped: only a member's name can look like

@@ -64,7 +64,7 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 #[cfg(test)]
 fn venue() -> engine::Engine {
     let journal = journal::memory::MemoryJournal::new();
-    let engine = engine::start::start(journal, Default::default()).unwrap().engine();
+    let engine = engine::start::start(journal, engine::start::Options::default()).unwrap().engine();
     super::bootstrap::bootstrap(&engine, None, |_| true).unwrap();
     engine
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::print::print;
 use super::{OutcomeId, Text, Timestamp};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
@@ -93,7 +94,7 @@ pub fn undated(mut book: Vec<u8>) -> Vec<u8> {
 pub fn dated(book: &[u8], time: TimeMs) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = Vec::with_capacity(book.len().saturating_add(TIME_BYTES));
     text.extend_from_slice(book);
-    serde_json::to_writer(&mut text, &Timestamp(time))?;
+    print(&mut text, &Timestamp(time))?;
     text.push(b'}');
     Ok(text)
 }

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod operations;
 pub mod order;
 pub mod placed;
+pub mod print;
 pub mod problem;
 pub mod record;
 pub mod statement;
@@ -24,24 +25,13 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, Datelike, Timelike};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
+pub use self::print::printed;
 use self::words::Spelled;
 use exchange::catalogue::Outcome;
 use exchange::decimal::Decimal;
 use exchange::units::{LockedOdds, Money, Sequence, TimeMs};
-
-/// One value as JSON; `bytes_usual` is the initial capacity.
-///
-/// # Errors
-/// It has no JSON.
-pub fn printed(value: &impl Serialize, bytes_usual: usize) -> Result<Vec<u8>, serde_json::Error> {
-    let mut text = Vec::with_capacity(bytes_usual);
-    serde_json::to_writer(&mut text, value)?;
-    Ok(text)
-}
 
 /// A decimal, an id or a word as a JSON string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +64,7 @@ pub struct Number<T>(pub T);
 
 impl<T: Decimal> Serialize for Number<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let decimal = self.0.decimal();
-        let raw: &RawValue = serde_json::from_str(decimal.as_str()).map_err(S::Error::custom)?;
-        raw.serialize(serializer)
+        serializer.serialize_bytes(self.0.decimal().as_bytes())
     }
 }
 
