@@ -9,9 +9,8 @@ use super::sound;
 
 /// The least that a disk writes as a whole.
 const SECTOR_BYTES: usize = 512;
-/// No block ends with so many zeros, the empty texts of an event included; a copy of a file that is
-/// being written may.
-const ZEROS_TORN: usize = 72;
+/// So many zeros end no block, but for one of empty texts; a write that was cut short leaves more.
+const ZEROS_TORN: usize = 16;
 /// Bytes compared with zeros at a time.
 const ZEROS: [u8; 4096] = [0; 4096];
 
@@ -61,12 +60,14 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     }
     let block = bytes.get(..extent).unwrap_or(bytes);
     // Whole records that end elsewhere: it is the length that was changed.
-    if claimed.is_some() && sound::records_end(block).is_some_and(|records| records != extent) {
+    let records = sound::records_end(block);
+    if claimed.is_some() && records.is_some_and(|records| records != extent) {
         return false;
     }
     let missing = |sector: &[u8]| ZEROS.starts_with(sector);
     let (begun, sectors) = block.split_at(block.len().min(SECTOR_BYTES - at % SECTOR_BYTES));
-    let short = extent.saturating_sub(end) >= ZEROS_TORN;
+    let unfinished = claimed.is_some() && end < extent && records.is_none();
+    let short = unfinished || extent.saturating_sub(end) >= ZEROS_TORN;
     let lacks = short || missing(begun) || sectors.chunks(SECTOR_BYTES).any(missing);
     // A block may end with a few zeros that are alone in their sector.
     lacks && !sound::is_one_bit_off(block)

@@ -119,5 +119,5 @@ pub fn logged_digest(log: &str) -> Option<&str> {
 
 /// Whether the folder holds a journal or a part of one.
 pub fn begun(venue: &Path) -> bool {
-    venue.join("journal").join("log").exists()
+    venue.join("journal/log/00000000000000000001.blocks").exists()
 }

@@ -66,7 +66,7 @@ fn the_beginning_of_a_write_is_torn_unless_only_its_last_bytes_are_missing() {
         bytes[kept..].fill(0);
         let expected = match kept {
             0 => Rest::Nothing,
-            _ if block.len() - kept > 80 => Rest::Torn,
+            _ if block.len() - kept > 16 => Rest::Torn,
             _ => continue,
         };
         assert_eq!(judged(&bytes, 300), expected, "{kept} of {}", block.len());
