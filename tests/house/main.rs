@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // a test may stop at once
 
 mod circles;
+mod documents;
 mod rooms;
 mod rules;
 mod source;
