@@ -16,7 +16,7 @@ use exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 #[derive(Debug, PartialEq, Encode, Decode)]
 struct Key {
     caller: u32,
-    key: String,
+    name: String,
     part: u8,
     body: [u8; 32],
 }
@@ -124,7 +124,7 @@ proptest! {
         };
         let once = IdempotencyKey { caller: UserNo(user), key, part: 7, body: BodyHash([9; 32]) };
         let (caller, part, body) = (user, 7, [9; 32]);
-        let before = Key { caller, key: key.as_str().to_owned(), part, body };
+        let before = Key { caller, name: key.as_str().to_owned(), part, body };
         prop_assert_eq!(by_bincode::<(Key, Order)>(&command, Some(&once)), (before, order));
     }
 }
