@@ -1,4 +1,4 @@
-//! The journal: encoding of blocks, a durable commit on sled, and replay into state.
+//! The journal: encoding of blocks, a durable commit, and replay into state.
 //!
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file to replay (default: the sample in the binary, which is
 //! too short to compare threads).
@@ -97,7 +97,7 @@ fn codec(c: &mut Criterion) {
 /// The folder is on the disk of this checkout: a memory file system would measure nothing.
 fn durable_append(c: &mut Criterion) {
     let records = sample_records();
-    let mut group = c.benchmark_group("durable append to sled");
+    let mut group = c.benchmark_group("durable append");
     for records_max in [1, 30, 100, 400] {
         let blocks = blocks(&records, records_max);
         let folder = tempfile::tempdir_in(".").expect("a folder");
@@ -147,7 +147,7 @@ fn replaying(c: &mut Criterion) {
     let mut group = c.benchmark_group("replay");
     group.throughput(Throughput::Elements(records.len() as u64));
     group.sample_size(20);
-    group.bench_function("read, verify, decode, apply, hash results: real flow from sled", |b| {
+    group.bench_function("read, verify, decode, apply, hash results: real flow from the log", |b| {
         b.iter(|| {
             let mut replayer = Replayer::new();
             replay::replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})
