@@ -147,12 +147,15 @@ fn replaying(c: &mut Criterion) {
     let mut group = c.benchmark_group("replay");
     group.throughput(Throughput::Elements(records.len() as u64));
     group.sample_size(20);
-    group.bench_function("read, verify, decode, apply, hash results: real flow from the log", |b| {
-        b.iter(|| {
-            let mut replayer = Replayer::new();
-            replay::replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})
-        });
-    });
+    group.bench_function(
+        "read, verify, decode, apply, hash results: real flow from the log",
+        |b| {
+            b.iter(|| {
+                let mut replayer = Replayer::new();
+                replay::replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})
+            });
+        },
+    );
     group.bench_function("the same, reading on a thread beside", |b| {
         b.iter(|| {
             let mut replayer = Replayer::new();
