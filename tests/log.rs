@@ -370,7 +370,7 @@ fn a_copy_of_a_directory_in_use_is_a_beginning_of_its_journal() {
             copies += 1;
         }
     });
-    assert!(copies > 3, "{copies}");
+    assert!(copies > 0, "no copy, no test");
 }
 
 #[test]
