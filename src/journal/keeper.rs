@@ -90,9 +90,7 @@ impl Keeper {
         }
         empty_segment(&path)
     }
-}
 
-impl Keeper {
     /// Ends the thread, once it has done what it was asked for, a long feeding of the copy apart.
     pub(super) fn end(&mut self) {
         self.ending.store(true, Ordering::Release);

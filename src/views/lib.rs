@@ -276,7 +276,7 @@ impl ReadModel {
 }
 
 /// Whether an effect is one of trading, as nearly all are: they never change the catalogue,
-/// settlements or search, which it saves 4 % of a fold not to ask.
+/// settlements or search, which are not asked then.
 const fn of_trading(effect: &Effect) -> bool {
     matches!(
         effect,
