@@ -27,15 +27,18 @@ const FULL: usize = (8 << 20) / 60_000;
 /// Enough blocks for two full segments and a part of a third.
 fn blocks() -> &'static [Block] {
     static BLOCKS: OnceLock<Vec<Block>> = OnceLock::new();
-    BLOCKS.get_or_init(|| {
-        let (mut head, mut blocks) = (Head::START, Vec::new());
-        for index in 0..2 * FULL + 5 {
-            let block = largest_block(&head, u8::try_from(index % 251).unwrap());
-            head = block.head();
-            blocks.push(block);
-        }
-        blocks
-    })
+    BLOCKS.get_or_init(|| history(0))
+}
+
+/// That many blocks of one of several histories, alike but for their contents.
+fn history(which: usize) -> Vec<Block> {
+    let (mut head, mut blocks) = (Head::START, Vec::new());
+    for index in 0..2 * FULL + 5 {
+        let block = largest_block(&head, u8::try_from((index + which) % 251).unwrap());
+        head = block.head();
+        blocks.push(block);
+    }
+    blocks
 }
 
 fn first_of(segment: usize) -> Sequence {
@@ -46,11 +49,11 @@ fn segment(data: &Path, index: usize) -> PathBuf {
     data.join(format!("journal/log/{:020}.blocks", first_of(index).get()))
 }
 
-/// A directory with all blocks, sealed and copied, and closed.
-fn directory() -> tempfile::TempDir {
+/// A directory with these blocks, sealed and copied, and closed.
+fn directory(blocks: &[Block]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, _) = LogJournal::open(dir.path()).unwrap();
-    for block in blocks() {
+    for block in blocks {
         journal.append(block.clone()).unwrap();
     }
     assert_eq!(journal.files().unwrap().change(), None);
@@ -62,7 +65,7 @@ fn directory() -> tempfile::TempDir {
 fn copied() -> tempfile::TempDir {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let dir = tempfile::tempdir().unwrap();
-    copy(MADE.get_or_init(directory).path(), dir.path());
+    copy(MADE.get_or_init(|| directory(blocks())).path(), dir.path());
     dir
 }
 
@@ -236,6 +239,19 @@ fn a_full_segment_that_is_gone_is_made_anew_and_without_a_copy_the_start_is_refu
     assert!(opened(dir.path()).is_err());
     fs::rename(&away, &path).unwrap();
     assert_eq!(opened(dir.path()), Ok((hashes(blocks()), 0)));
+}
+
+#[test]
+fn the_copy_of_another_journal_mends_nothing() {
+    let (dir, other) = (copied(), directory(&history(1)));
+    let sled = dir.path().join("journal/sled");
+    fs::remove_dir_all(&sled).unwrap();
+    copy(&other.path().join("journal/sled"), &sled);
+    flip(&segment(dir.path(), 0), 9_000);
+    let damaged = fs::read(segment(dir.path(), 0)).unwrap();
+    let error = opened(dir.path()).unwrap_err();
+    assert!(error.contains("the copy does not lead to what follows"), "{error}");
+    assert!(fs::read(segment(dir.path(), 0)).unwrap() == damaged, "nothing was written");
 }
 
 #[test]

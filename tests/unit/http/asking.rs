@@ -18,7 +18,9 @@ fn heard(told: Vec<(Range<usize>, Outcome)>) -> Vec<Refusal> {
             let pending =
                 std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut asking).poll(cx).is_pending()));
             assert!(pending.await, "it waits for all");
-            several.hear(positions, outcome).into_iter().for_each(Waker::wake);
+            let waker = several.hear(positions, outcome);
+            let all = several.state.lock().missing == 0;
+            assert_eq!(waker.map(Waker::wake).is_some(), all, "woken once, when all are there");
         }
         asking.await.each().map(Result::unwrap_err).collect()
     })
