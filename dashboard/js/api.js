@@ -112,9 +112,22 @@ export async function all(path, field, query = {}, most = 2000) {
   const rows = [];
   let cursor = "";
   do {
-    const page = await get(path, { ...query, cursor, limit: 1000 });
+    const page = await get(path, { ...query, cursor, limit: query.limit ?? 1000 });
     rows.push(...page[field]);
     cursor = page.hasMore ? page.nextCursor : "";
   } while (cursor && rows.length < most);
+  return rows;
+}
+
+/** All of a list that is read by offset, up to so many rows. @param {string} path @param {string} field @param {Record<string, any>} [query] @param {number} [most] */
+export async function pages(path, field, query = {}, most = 1000) {
+  /** @type {any[]} */
+  const rows = [];
+  for (let total = 1; rows.length < Math.min(total, most); ) {
+    const page = await get(path, { ...query, limit: 100, offset: rows.length });
+    total = page.total;
+    if (!page[field].length) break;
+    rows.push(...page[field]);
+  }
   return rows;
 }

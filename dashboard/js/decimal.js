@@ -116,3 +116,6 @@ export function typed(typed, language) {
   } else value = value.replace(/,(?=\d{3}(?:\D|$))/g, "");
   return /^\d+(?:\.\d*)?$|^\.\d+$/.test(value) ? value.replace(/\.$/, "").replace(/^\./, "0.") : null;
 }
+
+/** What contracts are worth at a probability, to a unit of money. @param {string} quantity @param {number} probability */
+export const worth = (quantity, probability) => text((units(quantity, QUANTITY) * BigInt(Math.round(probability * 10_000))) / 100n, MONEY, 2);

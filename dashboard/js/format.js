@@ -42,6 +42,8 @@ export function direction(value) {
 export const price = (value) => number({ minimumFractionDigits: 2, maximumFractionDigits: 6 }).format(exact(value));
 /** @param {string | number} value */
 export const quantity = (value) => number({ maximumFractionDigits: 6 }).format(exact(value));
+/** Contracts in a list of trades, to a hundredth; the exact figure is in the title. @param {string | number} value */
+export const shortQuantity = (value) => number({ maximumFractionDigits: 2 }).format(exact(value));
 /** Contracts where there is little room: whole ones. @param {string | number} value */
 export const roundQuantity = (value) => number({ maximumFractionDigits: 0 }).format(exact(value));
 /** @param {number} value */

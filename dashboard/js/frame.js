@@ -109,7 +109,7 @@ function Foot() {
   const words = { connecting: t("feed.connecting"), live: t("feed.live"), late: t("feed.late") };
   return html`<footer class="foot"><div class="foot-in num"><span class=${`live ${state.value === "live" ? "" : "late"}`}>${words[state.value]}</span>
     ${sequence.value > 0 && html`<span>${t("record", { number: f.count(sequence.value) })}</span>`}${venue.value.demo && html`<span>${t("play-money")}</span>`}<span class="sp"></span><span>${t("times-in", { zone: f.zone() })}</span>
-    <span class="langs" role="group" aria-label=${t("language")}>${["pt", "en", "es"].map((one) => html`<a href=${`#${one}`} role="button" lang=${one} aria-current=${language.value === one ? "true" : undefined} aria-label=${{ en: "English", pt: "Português", es: "Español" }[one]} onClick=${(/** @type {Event} */ event) => { event.preventDefault(); load(/** @type {any} */ (one)); }}>${one.toUpperCase()}</a>`)}</span></div></footer>`;
+    <span class="langs" role="group" aria-label=${t("language")}>${["pt", "en", "es"].map((one) => html`<a href=${`#${one}`} role="button" lang=${one} aria-current=${language.value === one ? "true" : undefined} onClick=${(/** @type {Event} */ event) => { event.preventDefault(); load(/** @type {any} */ (one)); }}>${one.toUpperCase()}<span class="vh"> ${{ en: "English", pt: "Português", es: "Español" }[one]}</span></a>`)}</span></div></footer>`;
 }
 
 function TabBar() {

@@ -60,7 +60,7 @@ function MarketFeature({ market: given }) {
   const one = found(given).value;
   const { market, stats } = one;
   return html`<article class="panel"><div class="panel-body stack"><div class="row between"><span class="tag line"><${Icon} name="flag"/>${market.categories?.[0] ? categoryName(market.categories[0]) : t("market")}</span><span class="faint small num">${stats ? `${t("contracts", { n: f.roundQuantity(stats.volume), count: Number(stats.volume) })} · ` : ""}<${Closing} market=${market}/></span></div>
-    <div class="row nowrap top"><h2 class="grow"><a class="plain" href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a></h2><div class="right"><span class="big">${f.percent(probability(market))}</span><br/><${Delta} value=${change(one)}/></div></div>
+    <div class="row top"><h2 class="grow"><a class="plain" href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a></h2><div class="right"><span class="big">${f.percent(probability(market))}</span><br/><${Delta} value=${change(one)}/></div></div>
     ${market.publishedAt ? html`<${PriceChart} market=${market} stats=${stats} period="1w" height=${214} bare/>` : html`<div class="chart-empty h214"></div>`}<${Pair} market=${market} stats=${stats} long/></div></article>`;
 }
 
@@ -137,7 +137,7 @@ export function Page() {
     <div class="field"><label class="vh" for="sort">${t("sort-by")}</label><select class="select" id="sort" value=${order} onChange=${(/** @type {any} */ e) => choose({ sort: e.target.value === "volume" ? null : e.target.value })}>${Object.keys(ORDERS).map((key) => html`<option value=${key} selected=${key === order}>${t(`sort.${key}`)}</option>`)}</select></div>
     <${Segments} label=${t("show-as")} value=${view} onChoose=${(/** @type {string} */ v) => choose({ view: v === "cards" ? null : v })} options=${[["cards", html`<${Icon} name="cards"/><span>${t("cards")}</span>`], ["list", html`<${Icon} name="list"/><span>${t("list")}</span>`]]}/></div></div>`;
   if (list.error && !data) return html`${head}<${Failed} error=${list.error} onAgain=${list.again}/>`;
-  if (!data) return html`${head}<div class="cards">${Array.from({ length: 8 }, (_, i) => html`<div class="card" key=${i}><${Loading} rows=${5}/></div>`)}</div>`;
+  if (!data || !placed) return html`${head}<div class="cards">${Array.from({ length: 8 }, (_, i) => html`<div class="card" key=${i}><${Loading} rows=${5}/></div>`)}</div>`;
   language.value;
   return html`${head}
     ${!asked && !chosen && (event || star) && html`<section class="feature" aria-label=${t("highlighted")}>${event && html`<${EventFeature} event=${event}/>`}${star && html`<${MarketFeature} key=${star.id} market=${star}/>`}</section>`}
