@@ -20,7 +20,7 @@ export const sequence = signal(0);
 
 /** @param {string} path @param {Options["query"]} [query] */
 export function address(path, query) {
-  const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const pairs = Object.entries(query ?? {}).filter(([name, value]) => value !== null && value !== undefined && (value !== "" || name === "cursor"));
   const asked = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
   return (path.startsWith("/") && !path.startsWith("//") ? BASE + path : path) + (asked ? `?${asked}` : "");
 }

@@ -246,7 +246,7 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
   if (!something) return html`<p class=${`chart-empty h${height}`}>${stats?.trades === 0 || !stats ? t("chart.none") : t("chart.none-then")}</p>`;
   const known = loaded.buckets.filter((one) => one.close !== null);
   if (table) {
-    return html`<div class="scroll-x chart-table" tabindex="0" role="region" aria-label=${t("price-history")}><table class="table dense"><caption class="vh">${t("price-history")}</caption><thead><tr><th scope="col">${t("time")}</th><th class="r" scope="col">${t("chart.first")}</th><th class="r" scope="col">${t("chart.high")}</th><th class="r" scope="col">${t("chart.low")}</th><th class="r" scope="col">${t("chart.last")}</th><th class="r" scope="col">${t("volume")}</th></tr></thead>
+    return html`<div class="scroll-x chart-table" tabindex="0" role="group" aria-label=${t("price-history")}><table class="table dense"><caption class="vh">${t("price-history")}</caption><thead><tr><th scope="col">${t("time")}</th><th class="r" scope="col">${t("chart.first")}</th><th class="r" scope="col">${t("chart.high")}</th><th class="r" scope="col">${t("chart.low")}</th><th class="r" scope="col">${t("chart.last")}</th><th class="r" scope="col">${t("volume")}</th></tr></thead>
       <tbody>${gather(loaded.buckets, loaded.bucket).filter((one) => one.close !== null).reverse().map((one) => html`<tr><td>${f.axis(one.start * 1000, "both")}</td>${[one.open, one.high, one.low, one.close].map((value) => html`<td class="r">${f.price(Number(value))}</td>`)}<td class="r">${f.quantity(one.volume)}</td></tr>`)}</tbody></table></div>`;
   }
   const closes = known.map((one) => Number(one.close));
