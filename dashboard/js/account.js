@@ -55,7 +55,10 @@ export function become(next) {
     refreshBalance();
     refreshLimits();
     quiet = listen("account", (messages) => {
-      for (const message of messages) if (message.kind === "balance") balance.value = { ...balance.value, ...message.data };
+      for (const { kind, data } of messages) {
+        const told = kind === "balance" ? data : kind === "account" ? data.balance : null;
+        if (told) balance.value = { ...balance.value, ...told };
+      }
     });
   }
   if (before !== undefined && before?.user.id !== next?.user.id) restart();

@@ -112,18 +112,19 @@ function take(message) {
   else requestAnimationFrame(drain);
 }
 
-/** An answer to a control message. @param {any} answer */
+/** An answer to a control message: refused as a whole, or channel by channel. @param {any} answer */
 function control(answer) {
-  const problem = answer.error;
-  if (!problem) return;
-  if (problem.code === "REPLAY_BUSY") {
-    if (typeof problem.position === "number" && problem.position > heard) heard = problem.position;
-    setTimeout(() => subscribe([...listeners.keys()].filter((one) => known.has(one))), 1000 * (problem.retryAfter ?? 1));
-  } else if (problem.code !== "UNKNOWN_CHANNEL") {
-    // What cannot be resumed is begun anew with a snapshot, once.
-    const lost = [...listeners.keys()].filter((one) => known.delete(one));
-    if (lost.length) subscribe(lost);
+  const refused = (answer.channels ?? []).filter((/** @type {any} */ one) => one.error);
+  const busy = answer.error?.code === "REPLAY_BUSY" ? [...known] : refused.filter((/** @type {any} */ one) => one.error.code === "REPLAY_BUSY").map((/** @type {any} */ one) => one.channel);
+  if (busy.length) {
+    // What was replayed so far has come; the rest is asked for from there.
+    if (typeof answer.sequence === "number" && answer.sequence > heard) heard = answer.sequence;
+    setTimeout(() => subscribe(busy.filter((/** @type {string} */ one) => listeners.has(one))), 1000 * (answer.retryAfter ?? 1));
+    return;
   }
+  // What cannot be gone on with is begun anew, with a snapshot; what cannot be begun either stays silent.
+  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter((one) => known.delete(one) && listeners.has(one));
+  if (lost.length) subscribe(lost);
 }
 
 function live() {

@@ -23,5 +23,6 @@ relative $modules/htm/dist/htm.mjs htm.js
 # uPlot ships no minified module: its minified script, with an export after it.
 { cat $modules/uplot/dist/uPlot.iife.min.js; echo "export default uPlot;"; } >"$here/uplot.js"
 cp $modules/uplot/dist/uPlot.min.css "$here/uplot.css"
+cp $modules/uplot/dist/uPlot.d.ts "$here/uplot.d.ts"
 for name in preact htm uplot; do cp $modules/$name/LICENSE "$here/LICENSE-$name"; done
 cp $modules/@preact/signals/LICENSE "$here/LICENSE-signals" 2>/dev/null || true
