@@ -81,9 +81,9 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
     if (event.key === "ArrowLeft") to = row.querySelector(".pbtn.y");
     else if (event.key === "ArrowRight") to = row.querySelector(".pbtn.n");
     else {
-      let next = /** @type {Element | null} */ (row);
-      do next = event.key === "ArrowUp" ? next.previousElementSibling : next.nextElementSibling;
-      while (next && !next.querySelector(column));
+      const beside = (/** @type {Element} */ one) => (event.key === "ArrowUp" ? one.previousElementSibling : one.nextElementSibling);
+      let next = beside(row);
+      while (next && !next.querySelector(column)) next = beside(next);
       to = next?.querySelector(column) ?? null;
     }
     event.preventDefault();

@@ -123,7 +123,7 @@ function control(answer) {
     return;
   }
   // What cannot be gone on with is begun anew, with a snapshot; what cannot be begun either stays silent.
-  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter((one) => known.delete(one) && listeners.has(one));
+  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter((/** @type {string} */ one) => known.delete(one) && listeners.has(one));
   if (lost.length) subscribe(lost);
 }
 

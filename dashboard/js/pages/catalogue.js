@@ -81,7 +81,7 @@ function Editor({ market, categories, events, onDone }) {
   const draft = !market || market.status === "DRAFT";
   const save = async () => {
     setError(null);
-    const body = { questions: form.questions, descriptions: form.descriptions, outcomes: [{ id: "yes", text: form.yes }, { id: "no", text: form.no }], categoryIds: form.categoryIds, highlighted: form.highlighted, deadline: form.deadline ? new Date(form.deadline).toISOString() : "", logo: form.logo || `https://${location.hostname === "localhost" || /^[\d.]+$/.test(location.hostname) ? "venue.invalid" : location.host}/assets/icon.svg`, ...(draft ? { makerFee: form.makerFee, takerFee: form.takerFee } : {}) };
+    const body = { questions: form.questions, descriptions: form.descriptions, outcomes: [{ id: "yes", text: form.yes }, { id: "no", text: form.no }], categoryIds: form.categoryIds, highlighted: form.highlighted, deadline: form.deadline ? new Date(form.deadline).toISOString() : "", logo: form.logo || `${location.origin}/assets/icon.svg`, ...(draft ? { makerFee: form.makerFee, takerFee: form.takerFee } : {}) };
     try {
       const done = market ? await patch(`/admin/markets/${market.id}`, body, { tell: teller() }) : await post("/admin/markets", { ...body, disputeWindowSeconds: Number(form.window), ...(form.eventId ? { eventId: form.eventId } : {}) }, { tell: teller() });
       notify({ kind: "done", title: t("saved") });

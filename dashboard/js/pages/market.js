@@ -124,7 +124,10 @@ export function Page({ id }) {
   const [activities, setActivities] = useState(/** @type {any[]} */ ([]));
   const [mine, setMine] = useState(/** @type {{orders: any[], positions: any[], pnl: any, paid: any[]}} */ ({ orders: [], positions: [], pnl: null, paid: [] }));
   const [amended, setAmended] = useState(/** @type {any} */ (null));
-  const [picked, setPicked] = useState(/** @type {{outcome: "yes" | "no", price?: string, n: number} | null} */ (() => (query.get("buy") === "no" || query.get("buy") === "yes" ? { outcome: /** @type {any} */ (query.get("buy")), n: 1 } : null)));
+  const [picked, setPicked] = useState(() => {
+    const buy = query.get("buy");
+    return /** @type {{outcome: "yes" | "no", price?: string, n: number} | null} */ (buy === "no" || buy === "yes" ? { outcome: buy, n: 1 } : null);
+  });
 
   const ask = useAsk(async (stop) => {
     const from = new Date(Date.now() - 25 * 3_600_000).toISOString();

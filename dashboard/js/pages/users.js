@@ -96,7 +96,7 @@ function NewUser({ onClose, onDone }) {
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const act = async () => {
     try {
-      onDone((await post("/admin/users", { profileName: name, profilePic: `${location.protocol === "https:" ? location.origin : "https://venue.invalid"}/assets/icon.svg` }, { tell: teller() })).id);
+      onDone((await post("/admin/users", { profileName: name, profilePic: `${location.origin}/assets/icon.svg` }, { tell: teller() })).id);
     } catch (failed) {
       setError(failed);
       throw failed;
