@@ -229,7 +229,13 @@ function Foot() {
 
 function TabBar() {
   const part = PART[route.value.page];
-  const links = [...places(), session.value ? ["/keys", t("nav.more"), "more"] : ["/sign-in", t("sign-in"), "key"]];
+  const links = [
+    ["/", t("nav.markets"), "cards"],
+    ["/portfolio", t("nav.portfolio"), "wallet"],
+    ["/leaderboard", t("nav.leaderboard-short"), "cup"],
+    ["/audit", t("nav.audit-short"), "past"],
+    session.value ? ["/keys", t("nav.more"), "more"] : ["/sign-in", t("sign-in"), "key"],
+  ];
   return html`<nav class="tabbar" aria-label=${t("main-navigation-narrow")}>
     ${links.map(
       ([path, words, icon]) => html`<a href=${path}

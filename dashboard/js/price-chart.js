@@ -26,8 +26,8 @@ const labels = (span) => (span <= 2 * 86_400 ? "time" : span <= 10 * 86_400 ? "w
 
 /** @param {Drawing} d @returns {[number[], (number | null)[], number[]]} */
 function columns(d) {
-  const now = Date.now() / 1000;
-  const x = d.buckets.map((one) => (d.candles ? one.start + d.seconds / 2 : Math.min(now, one.start + d.seconds)));
+  // A line's point stands at its bucket's end, the last one perhaps ahead of now: the axis ends at now.
+  const x = d.buckets.map((one) => one.start + (d.candles ? d.seconds / 2 : d.seconds));
   return [x, carried(d.buckets, d.seconds, d.gaps, d.earlier), d.buckets.map((one) => Number(one.volume))];
 }
 
@@ -147,7 +147,7 @@ function options(d, width, height, hover) {
         time: true,
         range: (/** @type {any} */ _u, /** @type {number} */ low, /** @type {number} */ high) => [
           d.candles ? low - d.seconds / 2 : low,
-          d.candles ? high + d.seconds / 2 : high,
+          d.candles ? high + d.seconds / 2 : Math.max(low + d.seconds, Math.min(high, Date.now() / 1000)),
         ],
       },
       // The lowest fifth belongs to the volume.
@@ -167,8 +167,11 @@ function options(d, width, height, hover) {
         size: 26,
         gap: 4,
         space: 64,
+        // A label that the edge would cut is left out.
         values: (u, splits) =>
-          splits.map((at) => f.axis(at * 1000, labels((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0)))),
+          splits.map((at) =>
+            u.valToPos(at, "x") < 22 ? null : f.axis(at * 1000, labels((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0))),
+          ),
       },
       {
         ...axis,
@@ -177,7 +180,11 @@ function options(d, width, height, hover) {
         gap: 8,
         grid: { stroke: () => css("--line"), width: 1 },
         splits: () => steps(d.range),
-        values: (_u, splits) => splits.map((at) => f.percent(Math.round(at * 1000) / 1000)),
+        // The tag of the last value stands where a label would.
+        values: (u, splits) =>
+          splits.map((at) =>
+            Math.abs(u.valToPos(at, "y") - u.valToPos(d.last, "y")) < 14 ? null : f.percent(Math.round(at * 1000) / 1000),
+          ),
       },
     ],
     series: [

@@ -428,9 +428,9 @@ export function Page({ id }) {
       takesOrders(market) &&
       html`<div class="buybar">
       <button type="button" class="btn yes l" onClick=${() => pickPrice("yes", undefined)}>
-      <span class="cut">${t("buy-word", { word: words.yes })} ${now.yes ? f.price(now.yes) : ""}</span></button>
+      <span class="cut">${t("buy-word", { word: words.yes })}</span> <span>${now.yes ? f.price(now.yes) : ""}</span></button>
       <button type="button" class="btn no l" onClick=${() => pickPrice("no", undefined)}>
-      <span class="cut">${t("buy-word", { word: words.no })} ${now.no ? f.price(now.no) : ""}</span></button></div>`
+      <span class="cut">${t("buy-word", { word: words.no })}</span> <span>${now.no ? f.price(now.no) : ""}</span></button></div>`
     }
     ${
       amended &&

@@ -40,8 +40,8 @@ export function Page({ id }) {
       ${
         places.length === 0
           ? html`<${Empty} title=${t("not-on-board")} text=${t("not-on-board-text")}/>`
-          : html`<table
-      class="table"><caption class="vh">${t("places")}</caption>
+          : html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("places")}>
+      <table class="table"><caption class="vh">${t("places")}</caption>
       <thead><tr><th scope="col">${t("period")}</th><th class="r" scope="col">${t("place")}</th>
       <th class="r" scope="col">${t("gain")}</th><th class="r" scope="col">${t("contracts-traded")}</th></tr></thead>
       <tbody>${places.map(
