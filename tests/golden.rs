@@ -34,7 +34,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 18] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -49,6 +49,7 @@ const SCRIPTS: [&str; 17] = [
     "refusals",
     "self_trade",
     "settlement",
+    "sign_in",
     "switches",
     "time_in_force",
     "voiding",

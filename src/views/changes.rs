@@ -83,7 +83,10 @@ impl View for Changes {
             {
                 self.book(*market, now)?;
             }
-            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = now,
+            Effect::KeyAdded { .. }
+            | Effect::KeyRevoked { .. }
+            | Effect::PasswordSet { .. }
+            | Effect::SignedOut { .. } => self.keys = now,
             _ => {}
         }
         Ok(())
