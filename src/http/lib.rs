@@ -42,7 +42,7 @@ pub mod problem;
 pub mod reply;
 pub mod request_id;
 mod respond;
-pub mod stream;
+pub mod listed;
 pub mod unread_rows;
 mod wire;
 mod market_cache;
