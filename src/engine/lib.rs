@@ -12,6 +12,7 @@ pub mod heartbeats;
 pub mod matcher;
 pub mod matcher_status;
 pub mod projector;
+pub mod announcer;
 mod watermark;
 pub mod clock;
 pub mod clock_stamp;

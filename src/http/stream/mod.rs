@@ -1,0 +1,8 @@
+//! The stream: everything that happens, pushed. The announcer copies what changes into facts on the
+//! matcher's thread, the hub prints each once into the rings of its channels, and every connection
+//! reads the rings at its own pace.
+
+pub mod channel;
+pub mod message;
+pub mod hub;
+pub mod listening;
