@@ -278,7 +278,12 @@ pub struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     /// A message of a channel.
-    pub fn of(channel: &'a str, at: (Sequence, TimeMs), previous: Sequence, data: &'a Body) -> Self {
+    pub fn of(
+        channel: &'a str,
+        at: (Sequence, TimeMs),
+        previous: Sequence,
+        data: &'a Body,
+    ) -> Self {
         let (sequence, time) = at;
         Envelope {
             channel,
