@@ -64,6 +64,27 @@ pub enum Topic {
     Journal,
 }
 
+impl Topic {
+    /// The market, if it is of one.
+    pub const fn market(self) -> Option<MarketNo> {
+        match self {
+            Topic::Market(_, market) => Some(market),
+            Topic::EveryMarket(_) | Topic::Catalogue | Topic::Account(_) | Topic::Journal => None,
+        }
+    }
+
+    /// Whether the latest state is told now and then, not each change.
+    pub const fn tells_states(self) -> bool {
+        match self {
+            Topic::Market(channel, _) | Topic::EveryMarket(channel) => {
+                matches!(channel, MarketChannel::Market | MarketChannel::Top)
+            }
+            Topic::Catalogue => true,
+            Topic::Account(_) | Topic::Journal => false,
+        }
+    }
+}
+
 impl MarketChannel {
     /// All of them.
     pub const ALL: [MarketChannel; 6] = [

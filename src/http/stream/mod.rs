@@ -3,6 +3,16 @@
 //! reads the rings at its own pace.
 
 pub mod channel;
+mod topics;
+mod build;
 pub mod message;
+mod bell;
+mod ring;
+mod printing;
+mod snapshot;
+mod announcing;
+mod turn;
+mod drawing;
+mod gathered;
 pub mod hub;
 pub mod listening;
