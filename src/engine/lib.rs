@@ -28,6 +28,7 @@ pub mod snapshotter;
 pub mod restore;
 pub mod history;
 pub mod past;
+pub mod follower;
 #[cfg(test)]
 #[path = "../../tests/unit/engine/fixture.rs"]
 mod fixture;
@@ -46,6 +47,7 @@ use journal::record::{self, RECORD_BYTES_MAX};
 use views::ReadModel;
 
 use clock::Clock;
+use follower::Followed;
 use halt::{Halt, HaltReason};
 use heartbeats::Heartbeats;
 use matcher::{Trial, Trying};
@@ -79,6 +81,7 @@ struct EngineShared {
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Arc<Past>,
+    followed: Followed,
     snapshots: Arc<SnapshotBoard>,
     heartbeats: Arc<Heartbeats>,
     status: Arc<MatcherStatus>,
@@ -234,6 +237,11 @@ impl Engine {
     /// Earlier states and records, from the journal.
     pub fn past(&self) -> &Arc<Past> {
         &self.0.past
+    }
+
+    /// The journal, to be followed from any record on.
+    pub fn followed(&self) -> &Followed {
+        &self.0.followed
     }
 
     /// The state of snapshotting.
