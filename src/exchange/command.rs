@@ -476,8 +476,15 @@ table! {
             /// More than zero.
             amount: Money,
         } => "take-fees {user} {amount}";
+        /// Cancels a resting order and places another: both or neither.
+        30 replace_order = ReplaceOrder {
+            /// The order that gives way, of the owner of the other.
+            replaced: OrderNo,
+            /// The order that is placed.
+            terms: Box<PlaceOrder>,
+        };
         /// Invites a user to set a password; an earlier invitation of the user is over.
-        30 invite = Invite {
+        31 invite = Invite {
             /// Who is invited.
             user: UserNo,
             /// What the person may do.
@@ -488,14 +495,14 @@ table! {
             ends: TimeMs,
         } => "invite {user} {role} {invitation} until {ends}";
         /// Creates a user who signs in with this name and password.
-        31 sign_up = SignUp {
+        32 sign_up = SignUp {
             /// The name, also the public one.
             name: Token,
             /// The password.
             password: Password,
         } => "sign-up {name} {scheme} {salt} {hashed}";
         /// Sets with what a user signs in, and ends the user's sessions.
-        32 set_password = SetPassword {
+        33 set_password = SetPassword {
             /// User.
             user: UserNo,
             /// The invitation that allows it; `None` for a user who has a password.
@@ -506,7 +513,7 @@ table! {
             password: Password,
         } => "{user} password {invitation?*:own} {name} {scheme} {salt} {hashed}";
         /// Begins a session.
-        33 sign_in = SignIn {
+        34 sign_in = SignIn {
             /// Whose.
             user: UserNo,
             /// When the password was set that was shown: another one was set if not then.
@@ -519,7 +526,7 @@ table! {
             ends: TimeMs,
         } => "{user} sign-in {password_set} {session} {until} {ends}";
         /// Lets a session last longer.
-        34 extend_session = ExtendSession {
+        35 extend_session = ExtendSession {
             /// Whose.
             user: UserNo,
             /// The session.
@@ -528,12 +535,23 @@ table! {
             until: TimeMs,
         } => "{user} stays {session} {until}";
         /// Ends sessions.
-        35 sign_out = SignOut {
+        36 sign_out = SignOut {
             /// Whose.
             user: UserNo,
             /// Which; `None` for all.
             session: Option<KeyHash>,
         } => "{user} sign-out {session?*:all}";
+    }
+}
+
+impl Command {
+    /// The order that it places, if it places one. The order's number is the record's.
+    pub fn placement(&self) -> Option<&PlaceOrder> {
+        match self {
+            Command::PlaceOrder(terms) => Some(terms),
+            Command::ReplaceOrder { terms, .. } => Some(terms),
+            _ => None,
+        }
     }
 }
 
@@ -565,10 +583,7 @@ pub struct Record {
 impl Record {
     /// Whether it has a client order id or an idempotency key, so that a repetition does nothing.
     pub fn is_named(&self) -> bool {
-        let order = match &self.command {
-            Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
-            _ => false,
-        };
+        let order = self.command.placement().is_some_and(|terms| terms.client_order_id.is_some());
         order || self.once.is_some()
     }
 }
