@@ -1,0 +1,1 @@
+//! Readers that do not keep up.
