@@ -58,6 +58,14 @@ impl Hub {
         Ok(Listening::new(Arc::clone(self), tasks, engine.clone()))
     }
 
+    /// Bytes of messages kept for readers.
+    pub fn held_bytes(&self) -> u64 {
+        self.shared.with_rings(|rings| {
+            let held = rings.values().map(|ring| ring.lock().held());
+            held.fold(0, u64::saturating_add)
+        })
+    }
+
     fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
         let mut running = self.tasks.lock();
         if self.shared.ended.load(Ordering::SeqCst) {
