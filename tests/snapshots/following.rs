@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use engine::Engine;
-use engine::follower::{Followed, Follower};
+use engine::follower::{Followed, Follower, Onlooker};
 use engine::start::{self, Options};
 use engine::throttle::Throttle;
 use exchange::command::Record;

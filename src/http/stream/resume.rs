@@ -138,11 +138,9 @@ impl Resumers {
             return Err(Problem::internal("the journal cannot be replayed"));
         }
         if waiting.resumers.len() >= RESUMERS_MAX {
-            let detail = format!(
-                "{RESUMERS_MAX} connections catch up from the journal already; everything up to \
-                 record {from} was told"
-            );
-            return Err(Problem::new(Kind::ReplayBusy, detail));
+            let detail = format!("{RESUMERS_MAX} connections catch up from the journal already");
+            let problem = Problem::new(Kind::ReplayBusy, detail);
+            return Err(Problem { sequence: Some(from), ..problem });
         }
         let started = self.start(engine);
         started.map_err(|_| Problem::internal("no thread to replay the journal"))?;
