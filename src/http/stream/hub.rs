@@ -12,6 +12,7 @@ use super::announcing::{Announcing, Task};
 use super::bell::Bell;
 use super::channel::Topic;
 use super::listening::Listening;
+use super::resume::Resumers;
 use super::ring::{Cursor, Evicted, Ring};
 use super::topics::Watched;
 use super::turn::Turns;
@@ -26,6 +27,8 @@ const TASKS_MAX: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub struct Hub {
     pub(super) shared: Arc<Shared>,
+    /// Those who come back after long.
+    pub(super) resumers: Resumers,
     tasks: Mutex<Option<Sender<Task>>>,
 }
 
