@@ -12,7 +12,7 @@ use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::lifecycle::MarketStatus;
-use exchange::units::{Money, Tick, TimeMs};
+use exchange::units::{Money, Sequence, Tick, TimeMs};
 
 /// One event of a market's activity feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum ActivityRow {
         price: Tick,
         /// The taker.
         user: UserNo,
+        /// The record that made it.
+        sequence: Sequence,
         /// When.
         time: TimeMs,
     },
@@ -36,6 +38,8 @@ pub enum ActivityRow {
         from: MarketStatus,
         /// Status since.
         to: MarketStatus,
+        /// The record that moved it.
+        sequence: Sequence,
         /// When.
         time: TimeMs,
     },
@@ -54,6 +58,13 @@ impl ActivityRow {
     pub const fn time(&self) -> TimeMs {
         match self {
             ActivityRow::Trade { time, .. } | ActivityRow::Moved { time, .. } => *time,
+        }
+    }
+
+    /// The record that made it.
+    pub const fn sequence(&self) -> Sequence {
+        match self {
+            ActivityRow::Trade { sequence, .. } | ActivityRow::Moved { sequence, .. } => *sequence,
         }
     }
 }
@@ -106,11 +117,11 @@ impl Activity {
 
 impl View for Activity {
     fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
-        let time = at.time;
+        let Applied { sequence, time, .. } = *at;
         match *effect {
             Effect::MarketCreated { market, .. } => self.markets.add_owner(market.index()),
             Effect::MarketMoved { market, from, to, .. } => {
-                self.add(market, ActivityRow::Moved { from, to, time })
+                self.add(market, ActivityRow::Moved { from, to, sequence, time })
             }
             Effect::TradeMade(trade) => {
                 let price = trade.taker_direction.own_price(trade.price);
@@ -119,6 +130,7 @@ impl View for Activity {
                     stake: price.times(trade.quantity)?,
                     price,
                     user: trade.taker.user,
+                    sequence,
                     time,
                 };
                 self.add(trade.market, row)

@@ -1,30 +1,28 @@
-//! When often-read data last changed: each market's book, each user's orders, the scores, the keys.
-//! A response cache uses it to decide whether a cached response is still valid.
+//! When often-read data last changed: each market's book, each user's orders and positions, the
+//! scores, the keys. Readers are told, and a response cache uses it to decide whether a cached
+//! response is still valid.
 
 use super::fault::Fault;
+use super::saved::saved;
 use super::table::Table;
 use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::Sequence;
 
-/// The records of the last changes. Not in the image: no reader has cached anything from a model
-/// just read.
+/// The records of the last changes.
 #[derive(Debug, Default)]
 pub struct Changes {
     books: Table<MarketNo, Sequence>,
     orders: Table<UserNo, Sequence>,
+    positions: Table<UserNo, Sequence>,
     scores: Sequence,
     keys: Sequence,
 }
 
-impl Changes {
-    /// No changes yet, with this many markets and users.
-    pub(super) fn none(markets: usize, users: usize) -> Changes {
-        let (books, orders) = (Table::of_empty(markets), Table::of_empty(users));
-        Changes { books, orders, ..Changes::default() }
-    }
+saved!(Changes { books, orders, positions, scores, keys });
 
+impl Changes {
     /// The record that last changed the levels of a market's book.
     pub fn of_book(&self, market: MarketNo) -> Sequence {
         self.books.at(market)
@@ -33,6 +31,11 @@ impl Changes {
     /// The record that last placed or changed an order of a user.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
         self.orders.at(user)
+    }
+
+    /// The record that last changed a user's contracts.
+    pub fn of_positions(&self, user: UserNo) -> Sequence {
+        self.positions.at(user)
     }
 
     /// The record that last changed anyone's realised profit or traded volume.
@@ -61,10 +64,15 @@ impl View for Changes {
         let now = at.sequence;
         match effect {
             Effect::MarketCreated { market, .. } => self.books.add(*market, now)?,
-            Effect::UserCreated { user, .. } => self.orders.add(*user, now)?,
+            Effect::UserCreated { user, .. } => {
+                self.orders.add(*user, now)?;
+                self.positions.add(*user, now)?;
+            }
             Effect::OrderAccepted { terms, .. } => self.order(terms.user, now)?,
+            // What was left of it never stood in the book.
+            Effect::OrderCancelled { user, rested: false, .. } => self.order(*user, now)?,
             Effect::OrderRested { user, market, .. }
-            | Effect::OrderCancelled { user, market, .. }
+            | Effect::OrderCancelled { user, market, rested: true, .. }
             | Effect::OrderAmended { user, market, .. } => {
                 self.book(*market, now)?;
                 self.order(*user, now)?;
@@ -76,7 +84,10 @@ impl View for Changes {
                 self.scores = now;
             }
             // Conservative: some of these do not change any score.
-            Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => self.scores = now,
+            Effect::PositionChanged { user, .. } | Effect::PositionSettled { user, .. } => {
+                self.scores = now;
+                *self.positions.row(*user)? = now;
+            }
             // A market that has ended shows no book, whatever is still to be cancelled.
             Effect::MarketMoved { market, from, to, .. }
                 if from.keeps_orders() && !to.keeps_orders() =>

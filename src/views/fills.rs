@@ -4,10 +4,11 @@ mod image;
 
 use super::fault::Fault;
 use super::history::chain::{Links, RowChain, RowIndex, Walk, length};
+use super::history::onward::{OldestFirst, Onward, Start};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use exchange::command::Wording;
-use exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
+use exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, TradeIndex, UserNo};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Whether a party was the maker or the taker.
@@ -19,6 +20,16 @@ pub enum Liquidity {
     Taker,
 }
 
+/// A party's contracts in a market after a fill. A record tells of an incoming order's owner once:
+/// of its fills at once, each has what its owner held after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Yes contracts, those that back orders among them.
+    pub yes: Lots,
+    /// No contracts, the same.
+    pub no: Lots,
+}
+
 /// One party's view of a trade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillRow {
@@ -28,6 +39,8 @@ pub struct FillRow {
     pub order: OrderNo,
     /// When that order was placed.
     pub placed: TimeMs,
+    /// The order's client order id.
+    pub client_id: Option<Token>,
     /// Market.
     pub market: MarketNo,
     /// The order's outcome and side.
@@ -40,6 +53,8 @@ pub struct FillRow {
     pub liquidity: Liquidity,
     /// Fee paid by the party.
     pub fee: Money,
+    /// The party's contracts in this market after it.
+    pub held: Held,
     /// When the trade happened.
     pub time: TimeMs,
     /// The record that made the trade.
@@ -86,6 +101,11 @@ impl Fills {
         let pages = self.users.pages(user.0);
         let left = pages.count();
         FillList { pages, kind: ListKind::All(left) }
+    }
+
+    /// The record of a user's last fill. O(1).
+    pub(super) fn last(&self, user: UserNo) -> Sequence {
+        self.users.base(user.0).map_or(Sequence::ZERO, |(sequence, _)| *sequence)
     }
 
     pub(super) fn add_user(&mut self, user: UserNo) -> Result<(), Fault> {
@@ -222,3 +242,29 @@ impl Iterator for FillList {
 }
 
 impl ExactSizeIterator for FillList {}
+
+impl OldestFirst for FillList {
+    /// Rows of a chain are reached by long links, so few pages are read, however many rows are
+    /// older or newer.
+    fn onward(mut self, start: Start, most: usize) -> Result<Onward<FillList>, HistoryError> {
+        let first = self.pages.place(start)?;
+        let FillList { pages, kind } = &mut self;
+        let (count, newer, next) = match kind {
+            ListKind::All(left) => {
+                let (all, first) = (*left, first.min(*left));
+                *left = first.saturating_add(most as RowIndex).min(all);
+                (length(*left - first), length(all - *left), *left)
+            }
+            ListKind::Chain(walk, links) => {
+                let links = *links;
+                let (count, newer) =
+                    walk.onward(first, most, |index| linked(pages, index, links))?;
+                // Without newer ones in the chain, all rows that there are were looked at.
+                let last = walk.index().filter(|_| newer > 0);
+                let next = last.map_or(pages.count(), |index| index.saturating_add(1));
+                (count, newer, next)
+            }
+        };
+        Ok(Onward { list: self, count, newer, next })
+    }
+}
