@@ -12,6 +12,7 @@ pub mod heartbeats;
 pub mod matcher;
 pub mod matcher_status;
 pub mod projector;
+pub mod announcer;
 mod watermark;
 pub mod clock;
 pub mod clock_stamp;
@@ -34,7 +35,7 @@ mod fixture;
 
 pub use sequencer::INTAKE_MAX;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -45,6 +46,7 @@ use exchange::units::{Sequence, TimeMs};
 use journal::record::{self, RECORD_BYTES_MAX};
 use views::ReadModel;
 
+use announcer::Announcer;
 use clock::Clock;
 use halt::{Halt, HaltReason};
 use heartbeats::Heartbeats;
@@ -76,6 +78,7 @@ struct EngineShared {
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
     published: Arc<PublishedWatermark>,
+    announcer: Arc<OnceLock<Arc<dyn Announcer>>>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Arc<Past>,
@@ -184,6 +187,12 @@ impl Engine {
     /// keys at that record or later still holds at the watermark.
     pub fn watermark_and_keys(&self) -> (Sequence, Sequence) {
         self.0.published.load()
+    }
+
+    /// Has all records from now on announced. Whoever wants to miss nothing reads after this. False
+    /// if there is an announcer already: there can be one.
+    pub fn announce(&self, announcer: Arc<dyn Announcer>) -> bool {
+        self.0.announcer.set(announcer).is_ok()
     }
 
     /// How many commands wait for the sequencer.

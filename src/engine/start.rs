@@ -166,6 +166,7 @@ impl<J: Journal> Stations<J> {
             trials,
             read_model: Arc::clone(&projector.read_model),
             published: Arc::clone(&projector.published),
+            announcer: Arc::clone(&projector.announcer),
             halt: Arc::clone(&halt),
             meter: Arc::clone(&meter),
             past: Arc::new(past),

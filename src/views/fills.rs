@@ -8,6 +8,7 @@ use super::history::onward::{OldestFirst, Onward, Start};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use exchange::command::Wording;
+use exchange::effect::{Applied, Effect, Party, Trade};
 use exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, TradeIndex, UserNo};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
@@ -62,6 +63,35 @@ pub struct FillRow {
 }
 
 impl FillRow {
+    /// A party's side of a trade of this record, whose effects after the trade are `rest`; its
+    /// order has this wording, time and name.
+    pub fn of(
+        (at, rest): (&Applied<'_>, &[Effect]),
+        trade: &Trade,
+        liquidity: Liquidity,
+        (wording, placed, client_id): (Wording, TimeMs, Option<Token>),
+    ) -> FillRow {
+        let party = match liquidity {
+            Liquidity::Maker => &trade.maker,
+            Liquidity::Taker => &trade.taker,
+        };
+        FillRow {
+            index: trade.index,
+            order: party.order,
+            placed,
+            client_id,
+            market: trade.market,
+            wording,
+            price: wording.yes_price(trade.price),
+            quantity: trade.quantity,
+            liquidity,
+            fee: party.fee,
+            held: held_after(rest, trade, liquidity),
+            time: at.time,
+            sequence: at.sequence,
+        }
+    }
+
     /// The trade; both parties see the same id.
     pub fn id(&self) -> TradeId {
         TradeId::of(self.time, self.sequence, self.index)
@@ -71,6 +101,24 @@ impl FillRow {
     pub fn order_id(&self) -> OrderId {
         self.order.id(self.placed)
     }
+}
+
+/// What a party of a trade holds after it, by the effects that follow the trade: the resting
+/// order's owner is told of at once, the incoming order's at the end of the record.
+fn held_after(rest: &[Effect], trade: &Trade, liquidity: Liquidity) -> Held {
+    let held = |party: &Party, effect: &Effect| match effect {
+        Effect::PositionChanged { user, market, yes, no, .. }
+            if (*user, *market) == (party.user, trade.market) =>
+        {
+            Some(Held { yes: yes.held, no: no.held })
+        }
+        _ => None,
+    };
+    let found = match liquidity {
+        Liquidity::Maker => rest.iter().find_map(|effect| held(&trade.maker, effect)),
+        Liquidity::Taker => rest.iter().rev().find_map(|effect| held(&trade.taker, effect)),
+    };
+    found.unwrap_or_default()
 }
 
 /// A fill as stored, with its links.

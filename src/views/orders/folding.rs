@@ -6,7 +6,7 @@ use super::page::{Ending, Terms};
 use super::traders::Traders;
 use super::{JustEnded, Orders, UserOrders};
 use crate::fault::{Fault, Faults, is_next};
-use crate::fills::{FillRow, Held, Liquidity};
+use crate::fills::{FillRow, Liquidity};
 use crate::history::stream::Row;
 use crate::history::{History, PageKey};
 use crate::view::Projection;
@@ -188,10 +188,9 @@ impl Orders {
             Liquidity::Maker => trade.maker,
         };
         let Party { user, order, remaining, .. } = party;
-        let side = (party, liquidity, held_after(rest, trade, liquidity));
         if remaining.is_zero() {
             let mut open_order = self.take(user, order)?;
-            let filled = self.filled(&mut open_order, at, trade, side);
+            let filled = self.filled(&mut open_order, at, rest, trade, liquidity);
             let result = filled.and(open_order.check_parts(remaining));
             return Ok((open_order.created_at, result.and(self.end(at, open_order, None))));
         }
@@ -199,7 +198,7 @@ impl Orders {
         let incoming = self.incoming.filter(|incoming| incoming.no == order);
         let known = incoming.or_else(|| self.open.get(user, order));
         let mut open_order = known.ok_or(unknown)?;
-        let filled = self.filled(&mut open_order, at, trade, side);
+        let filled = self.filled(&mut open_order, at, rest, trade, liquidity);
         if incoming.is_some() {
             self.incoming = Some(open_order);
         } else {
@@ -213,29 +212,17 @@ impl Orders {
         &mut self,
         open_order: &mut OpenOrder,
         at: &Applied<'_>,
+        rest: &[Effect],
         trade: &Trade,
-        (party, liquidity, held): (Party, Liquidity, Held),
+        liquidity: Liquidity,
     ) -> Result<(), Fault> {
         let price = open_order.wording.yes_price(trade.price);
         open_order.filled = open_order.filled.plus(trade.quantity)?;
         open_order.filled_cost = open_order.filled_cost.plus(price.times(trade.quantity)?)?;
         open_order.updated_at = at.time;
         let OpenOrder { user, market, wording, created_at, client_id, .. } = *open_order;
-        let fill = FillRow {
-            index: trade.index,
-            order: party.order,
-            placed: created_at,
-            client_id,
-            market,
-            wording,
-            price,
-            quantity: trade.quantity,
-            liquidity,
-            fee: party.fee,
-            held,
-            time: at.time,
-            sequence: at.sequence,
-        };
+        let of_order = (wording, created_at, client_id);
+        let fill = FillRow::of((at, rest), trade, liquidity, of_order);
         let (unknown, fills) = (Fault::UnknownMarket(market), &mut self.fills);
         let traders = self.markets.get_mut(market.index()).ok_or(unknown)?;
         let of_order = &mut open_order.fills;
@@ -291,24 +278,6 @@ impl UserOrders {
         }
         Ok(())
     }
-}
-
-/// What a party of a trade holds after it, by the effects that follow the trade: the resting
-/// order's owner is told of at once, the incoming order's at the end of the record.
-fn held_after(rest: &[Effect], trade: &Trade, liquidity: Liquidity) -> Held {
-    let held = |party: Party, effect: &Effect| match effect {
-        Effect::PositionChanged { user, market, yes, no, .. }
-            if (*user, *market) == (party.user, trade.market) =>
-        {
-            Some(Held { yes: yes.held, no: no.held })
-        }
-        _ => None,
-    };
-    let found = match liquidity {
-        Liquidity::Maker => rest.iter().find_map(|effect| held(trade.maker, effect)),
-        Liquidity::Taker => rest.iter().rev().find_map(|effect| held(trade.taker, effect)),
-    };
-    found.unwrap_or_default()
 }
 
 impl Projection for Orders {
