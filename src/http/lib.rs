@@ -54,6 +54,7 @@ pub mod categories;
 pub mod books;
 pub mod orders;
 mod orders_onward;
+pub mod batch_form;
 pub mod batch;
 pub mod trials;
 pub mod conversions;
