@@ -4,7 +4,6 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use super::ReadModel;
-use super::changes::Changes;
 use super::history::History;
 use super::orders::Orders;
 use super::saved::{Saved, Sink, Sizes, Source, hold, saved};
@@ -13,7 +12,7 @@ use exchange::image::coding::{BadImage, read_end};
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 5;
+pub const IMAGE_VERSION: u32 = 7;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -22,6 +21,7 @@ saved!(ReadModel {
     time,
     faults,
     accounts,
+    sign_ins,
     catalogue,
     depth,
     orders,
@@ -33,7 +33,8 @@ saved!(ReadModel {
     performance,
     tape,
     answers,
-} made { search, changes });
+    changes,
+} made { search });
 
 impl Saved for Orders {
     fn save(&self, sink: &mut Sink<'_>) {
@@ -80,8 +81,6 @@ impl ReadModel {
         let model = ReadModel::load(&mut source)?;
         read_end(&mut source)?;
         let search = Search::of(&model.catalogue);
-        // No reader has cached anything from a model just read.
-        let changes = Changes::none(source.sizes.markets, source.sizes.users);
-        Ok(ReadModel { search, changes, ..model })
+        Ok(ReadModel { search, ..model })
     }
 }

@@ -5,8 +5,9 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
@@ -103,6 +104,42 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
+        sign_in_command(),
+    ]
+    .boxed()
+}
+
+fn sign_in_command() -> BoxedStrategy<Command> {
+    let hash = || any::<[u8; 32]>().prop_map(KeyHash);
+    let password = || {
+        let scheme = PasswordScheme::Argon2id19MiB;
+        (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed })
+    };
+    let role = prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)];
+    prop_oneof![
+        (user(), role, hash(), time()).prop_map(|(user, role, invitation, ends)| Command::Invite {
+            user,
+            role,
+            invitation,
+            ends
+        }),
+        (token(), password()).prop_map(|(name, password)| Command::SignUp { name, password }),
+        (user(), option::of(hash()), token(), password()).prop_map(
+            |(user, invitation, name, password)| {
+                Command::SetPassword { user, invitation, name, password }
+            }
+        ),
+        (user(), time(), hash(), time(), time()).prop_map(
+            |(user, password_set, session, until, ends)| {
+                Command::SignIn { user, password_set, session, until, ends }
+            }
+        ),
+        (user(), hash(), time()).prop_map(|(user, session, until)| Command::ExtendSession {
+            user,
+            session,
+            until
+        }),
+        (user(), option::of(hash())).prop_map(|(user, session)| Command::SignOut { user, session }),
     ]
     .boxed()
 }
@@ -235,7 +272,7 @@ fn convert() -> impl Strategy<Value = Command> {
     })
 }
 
-fn place_order() -> impl Strategy<Value = Command> {
+fn order_terms() -> impl Strategy<Value = PlaceOrder> {
     let force = prop_oneof![
         option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
         Just(TimeInForce::ImmediateOrCancel),
@@ -260,7 +297,7 @@ fn place_order() -> impl Strategy<Value = Command> {
     )
         .prop_map(|((user, market, outcome, side, price, quantity), rest, client_order_id)| {
             let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
-            Command::PlaceOrder(PlaceOrder {
+            PlaceOrder {
                 user,
                 market,
                 wording: Wording { outcome, side },
@@ -272,7 +309,7 @@ fn place_order() -> impl Strategy<Value = Command> {
                 valid_until,
                 copy_from,
                 client_order_id: client_order_id.map(Box::new),
-            })
+            }
         })
 }
 
@@ -304,9 +341,15 @@ fn amend() -> impl Strategy<Value = Command> {
     })
 }
 
+fn replace() -> impl Strategy<Value = Command> {
+    (order(), order_terms())
+        .prop_map(|(replaced, terms)| Command::ReplaceOrder { replaced, terms: Box::new(terms) })
+}
+
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
-        3 => place_order(),
+        3 => order_terms().prop_map(Command::PlaceOrder),
+        1 => replace(),
         1 => convert(),
         1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),

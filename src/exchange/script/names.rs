@@ -225,7 +225,7 @@ impl Names {
         self.time = line.record.time;
         self.next = line.record.sequence.next();
         let name = line.name.as_deref();
-        if let Command::PlaceOrder(order) = &line.record.command {
+        if let Some(order) = line.record.command.placement() {
             let count = self.orders_counts.entry(order.user).or_default();
             *count = count.saturating_add(1);
             let default = format!("{}.{count}", self.users.name(order.user.0.into()));
@@ -236,6 +236,11 @@ impl Names {
             return;
         }
         if verdict == Verdict::Refused {
+            return;
+        }
+        if let Command::SignUp { .. } = line.record.command {
+            // The name that somebody signs in with is no name of a script's.
+            self.users.next = self.users.next.saturating_add(1);
             return;
         }
         let Some((kind, ..)) = created(&line.record.command) else { return };

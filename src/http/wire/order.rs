@@ -14,7 +14,7 @@ use exchange::effect::CancelReason;
 use exchange::ids::{MarketId, OrderId, Token, TradeId};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
-use views::fills::{FillRow, Liquidity};
+use views::fills::{FillRow, Held, Liquidity};
 use views::orders::{OrderRow, OrderStatus};
 
 answers! {
@@ -107,6 +107,12 @@ answers! {
         cancelled_quantity: Text<Lots> = Text(row.cancelled);
     }
 
+    /// Contracts of a market, those that back open orders among them.
+    HeldJson = "Held" (held: Held) {
+        yes: Text<Lots> = Text(held.yes);
+        no: Text<Lots> = Text(held.no);
+    }
+
     /// A fill of one of the caller's orders.
     FillJson = "Fill" (view: &ReadModel, row: &FillRow) {
         /// The trade's id; the other side's fill has the same.
@@ -123,6 +129,11 @@ answers! {
         /// What it cost the caller besides: the market's rate x price x (1 - price) x quantity,
         /// rounded up.
         fee: Text<Money> = Text(row.fee);
+        /// The owner's own name for the order.
+        client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// What the caller holds in this market after it. Of several fills that an order made at
+        /// once, each has what was held after the last.
+        held_after: HeldJson = HeldJson::of(row.held);
         timestamp: Timestamp = Timestamp(row.time);
         sequence: RecordNo = RecordNo(row.sequence);
     }
@@ -231,13 +242,13 @@ pub struct FillsJson {
     pub next: Option<CursorEcho>,
 }
 
-/// What came of a place, or of a cancel.
+/// What came of a place or a replacement, or of a cancel or an amend.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "OrderOfResult")]
 pub enum BatchOrderJson {
     Placed(PlacedJson),
-    Cancelled(OrderJson),
+    Changed(OrderJson),
 }
 
 /// An operation that was done.
@@ -246,6 +257,10 @@ pub enum BatchOrderJson {
 #[schemars(rename = "OrderResult")]
 pub struct DoneJson {
     pub order: BatchOrderJson,
+    /// The order that gave way, as cancelled; only of a replacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OrderJson")]
+    pub replaced: Option<OrderJson>,
     /// True where it was done before, under the same Idempotency-Key or clientOrderId.
     #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,

@@ -9,8 +9,9 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
@@ -39,6 +40,11 @@ pub enum Intent {
         pick: u16,
         price: Option<u8>,
         quantity: Option<Amount>,
+    },
+    /// Replaces an order by one of its owner's, and now and then of somebody else's.
+    Replace {
+        pick: u16,
+        place: Place,
     },
     Cancel {
         pick: u16,
@@ -273,6 +279,14 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             set_free(twin, UserNo(u32::from(place.user)), now).unwrap_or_else(placed)
         }
         Intent::Amend { pick, price, quantity } => amend(twin, *pick, *price, *quantity),
+        Intent::Replace { pick, place } => {
+            let replaced = some_order(twin, *pick);
+            let owner = twin.orders.get(&replaced.0.get()).map(|order| order.terms.user);
+            let mut terms = order(twin, place, now);
+            let meant = owner.filter(|_| pick % 11 != 0);
+            terms.user = meant.unwrap_or(terms.user);
+            Command::ReplaceOrder { replaced, terms: Box::new(terms) }
+        }
         Intent::Cancel { pick, by } => {
             let order = some_order(twin, *pick);
             let owner = twin.orders.get(&order.0.get()).map(|order| order.terms.user);
@@ -323,10 +337,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             // The newest names still count; the oldest are past the repeat window and must not.
             named.reverse();
             named.truncate(1 + usize::from(pick % 64));
-            match nth(&named, usize::from(*pick)) {
-                Some(terms) => Command::PlaceOrder(terms),
-                None => Command::AdvanceClock,
-            }
+            nth(&named, usize::from(*pick)).unwrap_or(Command::AdvanceClock)
         }
     }
 }
@@ -651,6 +662,39 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             let (profile_name, profile_pic) = (String::new(), String::new());
             Command::CreateUser { profile_name, profile_pic }
         }
+        _ => sign_in(twin, small),
+    }
+}
+
+/// Invitations, passwords and sessions, often of what is there.
+fn sign_in(twin: &Naive, small: u32) -> Command {
+    let turn = u32::try_from(twin.sequence).unwrap();
+    let user = UserNo(turn % 3);
+    let later = |ms| TimeMs::new(twin.now.get() + i64::from(ms)).unwrap();
+    let name = Token::new(&format!("name-{}", turn % 5)).unwrap();
+    let hash = |kind: u32| KeyHash([u8::try_from((turn + kind) % 251).unwrap(); 32]);
+    let scheme = PasswordScheme::Argon2id19MiB;
+    let password = Password { scheme, salt: hash(1), hashed: hash(2) };
+    let person = twin.people.iter().find(|row| row.user == user);
+    let session = person.and_then(|row| row.sessions.last()).map_or(hash(3), |row| row.0);
+    match small {
+        0 | 1 => {
+            Command::Invite { user, role: Role::Trader, invitation: hash(4), ends: later(20_000) }
+        }
+        2 if twin.users_count < USERS_MAX => Command::SignUp { name, password },
+        4 => {
+            let invited = twin.invited.iter().find(|row| row.user == user);
+            let invitation = invited.map(|row| row.hash);
+            Command::SetPassword { user, invitation, name, password }
+        }
+        5 | 6 | 8 | 9 | 10 => {
+            let password_set = person.map_or(twin.now, |row| row.set);
+            let (until, ends) = (later(60_000 + turn % 7_000), later(90_000));
+            Command::SignIn { user, password_set, session: hash(5), until, ends }
+        }
+        12 => Command::ExtendSession { user, session, until: later(80_000) },
+        13 => Command::SignOut { user, session: Some(session) },
+        14 if turn % 4 == 0 => Command::SignOut { user, session: None },
         _ => Command::AdvanceClock,
     }
 }

@@ -12,6 +12,7 @@ pub mod exclusive;
 pub mod ledger;
 pub mod markets;
 pub mod repeats;
+pub mod sign_in;
 pub mod standing;
 pub mod trading;
 
@@ -66,6 +67,8 @@ pub struct Naive {
     pub rules: Option<Rules>,
     pub users_count: u32,
     keys: Vec<Key>,
+    pub invited: Vec<sign_in::Invited>,
+    pub people: Vec<sign_in::Person>,
     slugs: Vec<String>,
     events_count: u32,
     pub events: Vec<exclusive::Event>,
@@ -148,6 +151,7 @@ impl Naive {
                 self.amend(*user, *order, *price, *quantity)
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
+            Command::ReplaceOrder { replaced, terms } => self.replace(*replaced, terms),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
@@ -155,6 +159,12 @@ impl Naive {
             Command::SetVenueMode { mode } => self.set_mode(None, *mode),
             Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
             Command::SetExposureLimit { user, limit } => self.set_limit(*user, *limit),
+            Command::Invite { .. }
+            | Command::SignUp { .. }
+            | Command::SetPassword { .. }
+            | Command::SignIn { .. }
+            | Command::ExtendSession { .. }
+            | Command::SignOut { .. } => self.sign_in_command(command),
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }
