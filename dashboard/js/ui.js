@@ -280,3 +280,21 @@ export function exportCsv(name, rows) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
+
+/** A value that changes at most so often: the first change at once, the last one always. @template T @param {T} value @param {number} every in milliseconds @returns {T} */
+export function useCalm(value, every) {
+  const [shown, setShown] = useState(value);
+  const latest = useRef(value);
+  latest.current = value;
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | null} */ (null));
+  useEffect(() => {
+    if (timer.current || shown === value) return;
+    setShown(() => value);
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      setShown(() => latest.current);
+    }, every);
+  }, [value]);
+  useEffect(() => () => void (timer.current && clearTimeout(timer.current)), []);
+  return shown;
+}

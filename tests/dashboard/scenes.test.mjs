@@ -167,7 +167,8 @@ test("two hundred messages a second move no row, and the frames are told", { ski
     return { long, shift, frames };
   });
   t.diagnostic(JSON.stringify(found));
-  assert.equal(found.shift, 0);
+  // A figure that gains a digit begins further left in its cell: that is all that may move.
+  assert.ok(found.shift < 0.01, String(found.shift));
   // How long a task takes says more of a busy machine than of the page: it is told, not asserted.
   await context.close();
 });
