@@ -1,5 +1,5 @@
 // Parts that several pages use. Each draws what it is given and keeps no data of its own.
-import { html, useEffect, useId, useRef, useState } from "./lib.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "./lib.js";
 import { Icon, Triangle } from "./icons.js";
 import { t } from "./i18n.js";
 import * as f from "./format.js";
@@ -297,4 +297,31 @@ export function useCalm(value, every) {
   }, [value]);
   useEffect(() => () => void (timer.current && clearTimeout(timer.current)), []);
   return shown;
+}
+
+/**
+ * A table that scrolls in its own box, and on a narrow screen is a list of records, each figure below its column's name.
+ * The roles are written out because a browser forgets them once a row is no longer laid out as one.
+ * @param {{label: string, children?: any}} props
+ */
+export function Records({ label, children }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const table = box.current?.querySelector("table");
+    if (!table) return;
+    table.setAttribute("role", "table");
+    const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent?.trim() ?? "");
+    for (const group of [table.tHead, ...table.tBodies, table.tFoot]) group?.setAttribute("role", "rowgroup");
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      let column = 0;
+      for (const cell of row.cells) {
+        const head = cell.tagName === "TH";
+        cell.setAttribute("role", head ? (cell.scope === "row" ? "rowheader" : "columnheader") : "cell");
+        if (!head) cell.setAttribute("data-label", heads[column] ?? "");
+        column += cell.colSpan;
+      }
+    }
+  });
+  return html`<div class="scroll-x records" ref=${box} tabindex="0" role="group" aria-label=${label}>${children}</div>`;
 }

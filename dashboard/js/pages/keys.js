@@ -6,7 +6,7 @@ import { get, newName, post, remove, write } from "../api.js";
 import { session } from "../account.js";
 import { notify } from "../notices.js";
 import { fieldSentence, sentence } from "../problem.js";
-import { Button, Copy, Dialog, Empty, Failed, Field, Loading, Panel, Segments, useAsk } from "../ui.js";
+import { Button, Copy, Dialog, Empty, Failed, Field, Loading, Panel, Segments, Records, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 import { teller } from "../order-acts.js";
 
@@ -131,8 +131,7 @@ export function Page() {
         onAgain=${ask.again}/>`
           : !ask.data
             ? html`<${Loading}/>`
-            : html`<div class="scroll-x" tabindex="0" role="group"
-        aria-label=${t("keys-and-sessions")}>
+            : html`<${Records} label=${t("keys-and-sessions")}>
         <table class="table"><caption class="vh">${t("keys-and-sessions")}</caption>
         <thead><tr><th scope="col">${t("name")}</th><th scope="col">${t("may")}</th><th scope="col">${t("made")}</th>
         <th scope="col">${t("last-used")}</th><th scope="col">${t("ends")}</th>
@@ -161,8 +160,7 @@ export function Page() {
             <button type="button" class="btn s danger-line" onClick=${() => setAsking({ what: "revoke", key: one })}>
             ${one.session ? t("sign-out") : t("key-act.revoke")}</button>`
           }</td></tr>`,
-        )}</tbody></table>
-            </div>`
+        )}</tbody></table></${Records}>`
       }</${Panel}>
     <${Panel} title=${t("use-it")} aside=${html`<${Segments} label=${t("programming-language")} value=${language}
       onChoose=${setLanguage} options=${[
