@@ -105,8 +105,9 @@ export const Empty = ({ glyph = "bars", title, text, children }) => html`<div cl
 export function Failed({ error, onAgain }) {
   const number = error instanceof ApiError ? error.problem.requestId : null;
   if (error instanceof ApiError && error.status === 401) {
-    return html`<${Empty} glyph="bars" title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
+    return html`<${Empty} glyph="bars" title=${t("sign-in-first")} text=${t("sign-in-look")}>
       <a class="btn primary" href=${`/sign-in?next=${encodeURIComponent(location.pathname)}`}>${t("sign-in")}</a>
+      <a class="btn" href=${`/sign-up?next=${encodeURIComponent(location.pathname)}`}>${t("new-here")}</a>
       </${Empty}>`;
   }
   return html`<${Empty} glyph="cut" title=${t("not-loaded")} text=${html`${sentence(error)}

@@ -200,6 +200,7 @@ test("a person comes by an invitation, sets a password, trades and makes a key t
   const market = await busyMarket();
   const { context, page } = await visit();
   await page.goto(`/invitations#${token}`);
+  await page.getByLabel("Name to sign in with").waitFor();
   await page.getByLabel("Password").fill("seven quiet lamps");
   await page.getByRole("button", { name: "Set password and enter" }).click();
   await page.getByRole("heading", { name: "Markets" }).first().waitFor();

@@ -112,7 +112,8 @@ export function Page() {
     ask.again();
   };
   const others = async () => {
-    await remove("/account/sessions", { tell: teller() });
+    const sessions = keys.filter((/** @type {any} */ one) => one.session && !one.current);
+    for (const one of sessions) await remove(`/account/keys/${one.keyId}`, { tell: teller() });
     ask.again();
   };
   const keys = (ask.data?.keys ?? []).filter((/** @type {any} */ one) => !one.revokedAt);
@@ -121,7 +122,7 @@ export function Page() {
     ${made && html`<${Made} made=${made} onStored=${() => setMade(null)}/>`}
     <${Panel} title=${t("keys-and-sessions")} flush
       aside=${
-        keys.some((/** @type {any} */ one) => one.session) &&
+        keys.some((/** @type {any} */ one) => one.session && !one.current) &&
         html`<${Button} kind="s" act=${others}>
       ${t("sign-out-elsewhere")}</${Button}>`
       }>

@@ -8,6 +8,7 @@ import { choose, route } from "../router.js";
 import { useFeed } from "../feed.js";
 import { balance, refreshBalance, session, venue } from "../account.js";
 import { notify } from "../notices.js";
+import { ApiError } from "../problem.js";
 import { wordOf } from "../parts.js";
 import { Amend, cancelOrder, refused, teller } from "../order-acts.js";
 import {
@@ -290,7 +291,13 @@ function List({ name, version }) {
 /** @param {{onClose: () => void, onDone: () => void}} props */
 function Deposit({ onClose, onDone }) {
   const act = async () => {
-    await post("/account/faucet", {}, { tell: teller() });
+    try {
+      await post("/account/faucet", {}, { tell: teller() });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "FORBIDDEN") throw error;
+      notify({ kind: "refused", title: t("play-money-enough", { money: f.money(venue.value.faucet ?? "0") }) });
+      return;
+    }
     notify({ kind: "done", title: t("play-money-got", { money: f.money(venue.value.faucet ?? "0") }) });
     refreshBalance();
     onDone();
