@@ -8,7 +8,7 @@ import { language } from "./i18n.js";
 import { fieldSentence, sentence, ApiError } from "./problem.js";
 import { notify } from "./notices.js";
 import { refreshBalance } from "./account.js";
-import { Dialog, Field } from "./ui.js";
+import { Button, Dialog, Field } from "./ui.js";
 
 /** "Buy Yes 100 at 0.61" @param {any} order @param {string} word @param {string} [quantity] */
 export const orderWords = (order, word, quantity = order.remainingQuantity) =>
@@ -70,6 +70,11 @@ export function Amend({ order, word, onClose, onDone }) {
     refreshBalance();
     onDone();
   };
+  const cancel = async () => {
+    if (!(await cancelOrder(order.id))) return;
+    onDone();
+    onClose();
+  };
   return html`<${Dialog} title=${t("amend-title")} text=${orderWords(order, word)} safe=${t("keep-order")}
     action=${t("amend")} act=${act} onClose=${onClose}><div class="two">
     <${Field} label=${t("contracts-in-all")}
@@ -79,5 +84,6 @@ export function Amend({ order, word, onClose, onDone }) {
       onInput=${(/** @type {any} */ e) => setQuantity(e.target.value)}/>`}/>
     <${Field} label=${t("price")} hint=${t("amend-hint")} error=${fieldSentence(error, "price")}
       control=${(/** @type {any} */ ids) => html`<input class="input" inputmode="decimal" ...${ids} value=${price}
-      onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div></${Dialog}>`;
+      onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div>
+    <${Button} kind="danger-line" act=${cancel}>${t("cancel-order")}</${Button}></${Dialog}>`;
 }
