@@ -18,7 +18,7 @@ use flow::{Flow, sample};
 use journal::Journal;
 use journal::block::{Block, BlockBuilder, Head, RawBlock};
 use journal::directory::LogJournal;
-use journal::replay::ahead::reading_ahead;
+use journal::replay::reading_ahead;
 use journal::replay::{self, Replayer};
 
 fn sample_records() -> Vec<Record> {

@@ -17,7 +17,7 @@ use super::restore::{self, Pages, Restored};
 use super::throttle::Throttle;
 use exchange::units::Sequence;
 use journal::reader::JournalReader;
-use journal::replay::ahead::reading_ahead;
+use journal::replay::reading_ahead;
 use journal::snapshot::folder::SnapshotFolder;
 use journal::{Journal, JournalError};
 use views::ReadModel;
