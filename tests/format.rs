@@ -26,11 +26,11 @@ use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::fields::kind_name;
-use journal::marker::Marker;
 use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
+use journal::record::kind_name;
+use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
 use journal::{portable, record};
 use proptest::prelude::*;
@@ -346,7 +346,7 @@ fn headers_match_the_page() {
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
     let side_files = table(&directory, "## Marker");
-    assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
+    assert_eq!(measured(&side_files), Some(journal::recovery::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
     assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
@@ -360,7 +360,7 @@ fn headers_match_the_page() {
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&directory, "## Snapshots");
-    assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
+    assert_eq!(measured(&snapshot), Some(journal::snapshot::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
     let block = &example()[1];
@@ -376,8 +376,14 @@ fn headers_match_the_page() {
     assert!(at("results_through").starts_with(&block.recorded().through.get().to_le_bytes()));
     assert!(at("results").starts_with(&block.recorded().hash.0));
     let (first, previous) = (Sequence::new(258), block.hash());
-    assert!(Marker::Refused { first, previous }.encode()[8..].starts_with(&[2, 1, 0]));
-    assert!(Marker::Refused { first, previous }.encode()[16..].starts_with(&previous.0));
+    assert!(
+        journal::recovery::Marker::Refused { first, previous }.encode()[8..]
+            .starts_with(&[2, 1, 0])
+    );
+    assert!(
+        journal::recovery::Marker::Refused { first, previous }.encode()[16..]
+            .starts_with(&previous.0)
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ use exchange::ids::{OrderNo, UserNo};
 use exchange::units::Sequence;
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 use views::history::History;
 
@@ -92,7 +92,7 @@ fn run(stage: &str, data: &Path) {
     if stage == "parts" {
         return parts(&journal);
     }
-    let folder = SnapshotFolder::open(data).expect("a folder");
+    let folder = journal::snapshot::SnapshotFolder::open(data).expect("a folder");
     let snapshots = match stage {
         "take" => Some(Snapshots { folder, every: NonZeroU64::new(1) }),
         "more" => Some(Snapshots { folder, every: NonZeroU64::new(EVERY) }),

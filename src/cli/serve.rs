@@ -36,7 +36,7 @@ use http::rates::{Daily, Limit, Rates};
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 
 /// File descriptors not available to connections: those of the journal, the runtime and connections
@@ -326,7 +326,7 @@ fn warn_of_exposed(folder: &Path) {
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
-    match SnapshotFolder::open(args.folder()) {
+    match journal::snapshot::SnapshotFolder::open(args.folder()) {
         Ok(folder) => Some(Snapshots { folder, every }),
         Err(error) => {
             tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");

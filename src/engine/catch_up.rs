@@ -18,7 +18,7 @@ use super::throttle::Throttle;
 use exchange::units::Sequence;
 use journal::reader::JournalReader;
 use journal::replay::reading_ahead;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use journal::{Journal, JournalError};
 use views::ReadModel;
 use views::history::History;

@@ -14,8 +14,8 @@ use journal::JournalError;
 use journal::block::{ChainHash, Head};
 use journal::reader::JournalReader;
 use journal::replay::Replayer;
-use journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
 use journal::snapshot::{Kind, Point, SnapshotDamage};
+use journal::snapshot::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
 use views::ReadModel;
 use views::history::History;
 

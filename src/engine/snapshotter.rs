@@ -31,7 +31,7 @@ use journal::JournalError;
 use journal::block::Head;
 use journal::reader::JournalReader;
 use journal::replay::{ReplayFault, Stop};
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use journal::snapshot::{Kind, Point, SnapshotUnwritten};
 
 /// How often it polls the matcher's progress.

@@ -34,7 +34,7 @@ use journal::Journal;
 use journal::archive::Archive;
 use journal::reader::JournalReader;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 
 /// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
 /// only hide a slow stage.

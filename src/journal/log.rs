@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
 use super::copy::CopyFolder;
+use super::copy::{self, Neighbours};
 use super::member::GZIP_MAGIC;
-use super::mend::{self, Neighbours};
 use super::repairs::Repairs;
-use super::run::Run;
-use super::sealed::{Packed, places, unpack};
+use super::segment::Run;
+use super::segment::{self, Rest};
+use super::segment::{Packed, places, unpack};
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
-use super::torn::{self, Rest};
 use exchange::units::Sequence;
 
 /// Bytes of an open segment: some 200,000 orders. It is all there from the beginning, as zeros, so
@@ -123,7 +123,7 @@ impl Log {
         let closed = |first: &Sequence| Arc::new(Closed::at(*first));
         let mut state = State {
             closed: listed.iter().map(closed).collect(),
-            tail: Tail { first: *last, run: Run::read(Vec::new(), *last).0 },
+            tail: Tail { first: *last, run: super::segment::Run::read(Vec::new(), *last).0 },
         };
         let rest = if bytes.starts_with(&GZIP_MAGIC) {
             // Its successor was there before it was sealed, and is on disk.
@@ -132,19 +132,22 @@ impl Log {
                 unpack(bytes.get(place).unwrap_or_default(), first)
             });
             let run = members.map_err(|what| damaged(&path, &what))?;
-            state.tail = Tail { first: run.next(), run: Run::read(Vec::new(), run.next()).0 };
+            state.tail = Tail {
+                first: run.next(),
+                run: super::segment::Run::read(Vec::new(), run.next()).0,
+            };
             let again = segments(folder).map_err(|error| reading(folder, &error))?;
             if again.last() == Some(last) {
                 return Err(OpenError::Lost(segment(folder, run.next())));
             }
-            Rest::Nothing
+            super::segment::Rest::Nothing
         } else {
             if bytes.len() != SEGMENT_BYTES {
                 let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
                 return Err(OpenError::Truncated { path, bytes });
             }
-            let (run, rest) = Run::read(bytes, *last);
-            let rest = torn::rest(&rest, run.bytes().len());
+            let (run, rest) = super::segment::Run::read(bytes, *last);
+            let rest = segment::rest(&rest, run.bytes().len());
             state.closed.pop();
             state.tail.run = run;
             rest
@@ -187,7 +190,7 @@ impl Log {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = &mut *state {
             state.closed.push(Arc::new(Closed::at(state.tail.first)));
-            state.tail = Tail { first, run: Run::read(Vec::new(), first).0 };
+            state.tail = Tail { first, run: super::segment::Run::read(Vec::new(), first).0 };
         }
     }
 
@@ -273,8 +276,9 @@ impl Log {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(failed)?;
             if !bytes.starts_with(&GZIP_MAGIC) {
-                let (run, rest) = Run::read(bytes, closed.first);
-                let whole = torn::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
+                let (run, rest) = super::segment::Run::read(bytes, closed.first);
+                let whole = segment::rest(&rest, 0) == super::segment::Rest::Nothing
+                    && !run.bytes().is_empty();
                 let what = format!("the block of record {} is not sound", run.next());
                 return if whole { Ok(run) } else { Err(wrong(what)) };
             }
@@ -303,7 +307,7 @@ impl Log {
         let after = self.block_of(next).ok().flatten();
         let next = (next, after.map(|block| block.previous()));
         let path = segment(&self.folder, first);
-        let mended = mend::mend(&path, &Neighbours { before, first, next }, copy);
+        let mended = copy::mend(&path, &Neighbours { before, first, next }, copy);
         mended.map_err(|error| {
             let StoreError { step, what, .. } = &why;
             StoreError::damage(*step, format_args!("{what}; it cannot be mended: {error}"))

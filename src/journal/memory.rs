@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::marker::Marker;
+use super::recovery::Marker;
 use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
 use exchange::units::Sequence;
 
@@ -17,7 +17,7 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
-        MemoryStore { blocks: MemoryBlocks::default(), marker: Marker::Clear }
+        MemoryStore { blocks: MemoryBlocks::default(), marker: super::recovery::Marker::Clear }
     }
 }
 

@@ -16,13 +16,12 @@ use super::block::{Block, ChainHash, Head, MAGIC, RawBlock};
 use super::copy::CopyFolder;
 use super::directory::{COPY_DIR, JOURNAL_DIR, LOCK_FILE, log_of};
 use super::log::{SEGMENT_BYTES, segment, segments};
-use super::marker::Marker;
 use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
 use super::portable::{self, PortableFile};
-use super::run::Run;
-use super::sealed::{begins, unpack};
-use super::sound;
-use super::torn::{self, Rest};
+use super::recovery::Marker;
+use super::segment;
+use super::segment::Run;
+use super::segment::{begins, unpack};
 use super::watch::MARKER_FILE;
 use super::{Durable, JournalError};
 use exchange::units::Sequence;
@@ -149,9 +148,9 @@ impl Salvage {
             fault(&folder, &error);
             Vec::new()
         });
-        let marker = fs::read(&marker_path).map(|bytes| Marker::decode(&bytes));
-        let marker = marker.unwrap_or(Marker::Unreadable);
-        if marker == Marker::Unreadable {
+        let marker = fs::read(&marker_path).map(|bytes| super::recovery::Marker::decode(&bytes));
+        let marker = marker.unwrap_or(super::recovery::Marker::Unreadable);
+        if marker == super::recovery::Marker::Unreadable {
             fault(&marker_path, &"it cannot be read");
         }
         let (from, to) = (data.join(JOURNAL_DIR).join(COPY_DIR), scratch.join(COPY_DIR));
@@ -168,7 +167,7 @@ impl Salvage {
             segments,
             copy,
             found: (None, Found::new()),
-            marker: Some(marker).filter(|marker| *marker != Marker::Unreadable),
+            marker: Some(marker).filter(|marker| *marker != super::recovery::Marker::Unreadable),
             head: Head::START,
             covered: Vec::new(),
             faults,
@@ -234,7 +233,7 @@ impl Salvage {
 
     fn refused(&self, block: &Block) -> bool {
         let (first, previous) = (block.first(), block.previous());
-        self.marker == Some(Marker::Refused { first, previous })
+        self.marker == Some(super::recovery::Marker::Refused { first, previous })
     }
 
     /// Finds the blocks of the segment that should hold a record, and of the copy there.
@@ -320,13 +319,12 @@ impl Salvage {
             self.faults.push(format!("{}: it is no whole open segment", path.display()));
             return false;
         }
-        let (run, rest) = Run::read(bytes, last);
-        let refused =
-            matches!(self.marker, Some(Marker::Refused { first, .. }) if first == run.next());
-        match torn::rest(&rest, run.bytes().len()) {
-            Rest::Nothing | Rest::Torn => true,
-            Rest::Damaged => refused,
-            Rest::Others => false,
+        let (run, rest) = super::segment::Run::read(bytes, last);
+        let refused = matches!(self.marker, Some(super::recovery::Marker::Refused { first, .. }) if first == run.next());
+        match segment::rest(&rest, run.bytes().len()) {
+            super::segment::Rest::Nothing | super::segment::Rest::Torn => true,
+            super::segment::Rest::Damaged => refused,
+            super::segment::Rest::Others => false,
         }
     }
 }
@@ -382,7 +380,7 @@ fn sound_blocks(bytes: &[u8]) -> Vec<Block> {
     }
     let sound = memmem::find_iter(bytes, &MAGIC).filter_map(|at| {
         let rest = bytes.get(at..)?;
-        let (.., length) = sound::sound_span(rest)?;
+        let (.., length) = segment::sound_span(rest)?;
         RawBlock::new(rest.get(..length)?.to_vec()).decode().ok()
     });
     sound.collect()

@@ -2,17 +2,18 @@
 //! tests can make each of its steps fail.
 
 use std::io::{self, ErrorKind};
+use std::iter::Peekable;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::block::{Block, Head, RawBlock};
-use super::marker::Marker;
 use super::reader::{JournalReader, Published};
-use super::recovery::{self, Beyond, Reason, Tail, Verdict};
+use super::recovery::{self, Beyond, Marker, Reason, Tail, Verdict};
 use super::repairs::Repairs;
-use super::torn::Rest;
+use super::segment::Rest;
 use super::watch::JournalFiles;
 use super::{Blocks, Damage, Durable, Journal, JournalError};
+use exchange::command::Record;
 use exchange::units::Sequence;
 
 /// Blocks verified when a journal is opened. The last one is the head; those before it reveal a
@@ -105,7 +106,7 @@ pub trait BlockStore: Send {
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
     /// What stands after the last sound block.
     fn rest(&self) -> Rest {
-        Rest::Nothing
+        super::segment::Rest::Nothing
     }
     /// Makes sure that what was read is on disk and not in memory only.
     fn settle(&mut self) -> Result<(), StoreError> {
@@ -246,8 +247,8 @@ pub(super) fn judge(
     rest: Rest,
 ) -> Result<Judged, OpenError> {
     let limit = match marker {
-        Marker::Refused { first, .. } => before(first),
-        Marker::Clear | Marker::Unreadable => LAST,
+        super::recovery::Marker::Refused { first, .. } => before(first),
+        super::recovery::Marker::Clear | super::recovery::Marker::Unreadable => LAST,
     };
     let last = last_blocks(source, limit)?;
     let (tail, head) = match &last {
@@ -257,10 +258,10 @@ pub(super) fn judge(
     };
     // Asked from the other side too: if the head was found too early, blocks would be overwritten.
     let beyond = match (beyond(source, head.sequence.next(), limit.next())?, rest) {
-        (Beyond::Nothing, Rest::Nothing) => Beyond::Nothing,
-        (Beyond::Nothing, Rest::Torn) => Beyond::Torn,
-        (Beyond::Nothing, Rest::Damaged) => Beyond::Damaged,
-        (found, Rest::Nothing) => found,
+        (Beyond::Nothing, super::segment::Rest::Nothing) => Beyond::Nothing,
+        (Beyond::Nothing, super::segment::Rest::Torn) => Beyond::Torn,
+        (Beyond::Nothing, super::segment::Rest::Damaged) => Beyond::Damaged,
+        (found, super::segment::Rest::Nothing) => found,
         _ => Beyond::Others,
     };
     let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
@@ -284,8 +285,8 @@ impl<S: BlockStore> StoredJournal<S> {
             store.sync()?;
         }
         // The marker may go only once the cut is on disk.
-        if verdict != Verdict::Accept && store.marker()? != Marker::Clear {
-            store.mark(Marker::Clear)?;
+        if verdict != Verdict::Accept && store.marker()? != super::recovery::Marker::Clear {
+            store.mark(super::recovery::Marker::Clear)?;
         }
         store.settle()?;
         let files = store.files();
@@ -323,7 +324,7 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
         block.follows(&self.head).map_err(|fault| JournalError::Misfit { first, fault })?;
         if let Err(cause) = self.write(&block) {
             // The write may still reach the disk, so the refusal must be recorded.
-            let marker = Marker::Refused { first, previous: self.head.hash };
+            let marker = super::recovery::Marker::Refused { first, previous: self.head.hash };
             return Err(match self.store.mark(marker) {
                 Ok(()) => JournalError::Refused { first, cause },
                 Err(marking) => JournalError::Unknown { first, cause, marking },
@@ -395,6 +396,40 @@ fn last_blocks(
         }
     }
     Ok(Ok(head.filter(|head| *head != Head::START)))
+}
+
+// The beginning of a journal: whole blocks up to a chosen record, for a restore to an earlier
+// moment. A block is durable as a whole, so a part of one is no journal.
+
+/// Whether a record is to be kept; once it says no, it must say no of all later records.
+pub type Keep<'a> = Box<dyn Fn(&Record) -> bool + 'a>;
+
+/// The blocks whose records are all to be kept. Nothing after the first other block is read.
+pub struct Prefix<'a> {
+    blocks: Peekable<Blocks<'a>>,
+    keep: Keep<'a>,
+}
+
+impl<'a> Prefix<'a> {
+    /// The beginning of these blocks.
+    pub fn of(blocks: Blocks<'a>, keep: Keep<'a>) -> Prefix<'a> {
+        Prefix { blocks: blocks.peekable(), keep }
+    }
+
+    /// The next block's first and last record, if the block is left out.
+    pub fn left_out(&mut self) -> Option<(Sequence, Sequence)> {
+        let Some(Ok(block)) = self.blocks.peek() else { return None };
+        let kept = block.records().last().is_none_or(|record| (self.keep)(record));
+        (!kept).then(|| (block.first(), block.last()))
+    }
+}
+
+impl Iterator for Prefix<'_> {
+    type Item = Result<Durable<Block>, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left_out().is_some() { None } else { self.blocks.next() }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use exchange::Exchange;
 use exchange::units::Sequence;
 use journal::block::Head;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use journal::snapshot::{Kind, Point};
 use views::ReadModel;
 
@@ -38,7 +38,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn of(venue: &Path) -> Watch {
-        let folder = SnapshotFolder::of(venue);
+        let folder = journal::snapshot::SnapshotFolder::of(venue);
         Watch { folder, left: BTreeSet::new(), sound: BTreeSet::new() }
     }
 

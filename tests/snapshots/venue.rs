@@ -19,7 +19,7 @@ use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 use views::history::HistoryError;
 
@@ -43,7 +43,7 @@ pub fn commands() -> &'static [Command] {
 /// Starts on a data directory; `every` 0 takes no snapshots, but uses those that are there.
 pub fn start(data: &Path, every: u64) -> Running {
     let (journal, _) = LogJournal::open(data).unwrap();
-    let folder = SnapshotFolder::open(data).unwrap();
+    let folder = journal::snapshot::SnapshotFolder::open(data).unwrap();
     started(journal, beside(data, folder, NonZeroU64::new(every))).unwrap()
 }
 

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use super::header::{Header, SNAPSHOT_HEADER_BYTES};
+use super::{Header, SNAPSHOT_HEADER_BYTES};
 use super::{Kind, Point, SnapshotDamage, SnapshotFault};
 
 /// Bytes of the image per chunk; the last one holds the rest. Large enough that system calls cost
@@ -114,7 +114,7 @@ impl<R: Read> SnapshotReader<R> {
         let mut bytes = Vec::with_capacity(SNAPSHOT_HEADER_BYTES);
         let decoded = fill(&mut input, &mut bytes, SNAPSHOT_HEADER_BYTES)
             .map_err(|fault| (0, fault))
-            .and_then(|()| Header::decode(&bytes));
+            .and_then(|()| super::Header::decode(&bytes));
         let header = match decoded {
             Ok(header) => header,
             Err((offset, fault)) => return Err(SnapshotDamage { file, offset, fault }),
