@@ -17,7 +17,7 @@ use exchange::command::{
 };
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, Token, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::reject::Reject;
 use exchange::restrictions::Heartbeat;
 use exchange::rules::{Rules, SLICE};

@@ -24,15 +24,13 @@ use exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
 use journal::record::kind_name;
 use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
-use journal::{portable, record};
+use journal::{Journal, member, portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -376,14 +374,8 @@ fn headers_match_the_page() {
     assert!(at("results_through").starts_with(&block.recorded().through.get().to_le_bytes()));
     assert!(at("results").starts_with(&block.recorded().hash.0));
     let (first, previous) = (Sequence::new(258), block.hash());
-    assert!(
-        journal::recovery::Marker::Refused { first, previous }.encode()[8..]
-            .starts_with(&[2, 1, 0])
-    );
-    assert!(
-        journal::recovery::Marker::Refused { first, previous }.encode()[16..]
-            .starts_with(&previous.0)
-    );
+    assert!(Marker::Refused { first, previous }.encode()[8..].starts_with(&[2, 1, 0]));
+    assert!(Marker::Refused { first, previous }.encode()[16..].starts_with(&previous.0));
 }
 
 #[test]

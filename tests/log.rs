@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use exchange::units::Sequence;
 use journal::block::{Block, ChainHash, Head};
 use journal::directory::{LogJournal, read_only};
-use journal::import::OldJournal;
-use journal::import::import;
+use journal::import::{OldJournal, import};
 use journal::reader::JournalReader;
+use journal::recovery::Marker;
 use journal::store::{OpenError, Recovered};
 use journal::{Durable, Journal, JournalError};
 use records::{chain, largest_block};
@@ -427,7 +427,7 @@ fn a_directory_of_an_earlier_version_is_read_by_an_import_and_named_by_a_start()
     fs::write(old.join("wal"), [half(&blocks[34..]), half(&blocks[28..34])].concat()).unwrap();
     let refused = &blocks[39];
     let (first, previous) = (refused.first(), refused.previous());
-    let marker = journal::recovery::Marker::Refused { first, previous };
+    let marker = Marker::Refused { first, previous };
     fs::write(old.join("refused"), marker.encode()).unwrap();
     fs::write(old.join("witness"), vec![0; 8192]).unwrap();
     for opened in [LogJournal::open(&old), LogJournal::open_existing(&old)] {
@@ -435,7 +435,7 @@ fn a_directory_of_an_earlier_version_is_read_by_an_import_and_named_by_a_start()
         assert_eq!(error, OpenError::Old(old.clone()));
         assert!(error.to_string().contains("openoutcry-replay import"), "{error}");
     }
-    let head = import(&new, journal::import::OldJournal::open(&old).unwrap(), |_| ()).unwrap();
+    let head = import(&new, OldJournal::open(&old).unwrap(), |_| ()).unwrap();
     assert_eq!(head, blocks[38].head());
     assert_eq!(opened(&new), Ok((hashes(&blocks[..39]), 0)));
     // What sled has lost of it is missed.
@@ -447,7 +447,7 @@ fn a_directory_of_an_earlier_version_is_read_by_an_import_and_named_by_a_start()
     let sum = crc32fast::hash(&slot[..60]).to_le_bytes();
     slot[60..].copy_from_slice(&sum);
     fs::write(old.join("witness"), [slot.as_slice(), &[0; 8128]].concat()).unwrap();
-    assert!(read(journal::import::OldJournal::open(&old).unwrap()).is_err());
+    assert!(read(OldJournal::open(&old).unwrap()).is_err());
 }
 
 /// Appends while segments are sealed and readers read them.

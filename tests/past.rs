@@ -12,9 +12,8 @@ use engine::clock::Clock;
 use engine::past::{Moment, PastError, RECORDS_MAX};
 use exchange::Exchange;
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
 use exchange::ids::UserNo;
-use exchange::results::{Results, ResultsHash, ResultsLog};
+use exchange::results::{Results, ResultsHash, ResultsLog, StateDigest};
 use exchange::units::{Sequence, TimeMs};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
@@ -23,8 +22,7 @@ use journal::block::{BlockBuilder, Head};
 use journal::directory::LogJournal;
 use journal::memory::MemoryJournal;
 use journal::replay::ReplayFault;
-use journal::snapshot::SnapshotFolder;
-use journal::snapshot::{Kind, Point};
+use journal::snapshot::{Kind, Point, SnapshotFolder};
 use journal::{Journal, JournalError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -207,7 +205,7 @@ fn no_question_replays_more_records_than_the_bound() {
 fn a_replay_begins_at_the_nearest_snapshot_on_disk() {
     let story = story();
     let dir = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(dir.path()).unwrap();
+    let folder = SnapshotFolder::open(dir.path()).unwrap();
     let state = |sequence| story.state(sequence);
     let kept: Vec<Head> =
         story.journal.read(Sequence::new(1)).map(|block| block.unwrap().head()).collect();

@@ -14,7 +14,7 @@ use exchange::command::{
 };
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use proptest::prelude::*;

@@ -16,8 +16,7 @@ use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, BlockFault, Head};
 use journal::directory::{LogJournal, LogStore};
 use journal::memory::{MemoryJournal, MemoryStore};
-use journal::recovery::Marker;
-use journal::recovery::Reason;
+use journal::recovery::{Marker, Reason};
 
 use journal::store::{BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal};
 use journal::{Damage, Journal, JournalError};
@@ -133,9 +132,7 @@ fn an_interrupted_cut_is_repeated_at_the_next_start() {
             let refused = instead(&head);
             written.put(refused.first(), refused.bytes()).unwrap();
             let previous = head.hash;
-            written
-                .mark(journal::recovery::Marker::Refused { first: refused.first(), previous })
-                .unwrap();
+            written.mark(Marker::Refused { first: refused.first(), previous }).unwrap();
             disk.write_out();
 
             let (store, faults) = Faulty::new(disk.clone());
@@ -247,7 +244,7 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     let refusing = |index: usize, kept: usize| {
         let mut store = stored(&blocks[..kept]);
         let (first, previous) = (blocks[index].first(), blocks[index].previous());
-        store.mark(journal::recovery::Marker::Refused { first, previous }).unwrap();
+        store.mark(Marker::Refused { first, previous }).unwrap();
         StoredJournal::over(store).map(|(journal, recovered)| (*journal.head(), recovered.cut))
     };
     assert_eq!(refusing(5, 6), Ok((blocks[4].head(), Some(blocks[5].first()))));
@@ -257,7 +254,7 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     assert_eq!(refusing(5, 4), Err(OpenError::Refused(Reason::MarkerElsewhere)));
     let mut store = stored(&blocks);
     let first = blocks[5].first();
-    store.mark(journal::recovery::Marker::Refused { first, previous: blocks[0].hash() }).unwrap();
+    store.mark(Marker::Refused { first, previous: blocks[0].hash() }).unwrap();
     let elsewhere = StoredJournal::over(store).map(|_| ());
     assert_eq!(elsewhere, Err(OpenError::Refused(Reason::MarkerElsewhere)));
 }

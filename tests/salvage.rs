@@ -10,16 +10,15 @@ use std::path::{Path, PathBuf};
 
 use exchange::command::Command;
 use exchange::units::{Sequence, TimeMs};
-use journal::Journal;
 use journal::archive::Archive;
 use journal::block::{Block, Head};
 use journal::directory::LogJournal;
 use journal::import::{ImportError, import};
 use journal::memory::MemoryJournal;
-use journal::portable;
 use journal::recovery::Marker;
 use journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
 use journal::store::OpenError;
+use journal::{Journal, portable};
 use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);
@@ -216,7 +215,7 @@ fn a_refused_block_stays_refused() {
     let case = Case::new(4);
     let refused = &case.blocks[29];
     let (first, previous) = (refused.first(), refused.previous());
-    let marker = journal::recovery::Marker::Refused { first, previous };
+    let marker = Marker::Refused { first, previous };
     fs::write(case.data().join("refused"), marker.encode()).unwrap();
     let salvaged = case.salvage();
     assert_eq!(salvaged.head, case.blocks[28].head());

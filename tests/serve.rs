@@ -365,7 +365,7 @@ fn a_server_starts_on_a_journal_restored_to_an_earlier_moment() {
     let (journal, _) = LogJournal::open(data.path()).unwrap();
     let to = Sequence::new(journal.head().sequence.get() - 3);
     let keep = Box::new(move |record: &Record| record.sequence <= to);
-    let blocks = journal::store::Prefix::of(journal.read(Sequence::new(1)), keep);
+    let blocks = Prefix::of(journal.read(Sequence::new(1)), keep);
     let head = import(restored.path(), blocks, |_| ()).unwrap();
     assert_eq!(head.sequence, to, "a server's blocks had a record each");
     drop(journal);

@@ -92,7 +92,7 @@ fn run(stage: &str, data: &Path) {
     if stage == "parts" {
         return parts(&journal);
     }
-    let folder = journal::snapshot::SnapshotFolder::open(data).expect("a folder");
+    let folder = SnapshotFolder::open(data).expect("a folder");
     let snapshots = match stage {
         "take" => Some(Snapshots { folder, every: NonZeroU64::new(1) }),
         "more" => Some(Snapshots { folder, every: NonZeroU64::new(EVERY) }),

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use exchange::command::Record;
 use exchange::units::Sequence;
 use journal::archive::{Archive, ArchiveError};
-use journal::import::OldJournal;
 use journal::portable::{self, Place, PortableFile};
 use journal::reader::JournalReader;
-use journal::store::OpenError;
-use journal::store::Prefix;
+use journal::store::{OpenError, Prefix};
 use journal::{Blocks, directory};
 use serde_json::{Value, json};
 
 use crate::answer::Failure;
 use crate::moment::Moment;
+use journal::import::OldJournal;
 
 /// An opened journal.
 pub enum Source {
@@ -99,9 +98,7 @@ impl Source {
     pub fn blocks(&mut self) -> Result<Blocks<'_>, Failure> {
         match self {
             Source::Directory { journal, .. } => Ok(Box::new(journal.read(Sequence::ZERO.next()))),
-            Source::Old(path) => {
-                Ok(Box::new(journal::import::OldJournal::open(path).map_err(refused)?))
-            }
+            Source::Old(path) => Ok(Box::new(OldJournal::open(path).map_err(refused)?)),
             Source::File { file, path, .. } => {
                 let opened = PortableFile::open(path);
                 **file = opened.map_err(|error| Failure::reading(path, &error))?;
@@ -116,7 +113,7 @@ impl Source {
     /// The moment is within the first block, so that no block would be left.
     pub fn blocks_to(&mut self, to: Option<Moment>) -> Result<Prefix<'_>, Failure> {
         let keep = move |record: &Record| !to.is_some_and(|to| to.is_before(record));
-        let mut blocks = journal::store::Prefix::of(self.blocks()?, Box::new(keep));
+        let mut blocks = Prefix::of(self.blocks()?, Box::new(keep));
         match blocks.left_out() {
             None => Ok(blocks),
             Some((_, last)) => Err(Failure::Failed(format!(

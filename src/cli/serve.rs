@@ -326,7 +326,7 @@ fn warn_of_exposed(folder: &Path) {
 /// Opens the folder of snapshots. They only make starts faster, so a failure is logged and ignored.
 fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
     let every = NonZeroU64::new(args.snapshot_every);
-    match journal::snapshot::SnapshotFolder::open(args.folder()) {
+    match SnapshotFolder::open(args.folder()) {
         Ok(folder) => Some(Snapshots { folder, every }),
         Err(error) => {
             tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");

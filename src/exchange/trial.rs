@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use super::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
 use super::effect::Effect;
-use super::floor::{Floor, Met};
 use super::idempotency::execute;
 use super::idempotency::table::{Fingerprint, NameEntry};
 use super::ids::{MarketNo, OrderNo, Token, UserNo};
@@ -16,7 +15,7 @@ use super::invariant::Broken;
 use super::ledger::{Account, Position, Purse};
 use super::matching::{amend_order, cancel_order, place_order};
 use super::orders::{Order, Slot};
-use super::plan::Plan;
+use super::plan::{Floor, Met, Plan};
 use super::reject::Reject;
 use super::units::{Lots, Money, MoneySum, Sequence, TICKS_PER_UNIT, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};

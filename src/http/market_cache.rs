@@ -11,7 +11,7 @@ use super::wire::catalogue::MarketJson;
 use super::wire::printed;
 use exchange::catalogue::MarketDraft;
 use exchange::ids::MarketNo;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use views::ReadModel;
 use views::catalogue::MarketRow;
 use views::quote::Quote;

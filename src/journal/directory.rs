@@ -17,8 +17,7 @@ use super::portable;
 use super::reader::{JournalReader, Published};
 use super::recovery::{Marker, SLOT_BYTES};
 use super::repairs::Repairs;
-use super::segment::Rest;
-use super::segment::place;
+use super::segment::{Rest, place};
 use super::store::{
     BlockSource, BlockStore, Judged, OpenError, Recovered, Step, StoreError, StoredJournal, judge,
 };
@@ -76,7 +75,7 @@ pub fn read_only(data: &Path) -> Result<(JournalReader, Option<Sequence>), OpenE
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(OpenError::FileMissing(marker));
             }
-            read => super::recovery::Marker::decode(&read.map_err(at(&marker))?),
+            read => Marker::decode(&read.map_err(at(&marker))?),
         };
         let source: Arc<dyn BlockSource> = Arc::new(log);
         match judge(&*source, refusal, rest) {
@@ -163,11 +162,10 @@ impl LogStore {
         let path = segment(&folder, first);
         let file = writable(&path)?;
         if !complete {
-            if used > 0 || rest != super::segment::Rest::Nothing {
+            if used > 0 || rest != Rest::Nothing {
                 return Err(OpenError::FileMissing(marker_path));
             }
-            place(&marker_path, [super::recovery::Marker::Clear.encode().as_slice()])
-                .map_err(at(&marker_path))?;
+            place(&marker_path, [Marker::Clear.encode().as_slice()]).map_err(at(&marker_path))?;
         }
         sync_names(data, &folder).map_err(at(data))?;
         log.check_joints(JOINTS_CHECKED)?;
@@ -218,7 +216,7 @@ impl LogStore {
         blocks.resize(SEGMENT_BYTES, 0);
         let mut slot = [0; SLOT_BYTES];
         let told = self.marker.read_exact_at(&mut slot, 0).is_ok();
-        let slot = if told { slot } else { super::recovery::Marker::Clear.encode() };
+        let slot = if told { slot } else { Marker::Clear.encode() };
         for (path, fate, bytes) in
             [(segment, fate, blocks.as_slice()), (marker, marker_fate, slot.as_slice())]
         {
@@ -275,7 +273,7 @@ impl BlockStore for LogStore {
         let zeros = vec![0; SEGMENT_BYTES.saturating_sub(from)];
         let written = self.file.write_all_at(&zeros, wide(from));
         written.map_err(|error| StoreError::of(Step::Remove, &error, &error))?;
-        self.rest = super::segment::Rest::Nothing;
+        self.rest = Rest::Nothing;
         Ok(())
     }
 
@@ -283,11 +281,11 @@ impl BlockStore for LogStore {
         let marking = |error: io::Error| StoreError::of(Step::Mark, &error, &error);
         let length = self.marker.metadata().map_err(marking)?.len();
         if usize::try_from(length) != Ok(SLOT_BYTES) {
-            return Ok(super::recovery::Marker::Unreadable);
+            return Ok(Marker::Unreadable);
         }
         let mut bytes = [0; SLOT_BYTES];
         self.marker.read_exact_at(&mut bytes, 0).map_err(marking)?;
-        Ok(super::recovery::Marker::decode(&bytes))
+        Ok(Marker::decode(&bytes))
     }
 
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
@@ -328,7 +326,7 @@ fn open_log(folder: &Path, copy: &Arc<CopyFolder>) -> Result<(Arc<Log>, Rest), O
     let repairs: Arc<Repairs> = Arc::default();
     let open = || Log::open(folder, Some(Arc::clone(copy)), Arc::clone(&repairs));
     let (log, rest) = open()?;
-    if rest == super::segment::Rest::Others {
+    if rest == Rest::Others {
         return Ok((Arc::new(log), rest));
     }
     let again = match take_back(&log, copy) {

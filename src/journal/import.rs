@@ -12,8 +12,8 @@ use super::directory::{
     JOURNAL_DIR, LOCK_FILE, LogJournal, LogStore, UNFINISHED_FILE, at, lock, log_of, sync_names,
 };
 use super::log::{SEGMENT_BYTES, segment};
-use super::recovery::{self, Reason, SLOT_BYTES};
-use super::segment::{pack, place};
+use super::recovery::{self, Marker, Reason, SLOT_BYTES};
+use super::segment::{Run, pack, place};
 use super::store::{OpenError, Step, StoreError};
 use super::watch::MARKER_FILE;
 use super::{Damage, Durable, Journal, JournalError, segment};
@@ -103,7 +103,7 @@ fn fill(
     let folder = log_of(data);
     fs::create_dir_all(&folder)?;
     let mut head = Head::START;
-    let begun = |first: Sequence| (first, super::segment::Run::read(Vec::new(), first).0);
+    let begun = |first: Sequence| (first, Run::read(Vec::new(), first).0);
     let (mut first, mut run) = begun(head.sequence.next());
     for block in blocks {
         let block = block.map_err(ImportError::Source)?;
@@ -125,7 +125,7 @@ fn fill(
     }
     let zeros = vec![0; SEGMENT_BYTES.saturating_sub(run.bytes().len())];
     place(&segment(&folder, first), [run.bytes(), &zeros])?;
-    place(&data.join(MARKER_FILE), [super::recovery::Marker::Clear.encode().as_slice()])?;
+    place(&data.join(MARKER_FILE), [Marker::Clear.encode().as_slice()])?;
     sync_names(data, &folder)?;
     // As at any start; reading verifies every block, and that the last is the journal's head.
     let (journal, _) = LogJournal::over(LogStore::open_files(data, locked)?)?;
@@ -213,10 +213,10 @@ impl OldJournal {
             let path = data.join(name);
             fs::read(&path).map_err(at(&path))
         };
-        let refused = match super::recovery::Marker::decode(&read(MARKER_FILE)?) {
-            super::recovery::Marker::Refused { first, .. } => Some(first),
-            super::recovery::Marker::Clear => None,
-            super::recovery::Marker::Unreadable => {
+        let refused = match Marker::decode(&read(MARKER_FILE)?) {
+            Marker::Refused { first, .. } => Some(first),
+            Marker::Clear => None,
+            Marker::Unreadable => {
                 return Err(OpenError::Refused(Reason::MarkerUnreadable));
             }
         };

@@ -10,10 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::block::{Head, RawBlock};
-use super::copy::chained;
-use super::copy::{Copy, CopyFolder};
+use super::copy::{Copy, CopyFolder, chained};
 use super::log::{Log, SEGMENT_BYTES, segment};
-use super::segment::{Packed, pack, place, unpack};
+use super::segment::{Packed, Run, pack, place, unpack};
 use super::store::{BlockSource, Step, StoreError};
 use exchange::units::Sequence;
 
@@ -146,7 +145,7 @@ fn seal(log: &Log) -> Result<(), StoreError> {
     for first in open.into_iter().rev() {
         let path = segment(log.folder(), first);
         let failed = |error: io::Error| StoreError::of(Step::Put, &error, &error);
-        let (run, _) = super::segment::Run::read(fs::read(&path).map_err(failed)?, first);
+        let (run, _) = Run::read(fs::read(&path).map_err(failed)?, first);
         let next = closed.iter().find(|closed| **closed > first).copied();
         if run.next() != next.unwrap_or(log.tail().0) {
             return Err(StoreError::damage(Step::Read, format_args!("{}", path.display())));

@@ -11,13 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
-use super::copy::CopyFolder;
-use super::copy::{self, Neighbours};
+use super::copy::{self, CopyFolder, Neighbours};
 use super::member::GZIP_MAGIC;
 use super::repairs::Repairs;
-use super::segment::Run;
-use super::segment::{self, Rest};
-use super::segment::{Packed, places, unpack};
+use super::segment::{self, Packed, Rest, Run, places, unpack};
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
 use exchange::units::Sequence;
 
@@ -123,7 +120,7 @@ impl Log {
         let closed = |first: &Sequence| Arc::new(Closed::at(*first));
         let mut state = State {
             closed: listed.iter().map(closed).collect(),
-            tail: Tail { first: *last, run: super::segment::Run::read(Vec::new(), *last).0 },
+            tail: Tail { first: *last, run: Run::read(Vec::new(), *last).0 },
         };
         let rest = if bytes.starts_with(&GZIP_MAGIC) {
             // Its successor was there before it was sealed, and is on disk.
@@ -132,21 +129,18 @@ impl Log {
                 unpack(bytes.get(place).unwrap_or_default(), first)
             });
             let run = members.map_err(|what| damaged(&path, &what))?;
-            state.tail = Tail {
-                first: run.next(),
-                run: super::segment::Run::read(Vec::new(), run.next()).0,
-            };
+            state.tail = Tail { first: run.next(), run: Run::read(Vec::new(), run.next()).0 };
             let again = segments(folder).map_err(|error| reading(folder, &error))?;
             if again.last() == Some(last) {
                 return Err(OpenError::Lost(segment(folder, run.next())));
             }
-            super::segment::Rest::Nothing
+            Rest::Nothing
         } else {
             if bytes.len() != SEGMENT_BYTES {
                 let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
                 return Err(OpenError::Truncated { path, bytes });
             }
-            let (run, rest) = super::segment::Run::read(bytes, *last);
+            let (run, rest) = Run::read(bytes, *last);
             let rest = segment::rest(&rest, run.bytes().len());
             state.closed.pop();
             state.tail.run = run;
@@ -190,7 +184,7 @@ impl Log {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = &mut *state {
             state.closed.push(Arc::new(Closed::at(state.tail.first)));
-            state.tail = Tail { first, run: super::segment::Run::read(Vec::new(), first).0 };
+            state.tail = Tail { first, run: Run::read(Vec::new(), first).0 };
         }
     }
 
@@ -276,9 +270,8 @@ impl Log {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(failed)?;
             if !bytes.starts_with(&GZIP_MAGIC) {
-                let (run, rest) = super::segment::Run::read(bytes, closed.first);
-                let whole = segment::rest(&rest, 0) == super::segment::Rest::Nothing
-                    && !run.bytes().is_empty();
+                let (run, rest) = Run::read(bytes, closed.first);
+                let whole = segment::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
                 let what = format!("the block of record {} is not sound", run.next());
                 return if whole { Ok(run) } else { Err(wrong(what)) };
             }

@@ -17,7 +17,7 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
-        MemoryStore { blocks: MemoryBlocks::default(), marker: super::recovery::Marker::Clear }
+        MemoryStore { blocks: MemoryBlocks::default(), marker: Marker::Clear }
     }
 }
 

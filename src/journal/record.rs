@@ -8,7 +8,7 @@ use exchange::command::{
     Command, Conversion, IdempotencyKey, KeyedCommand, PlaceOrder, Record, SeenTerms,
 };
 use exchange::image::coding::{BadImage, ImageSink, Imaged};
-use exchange::image::tagged::{Fixed, Tagged};
+use exchange::image::words::{Fixed, Tagged};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, TimeMs};
 

@@ -11,10 +11,10 @@ use super::block::{Block, Head};
 use super::store::{Step, StoreError};
 use super::{Durable, JournalError};
 use exchange::Exchange;
+use exchange::book::AHEAD;
 use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::invariant::Broken;
-use exchange::prefetch::AHEAD;
 use exchange::results::{Results, ResultsHash, ResultsLog};
 use exchange::units::Sequence;
 

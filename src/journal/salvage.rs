@@ -20,8 +20,7 @@ use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
 use super::portable::{self, PortableFile};
 use super::recovery::Marker;
 use super::segment;
-use super::segment::Run;
-use super::segment::{begins, unpack};
+use super::segment::{Rest, Run, begins, unpack};
 use super::watch::MARKER_FILE;
 use super::{Durable, JournalError};
 use exchange::units::Sequence;
@@ -148,9 +147,9 @@ impl Salvage {
             fault(&folder, &error);
             Vec::new()
         });
-        let marker = fs::read(&marker_path).map(|bytes| super::recovery::Marker::decode(&bytes));
-        let marker = marker.unwrap_or(super::recovery::Marker::Unreadable);
-        if marker == super::recovery::Marker::Unreadable {
+        let marker = fs::read(&marker_path).map(|bytes| Marker::decode(&bytes));
+        let marker = marker.unwrap_or(Marker::Unreadable);
+        if marker == Marker::Unreadable {
             fault(&marker_path, &"it cannot be read");
         }
         let (from, to) = (data.join(JOURNAL_DIR).join(COPY_DIR), scratch.join(COPY_DIR));
@@ -167,7 +166,7 @@ impl Salvage {
             segments,
             copy,
             found: (None, Found::new()),
-            marker: Some(marker).filter(|marker| *marker != super::recovery::Marker::Unreadable),
+            marker: Some(marker).filter(|marker| *marker != Marker::Unreadable),
             head: Head::START,
             covered: Vec::new(),
             faults,
@@ -233,7 +232,7 @@ impl Salvage {
 
     fn refused(&self, block: &Block) -> bool {
         let (first, previous) = (block.first(), block.previous());
-        self.marker == Some(super::recovery::Marker::Refused { first, previous })
+        self.marker == Some(Marker::Refused { first, previous })
     }
 
     /// Finds the blocks of the segment that should hold a record, and of the copy there.
@@ -319,12 +318,13 @@ impl Salvage {
             self.faults.push(format!("{}: it is no whole open segment", path.display()));
             return false;
         }
-        let (run, rest) = super::segment::Run::read(bytes, last);
-        let refused = matches!(self.marker, Some(super::recovery::Marker::Refused { first, .. }) if first == run.next());
+        let (run, rest) = Run::read(bytes, last);
+        let refused =
+            matches!(self.marker, Some(Marker::Refused { first, .. }) if first == run.next());
         match segment::rest(&rest, run.bytes().len()) {
-            super::segment::Rest::Nothing | super::segment::Rest::Torn => true,
-            super::segment::Rest::Damaged => refused,
-            super::segment::Rest::Others => false,
+            Rest::Nothing | Rest::Torn => true,
+            Rest::Damaged => refused,
+            Rest::Others => false,
         }
     }
 }

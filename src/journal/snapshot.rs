@@ -18,8 +18,7 @@ use bincode::{Decode, Encode};
 
 use self::stream::{SnapshotReader, SnapshotWriter};
 use super::block::ChainHash;
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{Sequence, TimeMs};
 
 /// What a snapshot holds.

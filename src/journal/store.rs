@@ -106,7 +106,7 @@ pub trait BlockStore: Send {
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
     /// What stands after the last sound block.
     fn rest(&self) -> Rest {
-        super::segment::Rest::Nothing
+        Rest::Nothing
     }
     /// Makes sure that what was read is on disk and not in memory only.
     fn settle(&mut self) -> Result<(), StoreError> {
@@ -247,8 +247,8 @@ pub(super) fn judge(
     rest: Rest,
 ) -> Result<Judged, OpenError> {
     let limit = match marker {
-        super::recovery::Marker::Refused { first, .. } => before(first),
-        super::recovery::Marker::Clear | super::recovery::Marker::Unreadable => LAST,
+        Marker::Refused { first, .. } => before(first),
+        Marker::Clear | Marker::Unreadable => LAST,
     };
     let last = last_blocks(source, limit)?;
     let (tail, head) = match &last {
@@ -258,10 +258,10 @@ pub(super) fn judge(
     };
     // Asked from the other side too: if the head was found too early, blocks would be overwritten.
     let beyond = match (beyond(source, head.sequence.next(), limit.next())?, rest) {
-        (Beyond::Nothing, super::segment::Rest::Nothing) => Beyond::Nothing,
-        (Beyond::Nothing, super::segment::Rest::Torn) => Beyond::Torn,
-        (Beyond::Nothing, super::segment::Rest::Damaged) => Beyond::Damaged,
-        (found, super::segment::Rest::Nothing) => found,
+        (Beyond::Nothing, Rest::Nothing) => Beyond::Nothing,
+        (Beyond::Nothing, Rest::Torn) => Beyond::Torn,
+        (Beyond::Nothing, Rest::Damaged) => Beyond::Damaged,
+        (found, Rest::Nothing) => found,
         _ => Beyond::Others,
     };
     let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
@@ -285,8 +285,8 @@ impl<S: BlockStore> StoredJournal<S> {
             store.sync()?;
         }
         // The marker may go only once the cut is on disk.
-        if verdict != Verdict::Accept && store.marker()? != super::recovery::Marker::Clear {
-            store.mark(super::recovery::Marker::Clear)?;
+        if verdict != Verdict::Accept && store.marker()? != Marker::Clear {
+            store.mark(Marker::Clear)?;
         }
         store.settle()?;
         let files = store.files();
@@ -324,7 +324,7 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
         block.follows(&self.head).map_err(|fault| JournalError::Misfit { first, fault })?;
         if let Err(cause) = self.write(&block) {
             // The write may still reach the disk, so the refusal must be recorded.
-            let marker = super::recovery::Marker::Refused { first, previous: self.head.hash };
+            let marker = Marker::Refused { first, previous: self.head.hash };
             return Err(match self.store.mark(marker) {
                 Ok(()) => JournalError::Refused { first, cause },
                 Err(marking) => JournalError::Unknown { first, cause, marking },

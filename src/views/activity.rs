@@ -11,7 +11,7 @@ use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Money, Tick, TimeMs};
 
 /// One event of a market's activity feed.

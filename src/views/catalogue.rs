@@ -14,7 +14,7 @@ use exchange::catalogue::{EventDraft, MarketDraft, MarketRevision, Outcome};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
 use exchange::image::coding::BadImage;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{SettlementPrice, TimeMs};
 
 use listing::Listing;

@@ -16,7 +16,7 @@ use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{MoneySum, TimeMs};
 
 /// Rows of an ended market that move after a record: there may be as many as users.

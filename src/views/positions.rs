@@ -18,7 +18,7 @@ use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect, Holding};
 use exchange::ids::{MarketNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, SettlementPrice, TimeMs};
 
 use ended::Ended;

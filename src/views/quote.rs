@@ -5,7 +5,7 @@ use super::ReadModel;
 use super::catalogue::{EventRow, MarketRow};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{LOTS_PER_CONTRACT, Lots, Money, Overflow, Ratio, SettlementPrice, Tick};
 
 /// The widest spread, in ticks, whose midpoint is displayed: 0.10.

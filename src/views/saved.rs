@@ -19,7 +19,7 @@ use exchange::ids::{
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::restrictions::{Heartbeat, UserRestrictions};
 use exchange::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,

@@ -15,7 +15,7 @@ use super::history::stream::{Newest, Streams};
 use super::saved::saved;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Money, Sequence, TimeMs};
 
 /// The order that a change refers to.

@@ -8,8 +8,7 @@ use std::path::Path;
 use exchange::Exchange;
 use exchange::units::Sequence;
 use journal::block::Head;
-use journal::snapshot::SnapshotFolder;
-use journal::snapshot::{Kind, Point};
+use journal::snapshot::{Kind, Point, SnapshotFolder};
 use views::ReadModel;
 
 /// Counts of what was seen of snapshots.
@@ -38,7 +37,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn of(venue: &Path) -> Watch {
-        let folder = journal::snapshot::SnapshotFolder::of(venue);
+        let folder = SnapshotFolder::of(venue);
         Watch { folder, left: BTreeSet::new(), sound: BTreeSet::new() }
     }
 

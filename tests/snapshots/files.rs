@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{Sequence, TimeMs};
 use journal::block::ChainHash;
 use journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
-use journal::snapshot::{Header, SNAPSHOT_HEADER_BYTES};
-use journal::snapshot::{Kind, Point, SnapshotDamage, SnapshotFault};
-use journal::snapshot::{SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::{
+    Header, Kind, Point, SNAPSHOT_HEADER_BYTES, SnapshotDamage, SnapshotFault, SnapshotFolder,
+    VIEWS_KEPT,
+};
 
 const BODY: &[u8] = b"what the exchange was like, byte for byte";
 
@@ -231,7 +231,7 @@ fn names(data: &Path) -> Vec<String> {
 #[test]
 fn a_snapshot_appears_whole_or_not_at_all() {
     let data = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     let failed = folder.write(Kind::State, &point(9), |out| {
         out.write_all(&long_body(2 * CHUNK_BYTES))?;
         Err(io::ErrorKind::StorageFull.into())
@@ -254,20 +254,20 @@ fn a_snapshot_appears_whole_or_not_at_all() {
 #[test]
 fn leftovers_of_a_crash_are_ignored_and_removed_at_the_next_start() {
     let data = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     put(&folder, Kind::State, 9);
     let part = data.path().join("snapshots/00000000000000000010.state.part");
     fs::write(&part, written(Kind::State, point(10), BODY)).unwrap();
     assert_eq!(folder.list(Kind::State).unwrap(), [Sequence::new(9)]);
-    journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    SnapshotFolder::open(data.path()).unwrap();
     assert_eq!(names(data.path()), ["00000000000000000009.state"]);
 }
 
 #[test]
 fn snapshots_are_listed_newest_first_and_other_files_ignored() {
     let data = tempfile::tempdir().unwrap();
-    assert_eq!(journal::snapshot::SnapshotFolder::of(data.path()).list(Kind::State).unwrap(), []);
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    assert_eq!(SnapshotFolder::of(data.path()).list(Kind::State).unwrap(), []);
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in [9, 100, 10, u64::MAX] {
         put(&folder, Kind::State, sequence);
     }
@@ -282,7 +282,7 @@ fn snapshots_are_listed_newest_first_and_other_files_ignored() {
 #[test]
 fn the_newest_two_are_kept_whole() {
     let data = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in 1..=5 {
         put(&folder, Kind::State, sequence);
         put(&folder, Kind::Views, sequence);
@@ -300,7 +300,7 @@ fn the_newest_two_are_kept_whole() {
 #[test]
 fn states_of_the_past_get_fewer_the_older_they_are() {
     let data = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in (1..=300).map(|number| number * 100) {
         put(&folder, Kind::State, sequence);
         put(&folder, Kind::Views, sequence);
@@ -320,7 +320,7 @@ fn states_of_the_past_get_fewer_the_older_they_are() {
 #[test]
 fn a_renamed_or_missing_snapshot_is_named() {
     let data = tempfile::tempdir().unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     put(&folder, Kind::State, 9);
     let other = folder.path(Kind::State, Sequence::new(12));
     fs::rename(folder.path(Kind::State, Sequence::new(9)), &other).unwrap();

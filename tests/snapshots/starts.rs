@@ -10,15 +10,13 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use exchange::Exchange;
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
-use exchange::results::{Results, ResultsHash};
+use exchange::results::{Results, ResultsHash, StateDigest};
 use exchange::units::{Money, Sequence};
 use journal::Journal;
 use journal::block::{BlockBuilder, ChainHash};
 use journal::directory::LogJournal;
 use journal::pages::PageStore;
-use journal::snapshot::SnapshotFolder;
-use journal::snapshot::{Kind, Point};
+use journal::snapshot::{Kind, Point, SnapshotFolder};
 use journal::store::StoredJournal;
 
 use super::faults::Disk;
@@ -63,7 +61,7 @@ impl Kept {
     }
 
     fn folder(&self) -> SnapshotFolder {
-        journal::snapshot::SnapshotFolder::of(self.data.path())
+        SnapshotFolder::of(self.data.path())
     }
 
     fn path(&self, kind: Kind, sequence: Sequence) -> PathBuf {
@@ -403,7 +401,7 @@ fn an_untrusted_snapshot_is_named_and_the_next_older_one_used() {
 #[test]
 fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
     let (data, disk) = (tempfile::tempdir().unwrap(), Disk::new());
-    let folder = journal::snapshot::SnapshotFolder::open(data.path()).unwrap();
+    let folder = SnapshotFolder::open(data.path()).unwrap();
     let started = |every: Option<u64>| {
         let (journal, _) = StoredJournal::over(disk.clone()).unwrap();
         let every = every.and_then(NonZeroU64::new);

@@ -18,8 +18,7 @@ use exchange::units::Sequence;
 use journal::Journal;
 use journal::directory::LogJournal;
 use journal::replay::{Replayer, replay};
-use journal::snapshot::Kind;
-use journal::snapshot::{SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::{Kind, SnapshotFolder, VIEWS_KEPT};
 use views::ReadModel;
 use views::history::History;
 
@@ -31,7 +30,7 @@ use super::venue::{
 /// are.
 fn check_states(data: &Path) -> usize {
     let (journal, _) = LogJournal::open(data).unwrap();
-    let folder = journal::snapshot::SnapshotFolder::of(data);
+    let folder = SnapshotFolder::of(data);
     let mut states = folder.list(Kind::State).unwrap();
     states.reverse();
     let mut replayer = Replayer::new();
@@ -69,7 +68,7 @@ fn snapshots_taken_under_load_equal_the_venues_states() {
     assert_eq!(seen, stop(start_from_the_first_record(data.path())));
     let count = check_states(data.path());
     assert!(status.taken > 0 && count > VIEWS_KEPT, "{count}");
-    let views = journal::snapshot::SnapshotFolder::of(data.path()).list(Kind::Views).unwrap();
+    let views = SnapshotFolder::of(data.path()).list(Kind::Views).unwrap();
     assert_eq!(views.len(), VIEWS_KEPT);
 }
 
@@ -124,7 +123,7 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
     let due = Arc::new(MatcherStatus::default());
     let board = Arc::new(SnapshotBoard::default());
     let mut snapshotter = Snapshotter {
-        folder: journal::snapshot::SnapshotFolder::open(data).unwrap(),
+        folder: SnapshotFolder::open(data).unwrap(),
         every: NonZeroU64::MIN,
         history: history.clone(),
         journal: journal.reader(),
@@ -147,7 +146,7 @@ fn a_snapshot_with_differing_results_is_counted_as_failed_and_not_kept() {
     let running = start(data.path(), 0);
     play(&running.engine(), &commands()[..1_000]);
     stop(running);
-    let folder = journal::snapshot::SnapshotFolder::of(data.path());
+    let folder = SnapshotFolder::of(data.path());
 
     let status = behind(data.path(), |mut live| {
         live.hash = ResultsHash([9; 32]);

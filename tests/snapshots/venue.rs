@@ -12,8 +12,7 @@ use engine::history::HistoryStore;
 use engine::start::{self, Options, Running, Snapshots, Storage};
 use engine::{Engine, INTAKE_MAX};
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
@@ -43,7 +42,7 @@ pub fn commands() -> &'static [Command] {
 /// Starts on a data directory; `every` 0 takes no snapshots, but uses those that are there.
 pub fn start(data: &Path, every: u64) -> Running {
     let (journal, _) = LogJournal::open(data).unwrap();
-    let folder = journal::snapshot::SnapshotFolder::open(data).unwrap();
+    let folder = SnapshotFolder::open(data).unwrap();
     started(journal, beside(data, folder, NonZeroU64::new(every))).unwrap()
 }
 

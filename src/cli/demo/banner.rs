@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use exchange::command::Direction;
 use exchange::ids::MarketId;
-use exchange::lifecycle::MarketStatus;
 use exchange::units::{Lots, Tick};
 use views::ReadModel;
 
 use super::people::{OPERATOR, Person, TRADERS};
+use exchange::market::MarketStatus;
 
 /// Contracts bought by the example order.
 const BOUGHT: u64 = 3;

@@ -12,7 +12,7 @@ use super::{CursorEcho, Number, OutcomeId, Paging, Text, Timestamp};
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::fees::FeeRate;
 use exchange::ids::{CategoryId, CategoryNo, EventId, MarketId};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Money, Ratio, SettlementPrice, Tick, TimeMs};
 use views::ReadModel;
 use views::activity::ActivityRow;

@@ -114,7 +114,7 @@ impl<R: Read> SnapshotReader<R> {
         let mut bytes = Vec::with_capacity(SNAPSHOT_HEADER_BYTES);
         let decoded = fill(&mut input, &mut bytes, SNAPSHOT_HEADER_BYTES)
             .map_err(|fault| (0, fault))
-            .and_then(|()| super::Header::decode(&bytes));
+            .and_then(|()| Header::decode(&bytes));
         let header = match decoded {
             Ok(header) => header,
             Err((offset, fault)) => return Err(SnapshotDamage { file, offset, fault }),

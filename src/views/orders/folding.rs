@@ -13,7 +13,7 @@ use crate::view::Projection;
 use exchange::command::PlaceOrder;
 use exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use exchange::ids::{OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, TimeMs};
 
 impl Orders {

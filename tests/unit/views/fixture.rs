@@ -6,7 +6,7 @@ use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{PlaceOrder, Side, Wording};
 use exchange::effect::{Applied, CancelReason, Effect, Holding, Party, Trade};
 use exchange::ids::{EventNo, MarketNo, OrderNo, TradeIndex, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
 pub const ANN: UserNo = UserNo(0);
