@@ -14,7 +14,7 @@ use exchange::ids::MarketNo;
 use exchange::market::MarketStatus;
 use views::ReadModel;
 use views::catalogue::MarketRow;
-use views::quote::Quote;
+use views::depth::Quote;
 
 /// Slots: several pages of every list that is read.
 pub(super) const MARKETS: usize = 1024;

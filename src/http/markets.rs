@@ -21,7 +21,7 @@ use exchange::ids::{CategoryId, CategoryNo};
 use exchange::reject::Reject;
 use views::ReadModel;
 use views::catalogue::{MarketRow, Wanted};
-use views::numbers::Numbers;
+use views::table::Numbers;
 
 /// Pages of markets (interface 4.1).
 pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };

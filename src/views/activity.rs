@@ -1,16 +1,14 @@
 //! The activity feed of each market: its trades and its status changes (semantics 6).
 
-mod image;
-
-use super::fault::Fault;
-use super::history::History;
-use super::history::chain::length;
-use super::history::stream::{Newest, Streams};
+use super::fault::{Fault, View};
+use super::history::chain::{RowIndex, length};
+use super::history::stream::{Newest, Row, Streams};
+use super::history::{Coder, History, Kind, Refers};
 use super::saved::saved;
-use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::market::MarketStatus;
 use exchange::units::{Money, Tick, TimeMs};
 
@@ -124,6 +122,64 @@ impl View for Activity {
                 self.add(trade.market, row)
             }
             _ => Ok(()),
+        }
+    }
+}
+
+// Packing of activity rows.
+
+impl Row for ActivityRow {
+    type Base = TimeMs;
+
+    const KIND: Kind = Kind::Activity;
+
+    fn base(&self) -> TimeMs {
+        self.time()
+    }
+
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &TimeMs,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        let trade = row.and_then(|row| match *row {
+            ActivityRow::Trade { outcome, stake, price, user, .. } => {
+                Some((outcome, stake, price, user))
+            }
+            ActivityRow::Moved { .. } => None,
+        });
+        let moved = row.and_then(|row| match *row {
+            ActivityRow::Moved { from, to, .. } => Some((from, to)),
+            ActivityRow::Trade { .. } => None,
+        });
+        let kind = row.map(|_| if trade.is_some() { 1 } else { 2 });
+        let time = row.map(ActivityRow::time);
+        match coder.imaged::<u8>(kind)? {
+            1 => Ok(ActivityRow::Trade {
+                outcome: coder.imaged(trade.map(|trade| trade.0))?,
+                stake: coder.money(trade.map(|trade| trade.1))?,
+                price: coder.imaged(trade.map(|trade| trade.2))?,
+                user: UserNo(coder.short(trade.map(|trade| trade.3.0))?),
+                time: coder.time(*before, time)?,
+            }),
+            2 => Ok(ActivityRow::Moved {
+                from: coder.imaged(moved.map(|moved| moved.0))?,
+                to: coder.imaged(moved.map(|moved| moved.1))?,
+                time: coder.time(*before, time)?,
+            }),
+            _ => Err(BadImage::Value("ActivityRow")),
+        }
+    }
+}
+
+impl Refers for ActivityRow {
+    type Owner = MarketNo;
+
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        match self {
+            ActivityRow::Trade { user, .. } => (Some(*user), None),
+            ActivityRow::Moved { .. } => (None, None),
         }
     }
 }

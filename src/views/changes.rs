@@ -1,9 +1,8 @@
 //! When often-read data last changed: each market's book, each user's orders, the scores, the keys.
 //! A response cache uses it to decide whether a cached response is still valid.
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::Sequence;

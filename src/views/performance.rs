@@ -5,10 +5,9 @@ use std::iter;
 
 use rustc_hash::FxHashMap;
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Saved, Sink, Source, saved};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;

@@ -17,7 +17,7 @@ use exchange::units::{Money, Ratio, SettlementPrice, Tick, TimeMs};
 use views::ReadModel;
 use views::activity::ActivityRow;
 use views::catalogue::{CategoryRow, EventRow, MarketRow};
-use views::quote::FieldQuote;
+use views::depth::FieldQuote;
 
 /// A text in Portuguese, English and Spanish.
 #[derive(Debug, Serialize, JsonSchema)]

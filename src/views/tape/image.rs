@@ -2,11 +2,9 @@
 
 use super::TradeRow;
 use super::candles::{Candle, Done, Prices};
-use crate::history::Kind;
 use crate::history::chain::RowIndex;
-use crate::history::pack::Coder;
-use crate::history::saved::Refers;
 use crate::history::stream::Row;
+use crate::history::{Coder, Kind, Refers};
 use exchange::ids::{MarketNo, TradeIndex, UserNo};
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged};
 use exchange::units::{Lots, LotsSum, Sequence, TimeMs};

@@ -1,7 +1,6 @@
 //! Effects written by hand, for the projection tests.
 
-use super::fault::Faults;
-use super::view::Projection;
+use super::fault::{Faults, Projection};
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{PlaceOrder, Side, Wording};
 use exchange::effect::{Applied, CancelReason, Effect, Holding, Party, Trade};
