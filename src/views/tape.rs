@@ -4,19 +4,21 @@
 mod candles;
 mod image;
 
-pub use self::candles::{Bar, Candles, Chart, Interval};
-use self::candles::{Candle, MadeOf, Series};
-use super::fault::{Fault, View};
+pub use candles::{Bar, Candles, Chart, Interval};
+
+use super::fault::Fault;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
 use super::saved::saved;
 use super::table::Table;
-
+use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, TradeId, TradeIndex};
 use exchange::units::{Lots, LotsSum, Sequence, Tick, TimeMs};
+
+use candles::{Candle, MadeOf, Series};
 
 /// A trade as published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
