@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::command::{Command, SelfTradePrevention, TimeInForce};
+use super::command::{Command, PlaceOrder, SelfTradePrevention, TimeInForce};
 use super::effect::{CancelReason, Effect};
 use super::ending::Due;
 use super::idempotency::table::{Fingerprint, NameEntry};
@@ -211,6 +211,14 @@ pub(super) trait Floor {
 
     /// Gives a plan back.
     fn return_plan(&mut self, plan: Plan);
+
+    /// Whether a user's order can be cancelled and, where it is gone, the other one be placed.
+    fn admit_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop>;
 }
 
 impl Floor for Exchange {
@@ -351,5 +359,14 @@ impl Floor for Exchange {
 
     fn return_plan(&mut self, plan: Plan) {
         self.plan = plan;
+    }
+
+    fn admit_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop> {
+        self.try_replacement(replaced, terms, at)
     }
 }

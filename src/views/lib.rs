@@ -116,6 +116,11 @@ impl ReadModel {
         debug_assert_eq!(self.faults.count(), noted, "{:?}", self.faults.last());
     }
 
+    /// Where its pages of history are.
+    pub const fn history(&self) -> &History {
+        self.orders.history()
+    }
+
     /// The last record folded; [`Sequence::ZERO`] before the first.
     pub const fn watermark(&self) -> Sequence {
         self.watermark
@@ -291,7 +296,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 5;
+pub const IMAGE_VERSION: u32 = 6;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -311,7 +316,8 @@ saved!(ReadModel {
     performance,
     tape,
     answers,
-} made { search, changes });
+    changes,
+} made { search });
 
 impl Saved for Orders {
     fn save(&self, sink: &mut Sink<'_>) {
@@ -358,9 +364,7 @@ impl ReadModel {
         let model = ReadModel::load(&mut source)?;
         read_end(&mut source)?;
         let search = Search::of(&model.catalogue);
-        // No reader has cached anything from a model just read.
-        let changes = Changes::none(source.sizes.markets, source.sizes.users);
-        Ok(ReadModel { search, changes, ..model })
+        Ok(ReadModel { search, ..model })
     }
 }
 

@@ -132,6 +132,13 @@ impl History {
         History::on(Arc::new(NoPages))
     }
 
+    /// The same pages, only to be read: for a read model that is folded again behind the one that
+    /// puts them, and makes the same.
+    #[must_use]
+    pub fn read_only(&self) -> History {
+        History { storage: Arc::new(ReadOnly(Arc::clone(&self.storage))), rows: self.rows }
+    }
+
     /// The same storage with pages of this length, in rows.
     #[must_use]
     pub fn paged(self, rows: NonZeroU32) -> History {
@@ -154,7 +161,7 @@ impl History {
         page.inspect_err(|error| self.storage.failed(error))
     }
 
-    /// Whether pages written here can be read again.
+    /// Whether pages written here can be read again because they were written here.
     pub(super) fn keeps(&self) -> bool {
         self.storage.keeps()
     }
@@ -222,7 +229,7 @@ pub trait PageStorage: fmt::Debug + Send + Sync {
     /// Records that a page could not be read or changed.
     fn failed(&self, error: &HistoryError);
 
-    /// Whether pages written here can be read again.
+    /// Whether pages written here can be read again because they were written here.
     fn keeps(&self) -> bool {
         true
     }
@@ -280,6 +287,26 @@ impl PageStorage for NoPages {
     }
 
     fn failed(&self, _: &HistoryError) {}
+
+    fn keeps(&self) -> bool {
+        false
+    }
+}
+
+/// Another's pages, of which none is put here.
+#[derive(Debug)]
+pub(super) struct ReadOnly(pub Arc<dyn PageStorage>);
+
+impl PageStorage for ReadOnly {
+    fn put(&self, _: PageKey, _: Vec<u8>) {}
+
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
+        self.0.get(key)
+    }
+
+    fn failed(&self, error: &HistoryError) {
+        self.0.failed(error);
+    }
 
     fn keeps(&self) -> bool {
         false
