@@ -4,6 +4,7 @@
 //! HTTP, who is reading.
 
 pub mod accounts;
+pub mod sign_ins;
 pub mod catalogue;
 pub mod changes;
 pub mod depth;
@@ -40,6 +41,7 @@ use self::responses::{StoredResponse, StoredResponses};
 use self::saved::{Saved, Sink, Sizes, Source, hold, saved};
 use self::search::Search;
 use self::settlements::Settlements;
+use self::sign_ins::SignIns;
 use self::statements::Statements;
 use self::tape::Tape;
 use exchange::catalogue::Outcome;
@@ -54,6 +56,8 @@ use exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPric
 pub struct ReadModel {
     /// Users, their keys and their money.
     pub accounts: Accounts,
+    /// Invitations, passwords and sessions.
+    pub sign_ins: SignIns,
     /// Categories, events and markets.
     pub catalogue: Catalogue,
     /// Price levels and last trades.
@@ -235,7 +239,7 @@ impl ReadModel {
     /// be told of an effect is known here, when all views have seen it.
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
-        let ReadModel { performance, tape, search, changes, faults, .. } = self;
+        let ReadModel { performance, tape, search, changes, sign_ins, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -249,6 +253,7 @@ impl ReadModel {
                 faults.check(catalogue.see(applied, effect));
                 faults.check(settlements.see(applied, effect));
                 faults.check(search.see(applied, effect));
+                faults.check(sign_ins.see(applied, effect));
             }
             if let Effect::TradeMade(trade) = effect {
                 traded = Some(trade.market);
@@ -296,7 +301,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 6;
+pub const IMAGE_VERSION: u32 = 7;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -305,6 +310,7 @@ saved!(ReadModel {
     time,
     faults,
     accounts,
+    sign_ins,
     catalogue,
     depth,
     orders,

@@ -4,6 +4,7 @@
 //! before; its cause is what else the record did for the same user. No trading rule is repeated
 //! here: money that moves between available and reserved was reserved or released, and money that
 //! enters or leaves the account did so by the record's trade, payout or transfer.
+use crate::history::onward::Made;
 
 use super::accounts::Balance;
 use super::fault::{Fault, Faults};
@@ -176,6 +177,11 @@ impl Statements {
     /// How many changes an account has had. O(1).
     pub fn count(&self, user: UserNo) -> usize {
         length(self.users.count(user.0))
+    }
+
+    /// The record of an account's last change. O(1).
+    pub fn last(&self, user: UserNo) -> Sequence {
+        self.users.base(user.0).map_or(Sequence::ZERO, |base| base.sequence)
     }
 
     /// An account's changes, newest first.
@@ -477,6 +483,12 @@ fn expected(
     let expected = before.get().wrapping_add(change.get());
     let further = after.map(|after| Money::new(after.get().wrapping_sub(expected)));
     Ok(Money::new(expected.wrapping_add(coder.money(further)?.get())))
+}
+
+impl Made for Change {
+    fn made(&self) -> (Sequence, TimeMs) {
+        (self.sequence, self.time)
+    }
 }
 
 impl Refers for Change {

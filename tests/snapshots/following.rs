@@ -14,8 +14,7 @@ use exchange::results::Results;
 use exchange::units::Sequence;
 use journal::memory::MemoryJournal;
 use journal::replay::{Replayer, replay};
-use journal::snapshot::Kind;
-use journal::snapshot::SnapshotFolder;
+use journal::snapshot::{Kind, SnapshotFolder};
 use views::ReadModel;
 use views::history::History;
 
@@ -119,11 +118,14 @@ fn each_record_is_seen_as_readers_saw_it_from_wherever_one_begins() {
     let data = tempfile::tempdir().unwrap();
     let running = start(data.path(), 300);
     let engine = running.engine();
-    for part in commands().chunks(500) {
+    let parts = commands().chunks_exact(500);
+    let rest = parts.remainder();
+    for part in parts {
         let taken = engine.snapshots().taken;
         play(&engine, part);
         wait_for_taken(&engine, taken + 1);
     }
+    play(&engine, rest);
     let moments = moments(engine.followed(), &History::default().paged(ROWS));
     let folder = SnapshotFolder::of(data.path());
     let snapshots = folder.list(Kind::Views).unwrap();

@@ -7,6 +7,7 @@
 //! writes the same pages again, which is harmless.
 
 pub(super) mod chain;
+pub mod onward;
 pub(super) mod stream;
 
 use std::collections::BTreeMap;
