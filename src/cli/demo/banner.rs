@@ -27,7 +27,7 @@ struct Example<'a> {
 }
 
 /// The whole text, ending in a newline; `address` is what the server listens on.
-pub fn banner(model: &ReadModel, address: SocketAddr) -> String {
+pub(crate) fn banner(model: &ReadModel, address: SocketAddr) -> String {
     let base = format!("http://{address}/api/v1");
     let mut text = format!("\nopenoutcry demo on {base}\n\n");
     table(model, &mut text);
