@@ -87,7 +87,7 @@ pub fn document() -> Result<Value, Unfit> {
         let one = |kind: &MessageKind| {
             let data = (kind.schema)(generator).to_value();
             let example = examples.get(kind.name).ok_or_else(|| Unfit::word(kind.name))?;
-            Ok((kind.name.to_owned(), message(kind, data, example)))
+            Ok((kind.name.to_owned(), message(kind, &data, example)))
         };
         KINDS.iter().map(one).collect::<Result<Members, Unfit>>()
     };
@@ -140,7 +140,7 @@ pub fn document() -> Result<Value, Unfit> {
 }
 
 /// A kind of messages: what surrounds what it carries is the same of all.
-fn message(kind: &MessageKind, data: Value, example: &Value) -> Value {
+fn message(kind: &MessageKind, data: &Value, example: &Value) -> Value {
     let flag = json!({
         "const": true,
         "description": "It stands for changes that were left out, as the reader was slow.",
