@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::call::{Call, never, public_market};
+use super::call::{Call, SHORT_MAX, never, public_market};
 use super::cursor::CursorPage;
 use super::lazy_view::LazyView;
 use super::listed::{self, Content};
 use super::members::{Checked, bodies, lacking};
+use super::onward::Asked;
 use super::order_form::{OrderForm, TimeLimit};
+use super::orders_onward;
 use super::page::{Above, PageRule};
 use super::parse::{self, Escaped, Fault};
 use super::problem::{FieldCode, Kind, Problem, Told};
@@ -35,8 +37,6 @@ use views::responses::StoredResponse;
 /// here, and the rows are copied while the projector waits, so a bound is needed. It equals the
 /// open orders a user may have, so that none of them is ever left out.
 const ORDERS_MAX: usize = 10_000;
-/// Most orders that are read without waiting for a turn.
-const SHORT_MAX: usize = 1000;
 /// Pages of orders by cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
@@ -120,15 +120,22 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::text);
-    // Without a cursor there are no pages.
-    let page = if form.asks("cursor") {
-        CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
-    } else {
+    let page = Asked::read(&mut form, ORDERS_PAGE, |form, rule| {
+        // Without a cursor there are no pages.
+        if form.asks("cursor") {
+            return CursorPage::read(form, rule).map(Some);
+        }
         let detail = "is taken only with a cursor; cursor= is the first page";
         form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
             .map(|_| None)
-    };
+    });
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
+    let page = match page {
+        Asked::Newest(page) => page,
+        Asked::Onward(page) => {
+            return orders_onward::list(&call, market, active == Some(true), page).await;
+        }
+    };
     let wanted = Wanted { active: active == Some(true), market, page };
     if let Wanted { active: true, market: None, page: None } = wanted {
         return all_open(&call).await;
@@ -136,7 +143,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     // Count the rows before copying them.
     let user = call.caller.user;
     let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
-    let rows = |most| apart(&call, count, move |view| Ok(wanted.rows(view, user, most)));
+    let rows = |most| call.look_apart(count, move |view| Ok(wanted.rows(view, user, most)));
     let mut reserved = None;
     let (sequence, rows, next, cut) = if let Some(page) = page {
         let (sequence, rows) = rows(page.one_more()).await?;
@@ -159,7 +166,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
             let open = if short { Vec::new() } else { wanted.open(view, user) };
             Ok((wanted.rows(view, user, most), open))
         };
-        let (sequence, (rows, open)) = apart(&call, count, listed).await?;
+        let (sequence, (rows, open)) = call.look_apart(count, listed).await?;
         let rows = read_in_turns(rows.read()?, most).await?;
         drop(turn);
         let (rows, cut) = with_open(rows, &open);
@@ -167,28 +174,13 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     };
     let listed =
         |view: &ReadModel| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect());
-    let (_, orders) = apart(&call, count, listed).await?;
+    let (_, orders) = call.look_apart(count, listed).await?;
     let orders = OrdersJson { orders, next, cut };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Some(reserved) = reserved {
         reply.body.count(reserved);
     }
     Ok(reply)
-}
-
-/// [`Call::look`], on a thread for it if it looks at so many rows that the worker's other
-/// connections would wait.
-async fn apart<T: Send + 'static>(
-    call: &Call,
-    rows: usize,
-    look: impl FnOnce(&ReadModel) -> Result<T, Problem> + Send + 'static,
-) -> Result<(Sequence, T), Problem> {
-    if rows <= SHORT_MAX {
-        return call.look(look);
-    }
-    let call = call.clone();
-    let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
-    looking.unwrap_or_else(|_| Err(Problem::internal("a look at many orders ended early")))
 }
 
 /// Cuts a list that is too long: as many of its newest orders stay as leave room for all open ones.
@@ -231,7 +223,7 @@ async fn all_open(call: &Call) -> Result<Reply, Problem> {
         let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
         Ok((view.changes.of_orders(user), OrdersJson { orders, next: None, cut: None }))
     };
-    let (sequence, (changed, orders)) = apart(call, count, copy).await?;
+    let (sequence, (changed, orders)) = call.look_apart(count, copy).await?;
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Content::Whole(text) = &reply.body {
         call.shared.caches.orders.keep(user, changed, Arc::from(&**text));
