@@ -30,6 +30,7 @@ fn probes() -> Vec<Route> {
         probe("/api/v1/openapi.json", Everybody, |shared, head| {
             openapi::describe(table, shared, head)
         }),
+        probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
         probe("/docs", Everybody, docs::page),
         probe("/docs/start.js", Everybody, docs::start),
         probe("/docs/swagger-ui.css", Everybody, docs::style),
