@@ -104,7 +104,7 @@ pub struct LogStore {
     rest: Rest,
     marker: File,
     files: Arc<JournalFiles>,
-    _lock: File,
+    _locks: [File; 2],
 }
 
 impl LogStore {
@@ -156,6 +156,12 @@ impl LogStore {
         if !folder.is_dir() {
             return Err(OpenError::Lost(folder));
         }
+        // Somebody may have removed the file `lock` under a running server; nobody removes this.
+        let held = File::open(&folder).map_err(at(&folder))?;
+        // Where a file system locks no folders, the file alone must do.
+        if let Err(TryLockError::WouldBlock) = held.try_lock() {
+            return Err(OpenError::Locked(data.to_owned()));
+        }
         let copy = Arc::new(CopyFolder::at(data.join(JOURNAL_DIR).join(COPY_DIR)));
         let (log, rest) = open_log(&folder, &copy)?;
         let (first, used) = log.tail();
@@ -177,8 +183,8 @@ impl LogStore {
         ];
         let files = Arc::new(JournalFiles::of(&log, open).map_err(at(data))?);
         let keeper = Keeper::start(&log, &copy);
-        let (unsynced, prepared) = (None, false);
-        Ok(LogStore { keeper, log, file, unsynced, prepared, rest, marker, files, _lock: lock })
+        let (unsynced, prepared, locks) = (None, false, [held, lock]);
+        Ok(LogStore { keeper, log, file, unsynced, prepared, rest, marker, files, _locks: locks })
     }
 
     /// Checks that the open segment has a name and is as long as it was made: a block written
