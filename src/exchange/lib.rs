@@ -28,6 +28,7 @@ pub mod lifecycle;
 pub mod fees;
 pub mod orders;
 pub mod book;
+pub mod ahead;
 pub mod ledger;
 pub mod market;
 pub mod due;

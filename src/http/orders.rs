@@ -1,5 +1,6 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,9 +16,12 @@ use super::orders_onward;
 use super::page::{Above, PageRule};
 use super::parse::{self, Escaped, Fault};
 use super::problem::{FieldCode, Kind, Problem, Told};
+use super::queue_place;
 use super::reply::Reply;
+use super::stream::channel::Topic;
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
+use super::waiting::{Until, follow};
 use super::wire::Text;
 use super::wire::order::{
     CancelledJson, CancelledOrderJson, CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson,
@@ -129,16 +133,33 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
             .map(|_| None)
     });
-    let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
+    let until = Until::read(&mut form);
+    let (active, ((market, page), until)) = form.finish(active.zip(market.zip(page).zip(until)))?;
+    let user = call.caller.user;
+    let followed = |view: &ReadModel| Ok((Topic::Account(user), view.changes.of_orders(user)));
+    let tag = match follow(&call, until, followed).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
+    Ok(listed(&call, active == Some(true), market, page).await?.with_tag(tag))
+}
+
+/// The orders that are asked for.
+async fn listed(
+    call: &Call,
+    active: bool,
+    market: Option<MarketId>,
+    page: Asked<Option<CursorPage>>,
+) -> Result<Reply, Problem> {
     let page = match page {
         Asked::Newest(page) => page,
         Asked::Onward(page) => {
-            return orders_onward::list(&call, market, active == Some(true), page).await;
+            return orders_onward::list(call, market, active, page).await;
         }
     };
-    let wanted = Wanted { active: active == Some(true), market, page };
+    let wanted = Wanted { active, market, page };
     if let Wanted { active: true, market: None, page: None } = wanted {
-        return all_open(&call).await;
+        return all_open(call).await;
     }
     // Count the rows before copying them.
     let user = call.caller.user;
@@ -310,10 +331,22 @@ fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), History
 }
 
 /// `GET /trading/orders/{orderId}`
-pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let id = call.read(|form| form.path("orderId"))?;
+pub async fn one(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let (id, queue) = (form.path("orderId"), form.query("queue", parse::boolean));
+    let (id, queue) = form.finish(id.zip(queue))?;
+    let queue = queue == Some(true);
+    // Its tag is of the order alone, which an amend is compared with: none is sent with the place.
+    if queue && let Some(found) = queue_place::find(&call, id).await? {
+        return Ok(found);
+    }
     let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    show(call, sought, |row| row.id() == id)
+    if queue {
+        let row = found(sought.1.row()?.filter(|row| row.id() == id), sought.0)?;
+        let (_, order) = call.look(|view| Ok(OrderJson::seen(view, &row).queued(None)))?;
+        return Reply::ok(sought.0, &order);
+    }
+    show(&call, sought, |row| row.id() == id)
 }
 
 bodies! {

@@ -42,8 +42,8 @@ fn public() -> Vec<Route> {
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
-        long("/markets/{marketId}/activity", markets::activity),
-        long("/markets/{marketId}/trades", tape::trades),
+        long("/markets/{marketId}/activity", markets::activity).tagged(),
+        long("/markets/{marketId}/trades", tape::trades).tagged(),
         read("/markets/{marketId}/stats", tape::stats),
         long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
@@ -52,18 +52,19 @@ fn public() -> Vec<Route> {
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
         read("/time", operations::time),
-        past("/trading/books/{marketId}/depth", books::depth),
+        past("/trading/books/{marketId}/depth", books::depth).tagged(),
+        read("/trading/books", books::several).tagged(),
     ]
 }
 
 fn trading() -> Vec<Route> {
     vec![
-        long("/trading/orders", orders::list),
-        read("/trading/orders/{orderId}", orders::one).tagged(),
+        long("/trading/orders", orders::list).tagged(),
+        long("/trading/orders/{orderId}", orders::one).tagged(),
         read("/trading/orders/by-client-id/{clientOrderId}", orders::named).tagged(),
-        read("/trading/positions", positions::list),
-        long("/trading/fills", account::fills),
-        read("/trading/balance", account::balance),
+        long("/trading/positions", positions::list),
+        long("/trading/fills", account::fills).tagged(),
+        long("/trading/balance", account::balance).tagged(),
         read("/trading/heartbeat", switches::heartbeat),
         post("/trading/heartbeat", Required, switches::beat),
         post("/trading/orders", Required, orders::place),
@@ -78,7 +79,7 @@ fn trading() -> Vec<Route> {
 
 fn account() -> Vec<Route> {
     vec![
-        long("/account/ledger", statement::ledger),
+        long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),

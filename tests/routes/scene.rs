@@ -166,7 +166,13 @@ pub fn request(
     let parts = operation.parameters().filter(|p| p["in"] == "path").map(name);
     let parts = parts.map(|name| (name.clone(), part(&name))).collect();
     let required = operation.parameters().filter(|p| p["in"] == "query" && p["required"] == true);
-    let query = required.map(|p| format!("{}={}", name(p), p["example"].as_str().unwrap()));
+    let text = |example: &Value| match example.as_array() {
+        Some(parts) => {
+            parts.iter().map(|part| part.as_str().unwrap()).collect::<Vec<_>>().join(",")
+        }
+        None => example.as_str().unwrap().to_owned(),
+    };
+    let query = required.map(|p| format!("{}={}", name(p), text(&p["example"])));
     Request {
         client: by.clone(),
         method: operation.method.clone(),

@@ -58,7 +58,7 @@ impl Hub {
         Ok(Listening::new(Arc::clone(self), tasks, engine.clone()))
     }
 
-    fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
+    pub(super) fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
         let mut running = self.tasks.lock();
         if self.shared.ended.load(Ordering::SeqCst) {
             return Err(Problem::internal("the hub of the stream has ended"));

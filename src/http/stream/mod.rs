@@ -16,3 +16,4 @@ mod drawing;
 mod gathered;
 pub mod hub;
 pub mod listening;
+pub mod waiting;
