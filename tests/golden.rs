@@ -34,7 +34,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 18] = [
+const SCRIPTS: [&str; 19] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -50,6 +50,7 @@ const SCRIPTS: [&str; 18] = [
     "replace",
     "self_trade",
     "settlement",
+    "sign_in",
     "switches",
     "time_in_force",
     "voiding",

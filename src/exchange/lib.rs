@@ -40,6 +40,7 @@ mod matching;
 mod emit;
 pub mod prefetch;
 pub mod venue;
+pub mod sign_in;
 pub mod idempotency;
 pub mod restrictions;
 pub mod trial;
@@ -65,6 +66,7 @@ use orders::{Order, OrderPool};
 use reject::Reject;
 use restrictions::Restrictions;
 use rules::Rules;
+use sign_in::SignIns;
 use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -82,6 +84,7 @@ pub struct Exchange {
     schedule: Schedule,
     idempotency: idempotency::table::IdempotencyTable,
     restrictions: Restrictions,
+    sign_ins: SignIns,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -285,6 +288,12 @@ impl Exchange {
             }
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
+            C::Invite { .. }
+            | C::SignUp { .. }
+            | C::SetPassword { .. }
+            | C::SignIn { .. }
+            | C::ExtendSession { .. }
+            | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
         }
     }
 }

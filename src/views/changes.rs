@@ -191,7 +191,10 @@ impl View for Changes {
                 market.ended = !to.keeps_orders();
             }
             Effect::MarketRevised { market, .. } => self.markets.row(*market)?.revised = now,
-            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = now,
+            Effect::KeyAdded { .. }
+            | Effect::KeyRevoked { .. }
+            | Effect::PasswordSet { .. }
+            | Effect::SignedOut { .. } => self.keys = now,
             _ => {}
         }
         Ok(())

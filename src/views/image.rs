@@ -21,6 +21,7 @@ saved!(ReadModel {
     time,
     faults,
     accounts,
+    sign_ins,
     catalogue,
     depth,
     orders,

@@ -19,10 +19,14 @@ use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
 use super::restrictions::Restrictions;
+use super::sign_in::SignIns;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
 const IMAGE_VERSION: u32 = 1;
+/// The version of those that end with how people sign in: so a venue where nobody does has the
+/// image, and the digest, that it always had.
+const IMAGE_VERSION_SIGN_INS: u32 = 2;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -43,11 +47,13 @@ impl Exchange {
             schedule: _,
             idempotency,
             restrictions,
+            sign_ins,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
         } = self;
-        IMAGE_VERSION.write(sink);
+        let signs_in = !sign_ins.is_empty();
+        if signs_in { IMAGE_VERSION_SIGN_INS } else { IMAGE_VERSION }.write(sink);
         sequence.write(sink);
         time.write(sink);
         rules.write(sink);
@@ -61,6 +67,9 @@ impl Exchange {
         }
         restrictions.write(sink);
         idempotency.write(sink);
+        if signs_in {
+            sign_ins.write(sink);
+        }
         Ok(())
     }
 
@@ -89,7 +98,7 @@ impl Exchange {
 
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
-        if version != IMAGE_VERSION {
+        if ![IMAGE_VERSION, IMAGE_VERSION_SIGN_INS].contains(&version) {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -104,6 +113,7 @@ impl Exchange {
             schedule: Schedule::default(),
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
+            sign_ins: SignIns::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -120,6 +130,12 @@ impl Exchange {
         }
         exchange.restrictions = Imaged::read(source)?;
         exchange.idempotency = Imaged::read(source)?;
+        if version == IMAGE_VERSION_SIGN_INS {
+            exchange.sign_ins = Imaged::read(source)?;
+            if exchange.sign_ins.is_empty() {
+                return Err(BadImage::Version(version));
+            }
+        }
         exchange.schedule_all();
         Ok(exchange)
     }
