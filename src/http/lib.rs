@@ -54,6 +54,7 @@ pub mod events;
 pub mod categories;
 pub mod books;
 pub mod orders;
+mod order_list;
 mod orders_onward;
 mod queue_place;
 pub mod batch_form;

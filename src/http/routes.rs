@@ -9,7 +9,7 @@ use super::route::{Access, Route, cancel, delete, long, past, patch, post, probe
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
-    operations, orders, positions, statement, switches, tape,
+    operations, order_list, orders, positions, statement, switches, tape,
 };
 
 /// The table.
@@ -59,7 +59,7 @@ fn public() -> Vec<Route> {
 
 fn trading() -> Vec<Route> {
     vec![
-        long("/trading/orders", orders::list).tagged(),
+        long("/trading/orders", order_list::list).tagged(),
         long("/trading/orders/{orderId}", orders::one).tagged(),
         read("/trading/orders/by-client-id/{clientOrderId}", orders::named).tagged(),
         long("/trading/positions", positions::list),
