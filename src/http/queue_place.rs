@@ -1,5 +1,5 @@
 //! The place of an order in the queue of its price. Only the exchange has queues, so it is looked
-//! up between two blocks, by the thread that has the exchange; the order is that of the same moment.
+//! up between two blocks, by the thread that has the exchange, with the order of that moment.
 
 use tokio::sync::oneshot;
 

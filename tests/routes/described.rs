@@ -220,6 +220,9 @@ fn ends(schema: &Value) -> Vec<Value> {
 }
 
 fn text(json: &Value) -> String {
+    if let Some(parts) = json.as_array() {
+        return parts.iter().map(text).collect::<Vec<_>>().join(",");
+    }
     json.as_str().map_or_else(|| json.to_string(), |text| text.replace(' ', "%20"))
 }
 
