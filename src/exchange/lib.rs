@@ -26,6 +26,7 @@ pub mod catalogue;
 pub mod fees;
 pub mod orders;
 pub mod book;
+pub mod ahead;
 pub mod ledger;
 pub mod market;
 pub mod ending;

@@ -143,9 +143,17 @@ fn address(operation: &Operation) -> (String, Vec<(String, String)>) {
     let varying = |part: &'static str| if part.starts_with('{') { NOBODY } else { part };
     let path: Vec<&str> = operation.path.split('/').map(varying).collect();
     let required = operation.parameters().filter(|p| p["in"] == "query" && p["required"] == true);
-    let example = |p: &Value| p["example"].as_str().unwrap().to_owned();
+    let example = |p: &Value| text_of(&p["example"]);
     let required = required.map(|p| (p["name"].as_str().unwrap().to_owned(), example(p)));
     (path.join("/"), required.collect())
+}
+
+/// A parameter's example as it is sent.
+pub fn text_of(example: &Value) -> String {
+    match example.as_array() {
+        Some(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join(","),
+        None => example.as_str().unwrap().to_owned(),
+    }
 }
 
 fn ask(venue: &Venue, operation: &Operation, query: &[(String, String)], body: &Value) -> Answer {
@@ -213,6 +221,9 @@ fn ends(schema: &Value) -> Vec<Value> {
 }
 
 fn text(json: &Value) -> String {
+    if let Some(parts) = json.as_array() {
+        return parts.iter().map(text).collect::<Vec<_>>().join(",");
+    }
     json.as_str().map_or_else(|| json.to_string(), |text| text.replace(' ', "%20"))
 }
 
@@ -227,7 +238,11 @@ fn parameters_are_bounded_as_described() {
         for parameter in operation.parameters().filter(|p| p["in"] == "query") {
             let name = parameter["name"].as_str().unwrap();
             let others = required.iter().filter(|(other, _)| other != name).cloned();
-            let others: Vec<(String, String)> = others.collect();
+            let mut others: Vec<(String, String)> = others.collect();
+            if name == "waitAfter" {
+                // Where nothing has changed yet, it waits no longer.
+                others.push(("timeoutSeconds".to_owned(), "1".to_owned()));
+            }
             let with = |value: String| [others.clone(), vec![(name.to_owned(), value)]].concat();
             for wrong in excluded(&parameter["schema"], true) {
                 let answer = ask(&venue, &operation, &with(text(&wrong)), &body);

@@ -66,6 +66,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<catalogue::MarketsJson<catalogue::MarketJson>>,
         one::<conversion::ConversionJson>,
         one::<depth::DepthJson>,
+        one::<depth::BooksJson>,
         one::<leaderboard::LeaderboardJson>,
         one::<limits::LimitsJson>,
         one::<operations::StatusJson>,
