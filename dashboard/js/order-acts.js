@@ -2,8 +2,8 @@
 import { html, useState } from "./lib.js";
 import { t } from "./i18n.js";
 import * as f from "./format.js";
-import { patch, remove } from "./api.js";
-import { typed } from "./decimal.js";
+import { get, patch, remove } from "./api.js";
+import { isZero, typed } from "./decimal.js";
 import { language } from "./i18n.js";
 import { fieldSentence, sentence, ApiError } from "./problem.js";
 import { notify } from "./notices.js";
@@ -87,3 +87,22 @@ export function Amend({ order, word, onClose, onDone }) {
       onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div>
     <${Button} kind="danger-line" act=${cancel}>${t("cancel-order")}</${Button}></${Dialog}>`;
 }
+
+/** Orders whose place is asked for: each is a request of its own. */
+const PLACES = 12;
+
+/** The contracts that stand before each open order, by its id; an order whose place the venue does not tell is left out. @param {any[]} orders */
+export async function places(orders) {
+  /** @type {Map<string, string>} */
+  const found = new Map();
+  const asked = orders.slice(0, PLACES).map(async ({ id }) => {
+    const { queue } = await get(`/trading/orders/${id}`, { queue: true });
+    if (queue) found.set(id, queue.quantityAhead);
+  });
+  await Promise.allSettled(asked);
+  return found;
+}
+
+/** @param {string | undefined} ahead */
+export const placeWords = (ahead) =>
+  ahead === undefined ? "" : isZero(ahead) ? t("first-in-line") : t("ahead-of-you", { n: f.quantity(ahead), count: Number(ahead) });

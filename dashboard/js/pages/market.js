@@ -17,7 +17,7 @@ import { initials } from "../frame.js";
 import { PriceChart } from "../price-chart.js";
 import { Depth, Ladder } from "../book-panel.js";
 import { Ticket } from "../ticket.js";
-import { Amend, cancelOrder, orderWords } from "../order-acts.js";
+import { Amend, cancelOrder, orderWords, places, placeWords } from "../order-acts.js";
 
 const SHOWN = 7;
 
@@ -169,8 +169,8 @@ function RulesPart({ market }) {
         </dl></div></${Panel}>`;
 }
 
-/** @param {{market: any, positions: any[], orders: any[], pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
-function YoursPart({ market, positions, orders, pnl, onOrders, onOwn }) {
+/** @param {{market: any, positions: any[], orders: any[], ahead: Map<string, string>, pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
+function YoursPart({ market, positions, orders, ahead, pnl, onOrders, onOwn }) {
   const held = positions.filter((one) => !d.isZero(one.quantity));
   const p = probability(market);
   return html`<${Panel} title=${t("your-position")} aside=${html`<a href="/portfolio">${t("nav.portfolio")}</a>`}
@@ -179,7 +179,8 @@ function YoursPart({ market, positions, orders, pnl, onOrders, onOwn }) {
       html`<ul class="own-orders num">${orders.map(
         (order) => html`<li key=${order.id}>
       <${Diamond}/><span><a class="plain" href=${`/orders/${order.id}`}>
-      ${orderWords(order, wordOf(market, order.outcomeId))}</a></span>
+      ${orderWords(order, wordOf(market, order.outcomeId))}</a>
+      ${ahead.has(order.id) && html`<br/><span class="faint small">${placeWords(ahead.get(order.id))}</span>`}</span>
       <button type="button" class="btn s" onClick=${() => onOwn([order])}>${t("amend")}</button>
       <${Button} kind="s" act=${() => cancelOrder(order.id).then(onOrders)}>${t("cancel")}</${Button}></li>`,
       )}</ul>`
@@ -228,8 +229,9 @@ export function Page({ id }) {
   const [shown, setShown] = useState(SHOWN);
   const [activities, setActivities] = useState(/** @type {any[]} */ ([]));
   const [mine, setMine] = useState(
-    /** @type {{orders: any[], positions: any[], pnl: any, paid: any[]}} */ ({
+    /** @type {{orders: any[], ahead: Map<string, string>, positions: any[], pnl: any, paid: any[]}} */ ({
       orders: [],
+      ahead: new Map(),
       positions: [],
       pnl: null,
       paid: [],
@@ -279,7 +281,9 @@ export function Page({ id }) {
             (/** @type {any} */ one) => one.marketId === id,
           )
         : [];
+      const ahead = await places(orders.orders);
       setMine({
+        ahead,
         orders: orders.orders,
         positions: positions.filter((/** @type {any} */ one) => one.marketId === id),
         pnl,
@@ -429,7 +433,7 @@ export function Page({ id }) {
         onSent=${refreshMine}/>
         ${
           session.value &&
-          html`<${Yours} market=${market} positions=${mine.positions} orders=${mine.orders}
+          html`<${Yours} ahead=${mine.ahead} market=${market} positions=${mine.positions} orders=${mine.orders}
           pnl=${mine.pnl} onOrders=${refreshMine} onOwn=${(/** @type {any[]} */ orders) => setAmended(orders[0])}/>`
         }
           </section>
