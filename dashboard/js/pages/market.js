@@ -237,6 +237,7 @@ export function Page({ id }) {
       paid: [],
     }),
   );
+  const [sheet, setSheet] = useState(false);
   const [amended, setAmended] = useState(/** @type {any} */ (null));
   const [picked, setPicked] = useState(() => {
     const buy = query.get("buy");
@@ -350,10 +351,15 @@ export function Page({ id }) {
   useEffect(() => {
     const pick = (/** @type {any} */ event) => {
       setPicked((before) => ({ outcome: event.detail.outcome, n: (before?.n ?? 0) + 1 }));
-      if (matchMedia("(max-width: 640px)").matches) location.hash = "ticket";
+      setSheet(true);
     };
+    const leave = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && setSheet(false);
     addEventListener("openoutcry:ticket", pick);
-    return () => removeEventListener("openoutcry:ticket", pick);
+    addEventListener("keydown", leave);
+    return () => {
+      removeEventListener("openoutcry:ticket", pick);
+      removeEventListener("keydown", leave);
+    };
   }, []);
 
   // The ladder follows every frame; what is reckoned from the book follows four times a second.
@@ -382,7 +388,7 @@ export function Page({ id }) {
   const narrow = matchMedia("(max-width: 640px)").matches;
   const pickPrice = (/** @type {"yes" | "no"} */ outcome, /** @type {string | undefined} */ price) => {
     setPicked((before) => ({ outcome, price, n: (before?.n ?? 0) + 1 }));
-    if (narrow) location.hash = "ticket";
+    setSheet(true);
   };
   const words = { yes: wordOf(market, "yes"), no: wordOf(market, "no") };
   return html`<nav class="crumbs" aria-label=${t("path")}><a href="/">${t("nav.markets")}</a>
@@ -429,8 +435,11 @@ export function Page({ id }) {
         <div class="chart-box"><${Chart} key=${id} market=${market} period=${period} kind=${kind}
           height=${narrow ? 236 : 312} gaps=${gaps} stats=${stats} latest=${latest} table=${asTable}/></div></section>
       <section class="stack sticky mk-side" aria-label=${t("your-side")}>
-        <${Form} market=${market} book=${book} held=${free} picked=${picked}
-        onSent=${refreshMine}/>
+        <${Form} open=${sheet} onClose=${() => setSheet(false)} market=${market} book=${book} held=${free} picked=${picked}
+        onSent=${() => {
+          setSheet(false);
+          refreshMine();
+        }}/>
         ${
           session.value &&
           html`<${Yours} ahead=${mine.ahead} market=${market} positions=${mine.positions} orders=${mine.orders}
