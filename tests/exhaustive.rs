@@ -149,6 +149,7 @@ impl Letter {
                 valid_until: None,
                 copy_from: None,
                 client_order_id: None,
+                group: None,
             }),
             Letter::Cancel { nth } => {
                 let (user, order) = named(nth);

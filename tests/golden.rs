@@ -34,7 +34,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 18] = [
+const SCRIPTS: [&str; 19] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -42,6 +42,7 @@ const SCRIPTS: [&str; 18] = [
     "conversion",
     "expiry",
     "fees",
+    "groups",
     "heartbeat",
     "idempotency_keys",
     "life_cycle",

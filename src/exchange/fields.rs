@@ -3,7 +3,7 @@
 
 use super::decimal::{Decimal, DecimalText};
 use super::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
@@ -176,6 +176,7 @@ shown! {
     TimeMs: it => Value::Time(*it), name in n => n.time(name);
     String: it => Value::Text(it);
     Token: it => Value::Text(it.as_str());
+    Group: it => Value::Text(it.as_str()), name in n => n.word(name, Group::new);
     UserNo: it => Value::User(*it), name in n => Ok(short(n.number(name, Kind::User)?, UserNo));
     KeyNo: it => Value::Key(*it), name in n => Ok(short(n.number(name, Kind::Key)?, KeyNo));
     CategoryNo: it => Value::Category(*it);

@@ -23,7 +23,7 @@ use super::wire::order::{
 use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
-use exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketId, MarketNo, OrderId, OrderNo, Token, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
@@ -120,6 +120,12 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::text);
+    let group = if form.asks("group") && active != Some(Some(true)) {
+        let detail = "is taken only with active=true: only open orders are found by group";
+        form.query("group", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
+    } else {
+        form.query("group", parse::text)
+    };
     // Without a cursor there are no pages.
     let page = if form.asks("cursor") {
         CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
@@ -128,9 +134,9 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
             .map(|_| None)
     };
-    let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
-    let wanted = Wanted { active: active == Some(true), market, page };
-    if let Wanted { active: true, market: None, page: None } = wanted {
+    let ((active, group), (market, page)) = form.finish(active.zip(group).zip(market.zip(page)))?;
+    let wanted = Wanted { active: active == Some(true), market, group, page };
+    if let Wanted { active: true, market: None, group: None, page: None } = wanted {
         return all_open(&call).await;
     }
     // Count the rows before copying them.
@@ -247,6 +253,8 @@ async fn all_open(call: &Call) -> Result<Reply, Problem> {
 struct Wanted {
     active: bool,
     market: Option<MarketId>,
+    /// Only with `active`.
+    group: Option<Group>,
     page: Option<CursorPage>,
 }
 
@@ -261,8 +269,7 @@ impl Wanted {
             Some(None) => Rows::Open { rows: Vec::new(), count: 0 },
             _ if self.active => {
                 let open = view.orders.open_before(user, before);
-                let in_market = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let rows = open.filter(in_market).take(most).collect();
+                let rows = open.filter(|row| self.has(market, row)).take(most).collect();
                 Rows::Open { rows, count: view.orders.open_count_of(user) }
             }
             Some(Some(market)) => {
@@ -276,7 +283,13 @@ impl Wanted {
     fn open(self, view: &ReadModel, user: UserNo) -> Vec<OrderRow> {
         let market = self.market.map(|id| view.catalogue.market_no(id));
         let open = view.orders.open_of(user);
-        open.filter(|row| market.is_none_or(|of| of == Some(row.market))).collect()
+        open.filter(|row| self.has(market, row)).collect()
+    }
+
+    /// Whether an open order is one of them; `market` is theirs, `Some(None)` one that is unknown.
+    fn has(self, market: Option<Option<MarketNo>>, row: &OrderRow) -> bool {
+        market.is_none_or(|of| of == Some(row.market))
+            && self.group.is_none_or(|group| row.group == Some(group))
     }
 }
 
@@ -399,7 +412,9 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::text);
-    let market = form.finish(market)?;
+    let group = form.query("group", parse::text);
+    let (market, group) = form.finish(market.zip(group))?;
+    let group = group.map(Box::new);
     let user = call.caller.user;
     let (_, market) =
         call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
@@ -408,7 +423,8 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let look = |view: &ReadModel, _: &Applied<'_>| {
         Some(view.orders.just_ended().map(CancelledOrderJson::of).collect::<Vec<_>>())
     };
-    let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
+    let written =
+        call.submit_and_look(Command::CancelOrders { user, market, group }, look, never).await?;
     let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
     let lists: Vec<(&str, Box<dyn stream::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),

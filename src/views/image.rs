@@ -13,7 +13,7 @@ use exchange::image::coding::{BadImage, read_end};
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 5;
+pub const IMAGE_VERSION: u32 = 6;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 

@@ -21,8 +21,11 @@ use super::orders::OrderPool;
 use super::restrictions::Restrictions;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
-/// Version of the image; a change of what it holds, or of its order, gets a new one.
+/// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
+/// the first that can say it, so that digests of states without groups stay as they are.
 const IMAGE_VERSION: u32 = 1;
+/// With the groups of orders, at the end.
+const IMAGE_VERSION_GROUPS: u32 = 2;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -47,7 +50,9 @@ impl Exchange {
             slice: _,
             plan: _,
         } = self;
-        IMAGE_VERSION.write(sink);
+        let grouped = orders.grouped();
+        let version = if grouped.is_empty() { IMAGE_VERSION } else { IMAGE_VERSION_GROUPS };
+        version.write(sink);
         sequence.write(sink);
         time.write(sink);
         rules.write(sink);
@@ -61,6 +66,14 @@ impl Exchange {
         }
         restrictions.write(sink);
         idempotency.write(sink);
+        if !grouped.is_empty() {
+            write_count(grouped.len(), sink);
+            for (user, group, order) in grouped {
+                user.write(sink);
+                group.write(sink);
+                order.write(sink);
+            }
+        }
         Ok(())
     }
 
@@ -89,7 +102,7 @@ impl Exchange {
 
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
-        if version != IMAGE_VERSION {
+        if ![IMAGE_VERSION, IMAGE_VERSION_GROUPS].contains(&version) {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -120,8 +133,23 @@ impl Exchange {
         }
         exchange.restrictions = Imaged::read(source)?;
         exchange.idempotency = Imaged::read(source)?;
+        if version == IMAGE_VERSION_GROUPS {
+            exchange.read_groups(source)?;
+        }
         exchange.schedule_all();
         Ok(exchange)
+    }
+
+    fn read_groups(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let (count, mut last) = (read_count(source)?, None);
+        for _ in 0..count {
+            let next = (Imaged::read(source)?, Imaged::read(source)?, Imaged::read(source)?);
+            if last >= Some(next) || !self.orders.set_group(next) {
+                return Err(BadImage::Contradiction("a group of no order"));
+            }
+            last = Some(next);
+        }
+        if count == 0 { Err(BadImage::Contradiction("no groups")) } else { Ok(()) }
     }
 
     fn read_market(

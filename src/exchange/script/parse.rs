@@ -7,7 +7,7 @@ use super::super::command::{
     BodyHash, Command, Condition, IdempotencyKey, KeyHash, PlaceOrder, Record, Role, SeenTerms,
     SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use super::super::ids::{Token, UserNo};
+use super::super::ids::{Group, Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Tick};
 use super::drafts::{event_draft, key_hash, market_draft, picture};
@@ -226,7 +226,7 @@ impl Reader<'_> {
         let mut self_trade = SelfTradePrevention::CancelTaker;
         let (mut post_only, mut reduce_only) = (false, false);
         let (mut valid_until, mut copy_from, mut name) = (None, None, None);
-        let mut client_order_id = None;
+        let (mut client_order_id, mut group) = (None, None);
         let mut market = self.names.current_market();
         while let Some(part) = self.next_if_bare() {
             match part {
@@ -244,6 +244,10 @@ impl Reader<'_> {
                 "valid" => valid_until = Some(self.moment()?),
                 "copy" => copy_from = Some(self.user()?),
                 "client" => client_order_id = Some(Box::new(self.token()?)),
+                "group" => {
+                    let text = self.quoted()?;
+                    group = Some(Box::new(Group::new(&text).ok_or(ScriptError::NotAName(text))?));
+                }
                 "on" => market = Some(self.market()?),
                 "as" => name = Some(self.name()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
@@ -268,6 +272,7 @@ impl Reader<'_> {
             valid_until,
             copy_from,
             client_order_id,
+            group,
         };
         Ok((order, name))
     }

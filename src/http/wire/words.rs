@@ -15,7 +15,7 @@ use exchange::decimal::{Decimal, DecimalText};
 use exchange::digest::StateDigest;
 use exchange::effect::CancelReason;
 use exchange::fees::FeeRate;
-use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, TradeId, UserId};
+use exchange::ids::{CategoryId, EventId, Group, KeyId, MarketId, OrderId, Token, TradeId, UserId};
 use exchange::lifecycle::MarketStatus;
 use exchange::results::ResultsHash;
 use exchange::units::{AveragePrice, Lots, LotsSum, Money, MoneySum, SettlementPrice, Tick};
@@ -84,6 +84,7 @@ spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);
 spelled! {
     serialize_str:
     Token, "Token", token => token.as_str();
+    Group, "GroupName", group => group.as_str();
     Arc<str>, "Text", text => text;
     u64, "Text", number => DecimalText::of_integer(*number).as_str();
     StateDigest, "Hash", digest => &digest.to_string();

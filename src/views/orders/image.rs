@@ -37,6 +37,7 @@ imaged!(OrderRow {
     created_at,
     updated_at,
     client_id,
+    group,
 });
 imaged!(OpenOrder {
     no,
@@ -51,6 +52,7 @@ imaged!(OpenOrder {
     created_at,
     updated_at,
     client_id,
+    group,
     row_index,
     fills,
 });

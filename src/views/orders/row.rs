@@ -2,7 +2,7 @@
 
 use exchange::command::{TimeInForce, Wording};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketNo, OrderId, OrderNo, Token, UserNo};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 
 /// The status of an order (semantics 4).
@@ -70,6 +70,8 @@ pub struct OrderRow {
     pub updated_at: TimeMs,
     /// Client order id.
     pub client_id: Option<Token>,
+    /// The group to which its owner counts it.
+    pub group: Option<Group>,
 }
 
 impl OrderRow {
