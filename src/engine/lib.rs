@@ -12,6 +12,7 @@ pub mod heartbeats;
 pub mod matcher;
 pub mod matcher_status;
 pub mod projector;
+pub mod announcer;
 mod watermark;
 pub mod clock;
 pub mod clock_stamp;
@@ -28,13 +29,14 @@ pub mod snapshotter;
 pub mod restore;
 pub mod history;
 pub mod past;
+pub mod follower;
 #[cfg(test)]
 #[path = "../../tests/unit/engine/fixture.rs"]
 mod fixture;
 
 pub use sequencer::INTAKE_MAX;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -45,7 +47,9 @@ use exchange::units::{Sequence, TimeMs};
 use journal::record::{self, RECORD_BYTES_MAX};
 use views::ReadModel;
 
+use announcer::Announcer;
 use clock::Clock;
+use follower::Followed;
 use halt::{Halt, HaltReason};
 use heartbeats::Heartbeats;
 use matcher::{Trial, Trying};
@@ -76,9 +80,11 @@ struct EngineShared {
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
     published: Arc<PublishedWatermark>,
+    announcer: Arc<OnceLock<Arc<dyn Announcer>>>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Arc<Past>,
+    followed: Followed,
     snapshots: Arc<SnapshotBoard>,
     heartbeats: Arc<Heartbeats>,
     status: Arc<MatcherStatus>,
@@ -186,6 +192,12 @@ impl Engine {
         self.0.published.load()
     }
 
+    /// Has all records from now on announced. Whoever wants to miss nothing reads after this. False
+    /// if there is an announcer already: there can be one.
+    pub fn announce(&self, announcer: Arc<dyn Announcer>) -> bool {
+        self.0.announcer.set(announcer).is_ok()
+    }
+
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
         self.0.intake.waiting()
@@ -234,6 +246,11 @@ impl Engine {
     /// Earlier states and records, from the journal.
     pub fn past(&self) -> &Arc<Past> {
         &self.0.past
+    }
+
+    /// The journal, to be followed from any record on.
+    pub fn followed(&self) -> &Followed {
+        &self.0.followed
     }
 
     /// The state of snapshotting.

@@ -162,7 +162,9 @@ impl Matcher {
         // sequencer must know what is due before the caller's next command.
         self.status.post_applied(results, next_due, exchange.names(), clocked.then_some(rest));
         self.meter.matcher.post_applied(results.through);
-        if let Err((reason, unanswered)) = self.projector.project(&applied, slots) {
+        if let Err((reason, unanswered)) =
+            self.projector.project(&applied, (block.records(), results), slots)
+        {
             return Err(self.fail(reason, unanswered));
         }
         if self.slicing && clocked {

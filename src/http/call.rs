@@ -19,6 +19,7 @@ use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
+use super::stream::hub::Hub;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
@@ -105,6 +106,8 @@ pub struct SharedState {
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
+    /// What connections listen to.
+    pub hub: Arc<Hub>,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
@@ -122,6 +125,7 @@ impl SharedState {
             keyring: Keyring::new(limits.rates),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
+            hub: Arc::default(),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }

@@ -42,6 +42,7 @@ pub mod problem;
 pub mod reply;
 pub mod request_id;
 mod respond;
+pub mod listed;
 pub mod stream;
 pub mod unread_rows;
 mod wire;

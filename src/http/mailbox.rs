@@ -41,6 +41,11 @@ impl Mailbox {
         CURRENT.with_borrow(Clone::clone)
     }
 
+    /// The same for a caller that only reads.
+    pub fn of_reader() -> Option<Arc<Mailbox>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
     /// Leaves word for a caller; returns the thread's waker if it must be woken for that.
     pub fn put(&self, caller: Waker) -> Option<Waker> {
         let mut mail = self.0.lock();

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::lazy_view::LazyView;
+use super::listed::{self, Content};
 use super::members::{Checked, bodies, lacking};
 use super::order_form::{OrderForm, TimeLimit};
 use super::page::{Above, PageRule};
 use super::parse::{self, Escaped, Fault};
 use super::problem::{FieldCode, Kind, Problem, Told};
 use super::reply::Reply;
-use super::stream::{self, Content};
 use super::trials;
 use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::Text;
@@ -426,7 +426,7 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let written =
         call.submit_and_look(Command::CancelOrders { user, market, group }, look, never).await?;
     let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
-    let lists: Vec<(&str, Box<dyn stream::Rows>)> = vec![
+    let lists: Vec<(&str, Box<dyn listed::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),
         ("orders", Box::new(written.shown.into_iter())),
     ];

@@ -11,10 +11,10 @@ use hyper::Response;
 use hyper::header::{CONTENT_ENCODING, ETAG, HeaderMap, HeaderValue};
 use tokio::sync::Semaphore;
 
+use super::listed::{Content, Listed};
 use super::media;
 use super::preconditions::GZIP_SUFFIX;
 use super::reply::Reply;
-use super::stream::{Content, Listed};
 use exchange::units::Sequence;
 
 /// The `Content-Encoding` of a gzipped body.

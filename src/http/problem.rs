@@ -160,6 +160,14 @@ kinds! {
     RateLimited => "RATE_LIMITED", TOO_MANY_REQUESTS;
     /// The user has no records left for now.
     RecordLimit => "RECORD_LIMIT", TOO_MANY_REQUESTS;
+    /// There is no channel of this name.
+    ChannelNotFound => "CHANNEL_NOT_FOUND", NOT_FOUND;
+    /// The connection does not listen to the channel.
+    NotSubscribed => "NOT_SUBSCRIBED", CONFLICT;
+    /// The connection listens to as many channels as may be, or the channel is too large.
+    ChannelLimit => "CHANNEL_LIMIT", UNPROCESSABLE_ENTITY;
+    /// As many connections catch up from the journal as may at once.
+    ReplayBusy => "REPLAY_BUSY", SERVICE_UNAVAILABLE;
     /// The journal is being replayed.
     Starting => "STARTING", SERVICE_UNAVAILABLE;
     /// The intake is closed until a restart.
@@ -170,7 +178,9 @@ impl Kind {
     /// Seconds after which the client should retry the same request, if it should.
     pub const fn retry_after(self) -> Option<u32> {
         match self {
-            Kind::Overloaded | Kind::Starting | Kind::Stopping => Some(RETRY_AFTER_SECONDS),
+            Kind::Overloaded | Kind::ReplayBusy | Kind::Starting | Kind::Stopping => {
+                Some(RETRY_AFTER_SECONDS)
+            }
             Kind::Refused(Reject::TooManyNames) => Some(NAMES_RETRY_SECONDS),
             _ => None,
         }
@@ -440,7 +450,9 @@ impl From<PastError> for Problem {
                 ),
             ),
             PastError::Journal(_) => Problem::internal("the journal cannot be read"),
-            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
+            PastError::Fault(_) | PastError::Views(_) => {
+                Problem::internal("the journal cannot be replayed")
+            }
             PastError::Lost => Problem::internal("a question about the past was lost"),
         }
     }

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
+use super::listed::{Content, Rows};
 use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
-use super::stream::{Content, Rows};
 use super::wire;
 use exchange::units::Sequence;
 

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::listed::Content;
 use super::packing;
 use super::problem::Problem;
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::REQUEST_ID;
-use super::stream::Content;
 use super::wire;
 use exchange::decimal::DecimalText;
 use exchange::units::Sequence;

@@ -8,10 +8,9 @@ use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::unread_rows::read_in_turns;
-use super::wire::tape::{CandleJson, CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
+use super::wire::tape::{CandleJson, CandlesJson, Figures, PublicTradeJson, PublicTradesJson};
 use super::wire::{Text, Timestamp};
-use exchange::command::Direction;
-use exchange::units::{LotsSum, SettlementPrice, TimeMs};
+use exchange::units::TimeMs;
 use views::tape::Interval;
 
 /// Pages of trades.
@@ -20,8 +19,6 @@ const TRADES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::
 const CANDLES_MAX: i64 = 1000;
 /// Number of candles if no start is given: a chart's width.
 const CANDLES_STANDARD: i64 = 100;
-/// The window of the 24-hour volume.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// `GET /markets/{marketId}/trades`
 pub fn trades(call: &Call) -> Result<Reply, Problem> {
@@ -39,31 +36,9 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
 /// `GET /markets/{marketId}/stats`
 pub fn stats(call: &Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("marketId"))?;
-    let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
-        let market = public_market(view, id)?.no;
-        let price = |direction, bound| {
-            let best = view.book(market, direction).next().map(|level| level.price);
-            Text(best.map_or(bound, SettlementPrice::from))
-        };
-        // In a quiet venue the last record may be older than a day.
-        let now = call.engine.now().max(view.time());
-        // There were no trades before 1970, so the default is right.
-        let day_ago = TimeMs::new(now.get().saturating_sub(DAY_MS)).unwrap_or_default();
-        let stats = StatsJson {
-            market_id: Text(id),
-            volume_24h: Text(LotsSum::ZERO),
-            volume: Text(view.tape.volume(market)),
-            trades: view.tape.trades_count(market) as u64,
-            open_interest: Text(view.positions.open_interest(market)),
-            last_price: view.depth.last_trade(market).map(Text),
-            best_bid: price(Direction::Up, SettlementPrice::ZERO),
-            best_ask: price(Direction::Down, SettlementPrice::ONE),
-            timestamp: Timestamp(now),
-        };
-        Ok((stats, view.tape.minutes(market), day_ago))
-    })?;
-    stats.volume_24h = Text(minutes.volume_after(day_ago)?);
-    Reply::ok(sequence, &stats)
+    let (sequence, figures) =
+        call.look(|view| Ok(Figures::of(view, public_market(view, id)?, call.engine.now())))?;
+    Reply::ok(sequence, &figures.stats()?)
 }
 
 /// The names of intervals.

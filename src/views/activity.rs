@@ -12,7 +12,7 @@ use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::lifecycle::MarketStatus;
-use exchange::units::{Money, Tick, TimeMs};
+use exchange::units::{Money, Overflow, Tick, TimeMs};
 
 /// One event of a market's activity feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,34 @@ pub enum ActivityRow {
 }
 
 impl ActivityRow {
+    /// What an effect tells of a market, and which.
+    ///
+    /// # Errors
+    /// A stake leaves the range of its type.
+    pub fn told(
+        at: &Applied<'_>,
+        effect: &Effect,
+    ) -> Result<Option<(MarketNo, ActivityRow)>, Overflow> {
+        let time = at.time;
+        Ok(match *effect {
+            Effect::MarketMoved { market, from, to, .. } => {
+                Some((market, ActivityRow::Moved { from, to, time }))
+            }
+            Effect::TradeMade(trade) => {
+                let price = trade.taker_direction.own_price(trade.price);
+                let row = ActivityRow::Trade {
+                    outcome: trade.taker_direction.gains(),
+                    stake: price.times(trade.quantity)?,
+                    price,
+                    user: trade.taker.user,
+                    time,
+                };
+                Some((trade.market, row))
+            }
+            _ => None,
+        })
+    }
+
     /// The interface's name of the kind (interface 2.10, semantics 3).
     pub const fn name(&self) -> &'static str {
         match self {
@@ -106,24 +134,12 @@ impl Activity {
 
 impl View for Activity {
     fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
-        let time = at.time;
         match *effect {
             Effect::MarketCreated { market, .. } => self.markets.add_owner(market.index()),
-            Effect::MarketMoved { market, from, to, .. } => {
-                self.add(market, ActivityRow::Moved { from, to, time })
-            }
-            Effect::TradeMade(trade) => {
-                let price = trade.taker_direction.own_price(trade.price);
-                let row = ActivityRow::Trade {
-                    outcome: trade.taker_direction.gains(),
-                    stake: price.times(trade.quantity)?,
-                    price,
-                    user: trade.taker.user,
-                    time,
-                };
-                self.add(trade.market, row)
-            }
-            _ => Ok(()),
+            _ => match ActivityRow::told(at, effect)? {
+                Some((market, row)) => self.add(market, row),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -1,38 +1,108 @@
-//! When often-read data last changed: each market's book, each user's orders, the scores, the keys.
-//! A response cache uses it to decide whether a cached response is still valid.
+//! When what readers follow last changed: each market's book, trades and activity, each user's
+//! account, the scores, the keys. A response cache uses it to decide whether a cached response is
+//! still valid, and a reader who follows a market or an account learns from it what came before.
 
 use super::fault::Fault;
+use super::saved::{Sizes, hold, saved};
 use super::table::Table;
 use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::Sequence;
 
-/// The records of the last changes. Not in the image: no reader has cached anything from a model
-/// just read.
+/// The last two records that changed something; [`Sequence::ZERO`] where there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// The last.
+    pub last: Sequence,
+    /// The one before it.
+    pub before: Sequence,
+}
+
+saved!(Changed { last, before } made {} by checked);
+
+impl Changed {
+    #[inline]
+    fn at(&mut self, now: Sequence) {
+        if self.last != now {
+            *self = Changed { last: now, before: self.last };
+        }
+    }
+
+    fn checked(self, _: Sizes) -> Result<Self, BadImage> {
+        hold(self.before <= self.last, "changes out of order")?;
+        Ok(self)
+    }
+}
+
+/// The records that changed what is public of a market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MarketChanges {
+    /// The orders on its book, and so its levels. Once the market has ended its book is empty,
+    /// whatever is still to be cancelled.
+    pub book: Changed,
+    /// Its public trades.
+    pub trades: Changed,
+    /// Its activity: trades and changes of status.
+    pub activity: Changed,
+    /// Its texts, flags or deadline, or that it was created.
+    revised: Sequence,
+    /// Whether it has ended.
+    ended: bool,
+}
+
+saved!(MarketChanges { book, trades, activity, revised, ended });
+
+impl MarketChanges {
+    /// The last record that changed anything that is public of the market.
+    pub fn last(&self) -> Sequence {
+        self.book.last.max(self.activity.last).max(self.revised)
+    }
+
+    /// An order came on the book, left it or was changed there.
+    #[inline]
+    fn book_at(&mut self, now: Sequence) {
+        if !self.ended {
+            self.book.at(now);
+        }
+    }
+}
+
+/// The records of the last changes. Those of markets and accounts are in the image, so that they
+/// are the same after a restart, and in a replay.
 #[derive(Debug, Default)]
 pub struct Changes {
-    books: Table<MarketNo, Sequence>,
-    orders: Table<UserNo, Sequence>,
+    markets: Table<MarketNo, MarketChanges>,
+    accounts: Table<UserNo, Changed>,
+    /// Of these two a reader of a model just read has cached nothing.
     scores: Sequence,
     keys: Sequence,
 }
 
+saved!(Changes { markets, accounts } made { scores, keys });
+
 impl Changes {
-    /// No changes yet, with this many markets and users.
-    pub(super) fn none(markets: usize, users: usize) -> Changes {
-        let (books, orders) = (Table::of_empty(markets), Table::of_empty(users));
-        Changes { books, orders, ..Changes::default() }
+    /// The records that changed a market; none if it does not exist.
+    pub fn of_market(&self, market: MarketNo) -> MarketChanges {
+        self.markets.at(market)
+    }
+
+    /// The records that changed anything of a user's orders, fills, positions or money, or ended
+    /// the user's heartbeat.
+    pub fn of_account(&self, user: UserNo) -> Changed {
+        self.accounts.at(user)
     }
 
     /// The record that last changed the levels of a market's book.
     pub fn of_book(&self, market: MarketNo) -> Sequence {
-        self.books.at(market)
+        self.of_market(market).book.last
     }
 
-    /// The record that last placed or changed an order of a user.
+    /// The record that last placed or changed an order of a user, or a later one that changed the
+    /// account.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
-        self.orders.at(user)
+        self.of_account(user).last
     }
 
     /// The record that last changed anyone's realised profit or traded volume.
@@ -45,13 +115,9 @@ impl Changes {
         self.keys
     }
 
-    fn book(&mut self, market: MarketNo, sequence: Sequence) -> Result<(), Fault> {
-        *self.books.row(market)? = sequence;
-        Ok(())
-    }
-
-    fn order(&mut self, user: UserNo, sequence: Sequence) -> Result<(), Fault> {
-        *self.orders.row(user)? = sequence;
+    #[inline]
+    fn account(&mut self, user: UserNo, now: Sequence) -> Result<(), Fault> {
+        self.accounts.row(user)?.at(now);
         Ok(())
     }
 }
@@ -60,29 +126,44 @@ impl View for Changes {
     fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         let now = at.sequence;
         match effect {
-            Effect::MarketCreated { market, .. } => self.books.add(*market, now)?,
-            Effect::UserCreated { user, .. } => self.orders.add(*user, now)?,
-            Effect::OrderAccepted { terms, .. } => self.order(terms.user, now)?,
-            Effect::OrderRested { user, market, .. }
-            | Effect::OrderCancelled { user, market, .. }
-            | Effect::OrderAmended { user, market, .. } => {
-                self.book(*market, now)?;
-                self.order(*user, now)?;
+            Effect::MarketCreated { market, .. } => {
+                let row = MarketChanges { revised: now, ..MarketChanges::default() };
+                self.markets.add(*market, row)?;
             }
+            Effect::UserCreated { user, .. } => self.accounts.add(*user, Changed::default())?,
+            Effect::OrderAccepted { terms, .. } => self.account(terms.user, now)?,
+            Effect::OrderRested { user, market, .. }
+            | Effect::OrderAmended { user, market, .. }
+            | Effect::OrderCancelled { user, market, rested: true, .. } => {
+                self.markets.row(*market)?.book_at(now);
+                self.account(*user, now)?;
+            }
+            Effect::OrderCancelled { user, rested: false, .. }
+            | Effect::AccountChanged { user, .. }
+            | Effect::HeartbeatExpired { user } => self.account(*user, now)?,
             Effect::TradeMade(trade) => {
-                self.book(trade.market, now)?;
-                self.order(trade.taker.user, now)?;
-                self.order(trade.maker.user, now)?;
+                let market = self.markets.row(trade.market)?;
+                market.book.at(now);
+                market.trades.at(now);
+                market.activity.at(now);
+                self.account(trade.taker.user, now)?;
+                self.account(trade.maker.user, now)?;
                 self.scores = now;
             }
-            // Conservative: some of these do not change any score.
-            Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => self.scores = now,
-            // A market that has ended shows no book, whatever is still to be cancelled.
-            Effect::MarketMoved { market, from, to, .. }
-                if from.keeps_orders() && !to.keeps_orders() =>
-            {
-                self.book(*market, now)?;
+            // The scores: conservative, as some of these do not change any.
+            Effect::PositionChanged { user, .. } | Effect::PositionSettled { user, .. } => {
+                self.account(*user, now)?;
+                self.scores = now;
             }
+            Effect::MarketMoved { market, from, to, .. } => {
+                let market = self.markets.row(*market)?;
+                market.activity.at(now);
+                if from.keeps_orders() && !to.keeps_orders() {
+                    market.book.at(now);
+                }
+                market.ended = !to.keeps_orders();
+            }
+            Effect::MarketRevised { market, .. } => self.markets.row(*market)?.revised = now,
             Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = now,
             _ => {}
         }

@@ -7,6 +7,7 @@ use super::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use exchange::command::Wording;
+use exchange::effect::{Applied, Trade};
 use exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
@@ -47,6 +48,32 @@ pub struct FillRow {
 }
 
 impl FillRow {
+    /// A party's side of a trade of this record; the order was placed at `placed`.
+    pub fn of(
+        at: &Applied<'_>,
+        trade: &Trade,
+        liquidity: Liquidity,
+        (wording, placed): (Wording, TimeMs),
+    ) -> FillRow {
+        let party = match liquidity {
+            Liquidity::Maker => &trade.maker,
+            Liquidity::Taker => &trade.taker,
+        };
+        FillRow {
+            index: trade.index,
+            order: party.order,
+            placed,
+            market: trade.market,
+            wording,
+            price: wording.yes_price(trade.price),
+            quantity: trade.quantity,
+            liquidity,
+            fee: party.fee,
+            time: at.time,
+            sequence: at.sequence,
+        }
+    }
+
     /// The trade; both parties see the same id.
     pub fn id(&self) -> TradeId {
         TradeId::of(self.time, self.sequence, self.index)

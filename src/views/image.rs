@@ -4,7 +4,6 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use super::ReadModel;
-use super::changes::Changes;
 use super::history::History;
 use super::orders::Orders;
 use super::saved::{Saved, Sink, Sizes, Source, hold, saved};
@@ -33,7 +32,8 @@ saved!(ReadModel {
     performance,
     tape,
     answers,
-} made { search, changes });
+    changes,
+} made { search });
 
 impl Saved for Orders {
     fn save(&self, sink: &mut Sink<'_>) {
@@ -80,8 +80,6 @@ impl ReadModel {
         let model = ReadModel::load(&mut source)?;
         read_end(&mut source)?;
         let search = Search::of(&model.catalogue);
-        // No reader has cached anything from a model just read.
-        let changes = Changes::none(source.sizes.markets, source.sizes.users);
-        Ok(ReadModel { search, changes, ..model })
+        Ok(ReadModel { search, ..model })
     }
 }

@@ -31,6 +31,19 @@ pub struct SettlementRow {
     pub sequence: Sequence,
 }
 
+impl SettlementRow {
+    /// The pay-out that an effect tells of, and to whom.
+    pub const fn told(at: &Applied<'_>, effect: &Effect) -> Option<(UserNo, SettlementRow)> {
+        let Effect::PositionSettled { user, market, yes, no, payout, realised } = *effect else {
+            return None;
+        };
+        let (outcome, quantity) =
+            if yes.get() >= no.get() { (Outcome::Yes, yes) } else { (Outcome::No, no) };
+        let (time, sequence) = (at.time, at.sequence);
+        Some((user, SettlementRow { market, outcome, quantity, payout, realised, time, sequence }))
+    }
+}
+
 /// Every user's settlements.
 #[derive(Debug, Default)]
 pub struct Settlements {
@@ -55,15 +68,12 @@ impl View for Settlements {
     fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match *effect {
             Effect::UserCreated { user, .. } => self.users.add_owner(user.index()),
-            Effect::PositionSettled { user, market, yes, no, payout, realised } => {
-                let held = if yes >= no { (Outcome::Yes, yes) } else { (Outcome::No, no) };
-                let (outcome, quantity) = held;
-                let (time, sequence) = (at.time, at.sequence);
-                let row =
-                    SettlementRow { market, outcome, quantity, payout, realised, time, sequence };
-                self.users.push(user.0, &row, Fault::UnknownUser(user)).map(drop)
-            }
-            _ => Ok(()),
+            _ => match SettlementRow::told(at, effect) {
+                Some((user, row)) => {
+                    self.users.push(user.0, &row, Fault::UnknownUser(user)).map(drop)
+                }
+                None => Ok(()),
+            },
         }
     }
 }

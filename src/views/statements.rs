@@ -134,9 +134,11 @@ pub struct Change {
 #[derive(Debug, Default)]
 pub struct Statements {
     users: Streams<Change>,
+    /// Those of the latest record, by account, readable from memory until the next record.
+    just_added: Vec<(UserNo, Change)>,
 }
 
-saved!(Statements { users });
+saved!(Statements { users } made { just_added });
 
 /// Why an account changed. `None` means that no such change is expected.
 #[derive(Debug, Clone, Copy, Default)]
@@ -169,7 +171,7 @@ struct Incoming {
 impl Statements {
     /// No changes yet; pages go to `history`.
     pub(super) const fn on(history: History) -> Statements {
-        Statements { users: Streams::on(history) }
+        Statements { users: Streams::on(history), just_added: Vec::new() }
     }
 
     /// How many changes an account has had. O(1).
@@ -180,6 +182,11 @@ impl Statements {
     /// An account's changes, newest first.
     pub fn of(&self, user: UserNo) -> Newest<Change> {
         self.users.pages(user.0).newest_first()
+    }
+
+    /// The changes that the latest record made, in their order, each with its account.
+    pub fn just_added(&self) -> &[(UserNo, Change)] {
+        &self.just_added
     }
 
     /// The balance after the account's last change.
@@ -207,7 +214,7 @@ impl Statements {
             return Ok(());
         }
         let mut before_line = before;
-        let users = &mut self.users;
+        let Statements { users, just_added } = self;
         let mut add = |cause: Option<Cause>, after: Balance| {
             let cause = cause.ok_or(Fault::UnexplainedMoney(user))?;
             let number = users.count(user.0).saturating_add(1);
@@ -221,6 +228,7 @@ impl Statements {
                 after,
             };
             before_line = after;
+            just_added.push((user, change));
             users.push(user.0, &change, Fault::UnknownUser(user)).map(drop)
         };
         // One cause for both: a single line for both parts of the account.
@@ -262,6 +270,7 @@ impl Statements {
         placed: &[Option<TimeMs>],
         faults: &mut Faults,
     ) {
+        self.just_added.clear();
         let mut folding = Folding::default();
         let mut placed = placed.iter().copied();
         for effect in applied.effects {

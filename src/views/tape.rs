@@ -14,7 +14,7 @@ use super::saved::saved;
 use super::table::Table;
 use super::view::View;
 use exchange::command::Direction;
-use exchange::effect::{Applied, Effect};
+use exchange::effect::{Applied, Effect, Trade};
 use exchange::ids::{MarketNo, TradeId, TradeIndex};
 use exchange::units::{Lots, LotsSum, Sequence, Tick, TimeMs};
 
@@ -38,6 +38,18 @@ pub struct TradeRow {
 }
 
 impl TradeRow {
+    /// A trade of this record.
+    pub const fn of(at: &Applied<'_>, trade: &Trade) -> TradeRow {
+        TradeRow {
+            quantity: trade.quantity,
+            time: at.time,
+            sequence: at.sequence,
+            index: trade.index,
+            price: trade.price,
+            taker: trade.taker_direction,
+        }
+    }
+
     /// The public id, the same that the parties see.
     pub fn id(&self) -> TradeId {
         TradeId::of(self.time, self.sequence, self.index)
@@ -132,14 +144,7 @@ impl View for Tape {
                 let candle = Candle::of_trade(at.time, trade.price, through);
                 tape.minutes.take(&self.history, trade.market, &candle)?;
                 tape.hours.take(&self.history, trade.market, &candle)?;
-                let row = TradeRow {
-                    quantity: trade.quantity,
-                    time: at.time,
-                    sequence: at.sequence,
-                    index: trade.index,
-                    price: trade.price,
-                    taker: trade.taker_direction,
-                };
+                let row = TradeRow::of(at, &trade);
                 let unknown = Fault::UnknownMarket(trade.market);
                 self.trades.push(trade.market.0, &row, unknown).map(drop)
             }

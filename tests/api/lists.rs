@@ -10,7 +10,7 @@ use hyper::body::Body;
 use serde_json::{Value, json};
 
 use http::Limits;
-use http::stream::PIECE_BYTES_MAX;
+use http::listed::PIECE_BYTES_MAX;
 use http::unread_rows::UnreadLimits;
 
 use super::{Venue, order, request};

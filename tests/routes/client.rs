@@ -8,7 +8,7 @@ use std::time::Duration;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use http::stream::PIECE_BYTES_MAX;
+use http::listed::PIECE_BYTES_MAX;
 
 use super::chunks::joined;
 use super::described;

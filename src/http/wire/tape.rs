@@ -7,8 +7,11 @@ use super::words::{Interval, SideWord};
 use super::{CursorEcho, OutcomeId, RecordNo, Text, Timestamp};
 use exchange::command::Direction;
 use exchange::ids::{MarketId, TradeId};
-use exchange::units::{Lots, LotsSum, SettlementPrice, Tick};
-use views::tape::{Bar, TradeRow};
+use exchange::units::{Lots, LotsSum, SettlementPrice, Tick, TimeMs};
+use views::ReadModel;
+use views::catalogue::MarketRow;
+use views::history::HistoryError;
+use views::tape::{Bar, Candles, TradeRow};
 
 answers! {
     /// A trade without its parties; the price is of yes.
@@ -72,6 +75,54 @@ pub struct StatsJson {
     /// 1.00 without asks.
     pub best_ask: Text<SettlementPrice>,
     pub timestamp: Timestamp,
+}
+
+/// A market's figures as of one moment. The volume of a day is read when they are shown: it may be
+/// on pages of history.
+#[derive(Debug)]
+pub struct Figures {
+    stats: StatsJson,
+    minutes: Candles<true>,
+    day_ago: TimeMs,
+}
+
+/// The window of the 24-hour volume.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Figures {
+    /// The figures at this time, or at that of the last record if that is later.
+    pub fn of(view: &ReadModel, row: &MarketRow, now: TimeMs) -> Figures {
+        let market = row.no;
+        let price = |direction, bound| {
+            let best = view.book(market, direction).next().map(|level| level.price);
+            Text(best.map_or(bound, SettlementPrice::from))
+        };
+        // In a quiet venue the last record may be older than a day.
+        let now = now.max(view.time());
+        // There were no trades before 1970, so the default is right.
+        let day_ago = TimeMs::new(now.get().saturating_sub(DAY_MS)).unwrap_or_default();
+        let stats = StatsJson {
+            market_id: Text(row.id),
+            volume_24h: Text(LotsSum::ZERO),
+            volume: Text(view.tape.volume(market)),
+            trades: view.tape.trades_count(market) as u64,
+            open_interest: Text(view.positions.open_interest(market)),
+            last_price: view.depth.last_trade(market).map(Text),
+            best_bid: price(Direction::Up, SettlementPrice::ZERO),
+            best_ask: price(Direction::Down, SettlementPrice::ONE),
+            timestamp: Timestamp(now),
+        };
+        Figures { stats, minutes: view.tape.minutes(market), day_ago }
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn stats(self) -> Result<StatsJson, HistoryError> {
+        let Figures { stats, minutes, day_ago } = self;
+        Ok(StatsJson { volume_24h: Text(minutes.volume_after(day_ago)?), ..stats })
+    }
 }
 
 /// Candles one after the other, empty ones too.

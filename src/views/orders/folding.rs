@@ -181,7 +181,7 @@ impl Orders {
         let Party { user, order, remaining, .. } = party;
         if remaining.is_zero() {
             let mut open_order = self.take(user, order)?;
-            let filled = self.filled(&mut open_order, at, trade, party, liquidity);
+            let filled = self.filled(&mut open_order, at, trade, liquidity);
             let result = filled.and(open_order.check_parts(remaining));
             return Ok((open_order.created_at, result.and(self.end(at, open_order, None))));
         }
@@ -189,7 +189,7 @@ impl Orders {
         let incoming = self.incoming.filter(|incoming| incoming.no == order);
         let known = incoming.or_else(|| self.open.get(user, order));
         let mut open_order = known.ok_or(unknown)?;
-        let filled = self.filled(&mut open_order, at, trade, party, liquidity);
+        let filled = self.filled(&mut open_order, at, trade, liquidity);
         if incoming.is_some() {
             self.incoming = Some(open_order);
         } else {
@@ -204,7 +204,6 @@ impl Orders {
         open_order: &mut OpenOrder,
         at: &Applied<'_>,
         trade: &Trade,
-        party: Party,
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
         let price = open_order.wording.yes_price(trade.price);
@@ -212,19 +211,7 @@ impl Orders {
         open_order.filled_cost = open_order.filled_cost.plus(price.times(trade.quantity)?)?;
         open_order.updated_at = at.time;
         let OpenOrder { user, market, wording, created_at, .. } = *open_order;
-        let fill = FillRow {
-            index: trade.index,
-            order: party.order,
-            placed: created_at,
-            market,
-            wording,
-            price,
-            quantity: trade.quantity,
-            liquidity,
-            fee: party.fee,
-            time: at.time,
-            sequence: at.sequence,
-        };
+        let fill = FillRow::of(at, trade, liquidity, (wording, created_at));
         let (unknown, fills) = (Fault::UnknownMarket(market), &mut self.fills);
         let traders = self.markets.get_mut(market.index()).ok_or(unknown)?;
         let of_order = &mut open_order.fills;

@@ -45,7 +45,7 @@ fn whoever_is_woken_is_told_that_what_he_asked_is_shown() {
         (index, slot(caller_that(|| (), wakes).0, 1))
     });
     let slots = slots.collect();
-    projector.project(&ticks(count), slots).unwrap();
+    projector.project(&ticks(count), (&[], Results::NONE), slots).unwrap();
     // And nothing after its own portion.
     let folded = (1..=3).flat_map(|portion| [portion * PORTION_RECORDS; PORTION_RECORDS]);
     assert!(seen.lock().iter().copied().eq(folded.map(|folded| Sequence::new(folded as u64))));
@@ -61,7 +61,8 @@ fn nobody_is_answered_from_a_broken_read_model_nor_let_go_before_the_engine_halt
     let count = 3 * PORTION_RECORDS;
     let (caller, heard) = caller();
     let slots = (0..count).map(|index| (index, slot(Arc::clone(&caller), 1))).collect();
-    let (reason, unanswered) = projector.project(&ticks(count), slots).unwrap_err();
+    let (reason, unanswered) =
+        projector.project(&ticks(count), (&[], Results::NONE), slots).unwrap_err();
     assert_eq!((reason, unanswered.len()), (HaltReason::ReadModelBroken, count));
     assert!(heard.is_empty());
 }
@@ -70,7 +71,7 @@ fn nobody_is_answered_from_a_broken_read_model_nor_let_go_before_the_engine_halt
 fn slots_without_records_are_let_go() {
     let (caller, heard) = caller();
     let slots = (0..2 * PORTION_RECORDS).map(|index| (index, slot(Arc::clone(&caller), 1)));
-    projector().project(&ticks(1), slots.collect()).unwrap();
+    projector().project(&ticks(1), (&[], Results::NONE), slots.collect()).unwrap();
     let came: Vec<Heard> = heard.try_iter().collect();
     assert_eq!(came.len(), 2 * PORTION_RECORDS);
     let answered = came.iter().filter(|(_, outcome)| outcome.is_some());
@@ -92,7 +93,7 @@ fn the_first_callers_of_a_large_block_do_not_wait_for_its_last() {
     };
     let count = 3 * PORTION_RECORDS;
     let slots = std::iter::once((0, slot(first, 1))).chain((1..count).map(looking)).collect();
-    projector().project(&ticks(count), slots).unwrap();
+    projector().project(&ticks(count), (&[], Results::NONE), slots).unwrap();
     assert_eq!(*answered_before.lock(), Some(PORTION_RECORDS));
 }
 
@@ -116,7 +117,7 @@ fn every_portion_answers_with_its_own_records_and_shows_each_to_its_caller() {
             }
         }
     }
-    projector().project(&ticks(count), slots).unwrap();
+    projector().project(&ticks(count), (&[], Results::NONE), slots).unwrap();
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
     let first = Some(Ok(Sequence::new(at as u64 + 1)));
     assert_eq!(batch.try_iter().collect::<Vec<_>>(), [(0..PORTION_RECORDS, first)]);

@@ -1,4 +1,4 @@
-//! Unit tests of `src/http/stream.rs`.
+//! Unit tests of `src/http/listed.rs`.
 
 use std::task::Waker;
 

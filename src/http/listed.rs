@@ -236,5 +236,5 @@ impl Body for Content {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/http/stream.rs"]
+#[path = "../../tests/unit/http/listed.rs"]
 mod tests;

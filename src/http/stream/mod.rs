@@ -1,0 +1,18 @@
+//! The stream: everything that happens, pushed. The announcer copies what changes into facts on the
+//! matcher's thread, the hub prints each once into the rings of its channels, and every connection
+//! reads the rings at its own pace.
+
+pub mod channel;
+mod topics;
+mod build;
+pub mod message;
+mod bell;
+mod ring;
+mod printing;
+mod snapshot;
+mod announcing;
+mod turn;
+mod drawing;
+mod gathered;
+pub mod hub;
+pub mod listening;

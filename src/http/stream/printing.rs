@@ -1,0 +1,39 @@
+//! Printing: from a fact to the text that all its readers get.
+
+use bytes::Bytes;
+
+use super::build::{Fact, Told};
+use crate::wire::printed;
+use crate::wire::record::RecordJson;
+use crate::wire::stream::{Body, Envelope, RecordText, StreamStatsJson};
+use engine::Engine;
+
+/// Initial capacity of a message.
+const BYTES_USUAL: usize = 384;
+
+/// A fact as JSON; `conflated` if it stands for changes that were left out. `None`, with a word in
+/// the log, if history cannot be read.
+pub fn print(engine: &Engine, fact: Fact, conflated: bool) -> Option<Bytes> {
+    let Fact { channel, at, previous, told, .. } = fact;
+    let body = body(engine, told)
+        .inspect_err(|error| tracing::error!(%channel, sequence = %at.0, %error, "no message"))
+        .ok()?;
+    let name = channel.name();
+    let envelope = Envelope { conflated, ..Envelope::of(&name, at, previous, &body) };
+    printed(&envelope, BYTES_USUAL).map(Bytes::from).ok()
+}
+
+fn body(engine: &Engine, told: Told) -> Result<Body, Box<dyn std::error::Error>> {
+    match told {
+        Told::Body(body) => Ok(body),
+        Told::Record(record, mut orders) => {
+            orders.look_up()?;
+            // Ids never change: those of now are those of then.
+            let json = printed(&RecordJson::of(&engine.read(), &orders, &record), BYTES_USUAL)?;
+            Ok(Body::Record(RecordText(json)))
+        }
+        Told::Stats(figures, probability) => {
+            Ok(Body::Stats(StreamStatsJson::of(figures.stats()?, probability)))
+        }
+    }
+}

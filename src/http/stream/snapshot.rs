@@ -1,0 +1,185 @@
+//! What a channel shows to who begins to listen.
+
+use super::build::{Fact, Told};
+use super::channel::{Channel, MarketChannel, Markets, Topic};
+use crate::problem::{Kind, Problem};
+use crate::wire::account::{BalanceJson, PositionJson};
+use crate::wire::catalogue::MarketDetailJson;
+use crate::wire::order::OrderJson;
+use crate::wire::stream::{
+    AccountJson, BeginJson, Body, BookJson, BookLevelJson, OrderOnBookJson, OrdersOnBookJson,
+    TopJson,
+};
+use crate::wire::tape::Figures;
+use exchange::Exchange;
+use exchange::command::Direction;
+use exchange::ids::{MarketNo, UserNo};
+use exchange::orders::Order;
+use exchange::units::{Sequence, TimeMs};
+use views::ReadModel;
+use views::catalogue::MarketRow;
+use views::depth::Level;
+
+/// Most orders, and most positions, that an account begins with; lists have the others.
+const ROWS_MAX: usize = 1000;
+const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
+
+/// Most orders of a snapshot of books: the matcher copies them while commands wait.
+const ORDERS_MAX: usize = 1 << 16;
+
+/// The snapshot of a topic as of the read model's last record, without orders: see [`orders`].
+pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> Vec<Fact> {
+    let at = (view.watermark(), view.time());
+    // Of many markets together the read model does not say what changed them.
+    let changed = at.0;
+    let fact = |channel, previous, told| Fact { topic, channel, at, previous, told };
+    let body = |previous, body| vec![fact(channel, previous, Told::Body(body))];
+    let begin = |previous, count| body(previous, Body::Begin(BeginJson::of(count)));
+    match topic {
+        Topic::Market(kind, market) => {
+            let Some(row) = view.catalogue.market(market) else { return Vec::new() };
+            let changes = view.changes.of_market(market);
+            match kind {
+                MarketChannel::Market => state(view, row, now)
+                    .map(|told| fact(channel, changes.last(), told))
+                    .into_iter()
+                    .collect(),
+                MarketChannel::Book => body(changes.book.last, book(view, market)),
+                MarketChannel::Top => body(changes.book.last, top(view, market)),
+                MarketChannel::Orders => Vec::new(),
+                MarketChannel::Trades => {
+                    begin(changes.trades.last, view.tape.trades_count(market) as u64)
+                }
+                MarketChannel::Activity => {
+                    begin(changes.activity.last, view.activity.count(market) as u64)
+                }
+            }
+        }
+        Topic::EveryMarket(kind) => {
+            let mut all = begin(changed, view.catalogue.markets_published().count() as u64);
+            let books = view.catalogue.markets_published().filter(|row| has_book(view, row));
+            let each = |row: &MarketRow| {
+                let changes = view.changes.of_market(row.no);
+                let (previous, body) = match kind {
+                    MarketChannel::Book => (changes.book.last, book(view, row.no)),
+                    MarketChannel::Top => (changes.book.last, top(view, row.no)),
+                    MarketChannel::Market
+                    | MarketChannel::Orders
+                    | MarketChannel::Trades
+                    | MarketChannel::Activity => return None,
+                };
+                let channel = Channel::Of(kind, Markets::One(row.id));
+                Some(fact(channel, previous, Told::Body(body)))
+            };
+            all.extend(books.filter_map(each));
+            all
+        }
+        Topic::Catalogue => begin(changed, view.catalogue.markets_published().count() as u64),
+        Topic::Account(user) => match account(view, user) {
+            Some(account) => {
+                body(view.changes.of_account(user).last, Body::Account(Box::new(account)))
+            }
+            None => Vec::new(),
+        },
+        Topic::Journal => begin(at.0, at.0.get()),
+    }
+}
+
+/// Whether anything rests on a market's book.
+pub fn has_book(view: &ReadModel, row: &MarketRow) -> bool {
+    SIDES.into_iter().any(|side| view.book(row.no, side).next().is_some())
+}
+
+/// A market as it is now, and its figures.
+pub fn state(view: &ReadModel, row: &MarketRow, now: TimeMs) -> [Told; 2] {
+    let market = Box::new(MarketDetailJson::now(view, row));
+    let figures = Box::new(Figures::of(view, row, now));
+    let probability = view.quote(row).probability_of_yes();
+    [Told::Body(Body::Market(market)), Told::Stats(figures, probability)]
+}
+
+/// The best prices of a market.
+pub fn top(view: &ReadModel, market: MarketNo) -> Body {
+    let best = |side| view.book(market, side).next().map(|best| level(side, best));
+    Body::Top(TopJson::of(best(Direction::Up), best(Direction::Down)))
+}
+
+fn book(view: &ReadModel, market: MarketNo) -> Body {
+    let levels = SIDES
+        .into_iter()
+        .flat_map(|side| view.book(market, side).map(move |standing| level(side, standing)));
+    Body::Book(BookJson::of(levels.collect()))
+}
+
+fn level(side: Direction, Level { price, quantity, orders }: Level) -> BookLevelJson {
+    BookLevelJson::of(side, price, quantity, orders)
+}
+
+fn account(view: &ReadModel, user: UserNo) -> Option<AccountJson> {
+    let row = view.accounts.user(user)?;
+    let balance = BalanceJson::of(row.balance, view.accounts.currency());
+    let open = view.orders.open_of(user).take(ROWS_MAX);
+    let orders: Vec<OrderJson> = open.map(|order| OrderJson::seen(view, &order)).collect();
+    let held = view.positions.held(user).take(ROWS_MAX);
+    let positions: Vec<PositionJson> = held
+        .filter_map(|row| PositionJson::in_market(view, row, view.catalogue.market(row.market)?))
+        .collect();
+    let cut = view.orders.open_count_of(user) > ROWS_MAX
+        || view.positions.held(user).nth(ROWS_MAX).is_some();
+    Some(AccountJson::of(balance, orders, positions, cut))
+}
+
+/// The books that a topic of orders is about, each with its own topic, its channel, and the record
+/// that changed it last.
+pub fn books(view: &ReadModel, topic: Topic) -> Vec<(Topic, Channel, Sequence)> {
+    let one = |row: &MarketRow| {
+        let kind = MarketChannel::Orders;
+        let channel = Channel::Of(kind, Markets::One(row.id));
+        (Topic::Market(kind, row.no), channel, view.changes.of_market(row.no).book.last)
+    };
+    match topic {
+        Topic::Market(MarketChannel::Orders, market) => {
+            view.catalogue.market(market).map(one).into_iter().collect()
+        }
+        Topic::EveryMarket(MarketChannel::Orders) => {
+            let all = view.catalogue.markets_published();
+            all.filter(|row| has_book(view, row)).map(one).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Checks that a topic of orders has few enough of them to begin with.
+///
+/// # Errors
+/// It has more.
+pub fn check_orders(view: &ReadModel, topic: Topic) -> Result<(), Problem> {
+    let levels = books(view, topic).into_iter().flat_map(|(topic, _, _)| {
+        let market = topic.market();
+        let side = move |side| market.into_iter().flat_map(move |market| view.book(market, side));
+        SIDES.into_iter().flat_map(side)
+    });
+    let orders = levels.fold(0_usize, |sum, level| sum.saturating_add(level.orders as usize));
+    if orders <= ORDERS_MAX {
+        return Ok(());
+    }
+    let detail = format!("{orders} orders rest there; {ORDERS_MAX} can be sent at most");
+    Err(Problem::new(Kind::ChannelLimit, detail))
+}
+
+/// Every order on a topic's book, in the order in which they trade at each price.
+pub fn orders(exchange: &Exchange, topic: Topic) -> Body {
+    let Some(no) = topic.market() else { return Body::Orders(OrdersOnBookJson::of(Vec::new())) };
+    let market = exchange.market(no).filter(|market| market.status.keeps_orders());
+    let mut all = Vec::new();
+    for side in SIDES {
+        for (price, _) in market.into_iter().flat_map(|market| market.book.levels(side)) {
+            let order = |order: Order| {
+                let left = order.backing.remaining().ok()?;
+                Some(OrderOnBookJson::of(order.no.0, side, price, left))
+            };
+            all.extend(exchange.queue(no, side, price).filter_map(order));
+        }
+    }
+    Body::Orders(OrdersOnBookJson::of(all))
+}
