@@ -15,8 +15,8 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    BodyHash, Command, Condition, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Role,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PlaceOrder,
+    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -310,7 +310,42 @@ fn switch_fields(command: &Command) -> Value {
         Command::SetExposureLimit { user, limit } => {
             json!({ "user": user.0, "limit": limit.map(Money::get) })
         }
-        other => panic!("{other:?} is no switch"),
+        sign_in => sign_in_fields(sign_in),
+    }
+}
+
+fn sign_in_fields(command: &Command) -> Value {
+    let hex = |hash: &KeyHash| data_encoding::HEXLOWER.encode(&hash.0);
+    let role = |role: Role| match role {
+        Role::Trader => 1,
+        Role::Operator => 2,
+        Role::Reader => 3,
+    };
+    let of_password = |mut fields: Value, password: &Password| {
+        fields["scheme"] = json!(1);
+        fields["salt"] = json!(hex(&password.salt));
+        fields["hashed"] = json!(hex(&password.hashed));
+        fields
+    };
+    match command {
+        Command::Invite { user, role: what, invitation, ends } => json!({ "user": user.0,
+            "role": role(*what), "invitation": hex(invitation), "ends": ends.get() }),
+        Command::SignUp { name, password } => {
+            of_password(json!({ "name": name.as_str() }), password)
+        }
+        Command::SetPassword { user, invitation, name, password } => of_password(
+            json!({ "user": user.0, "invitation": invitation.as_ref().map(hex),
+                "name": name.as_str() }),
+            password,
+        ),
+        Command::SignIn { user, password_set, session, until, ends } => json!({ "user": user.0,
+            "password_set": password_set.get(), "session": hex(session), "until": until.get(),
+            "ends": ends.get() }),
+        Command::ExtendSession { user, session, until } => json!({ "user": user.0,
+            "session": hex(session), "until": until.get() }),
+        Command::SignOut { user, session } => json!({ "user": user.0,
+            "session": session.as_ref().map(hex) }),
+        other => panic!("{other:?} is not about signing in"),
     }
 }
 
@@ -547,7 +582,12 @@ fn effects_match_the_page() {
         let (name, rows) = &effects[&bytes[0]];
         assert_eq!(*name, page_name(effect));
         let mut fields = &bytes[1..];
-        let value = by_table(rows, &mut fields);
+        let mut value = by_table(rows, &mut fields);
+        if let Effect::OrderAccepted { terms, .. } = effect
+            && terms.group.is_some()
+        {
+            value["group"] = by_type("text", &mut fields);
+        }
         assert!(fields.is_empty(), "the table ends before {name}");
         seen.insert(name.clone(), (value, effect.clone()));
     };

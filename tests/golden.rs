@@ -34,7 +34,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 20] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -51,6 +51,7 @@ const SCRIPTS: [&str; 19] = [
     "replace",
     "self_trade",
     "settlement",
+    "sign_in",
     "switches",
     "time_in_force",
     "voiding",

@@ -101,7 +101,6 @@ impl Fingerprint {
             hash.update([0]);
         }
         if let Some(replaced) = replaced {
-            hash.update(b"replaced");
             hash.update(replaced.0.get().to_le_bytes());
         }
         Fingerprint::of(hash)

@@ -39,6 +39,7 @@ mod matching;
 mod emit;
 pub mod prefetch;
 pub mod venue;
+pub mod sign_in;
 pub mod idempotency;
 pub mod restrictions;
 pub mod trial;
@@ -64,6 +65,7 @@ use orders::{Order, OrderPool};
 use reject::Reject;
 use restrictions::Restrictions;
 use rules::Rules;
+use sign_in::SignIns;
 use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -81,6 +83,7 @@ pub struct Exchange {
     schedule: Schedule,
     idempotency: idempotency::table::IdempotencyTable,
     restrictions: Restrictions,
+    sign_ins: SignIns,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -286,6 +289,12 @@ impl Exchange {
             }
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
+            C::Invite { .. }
+            | C::SignUp { .. }
+            | C::SetPassword { .. }
+            | C::SignIn { .. }
+            | C::ExtendSession { .. }
+            | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
         }
     }
 }

@@ -348,7 +348,7 @@ fn report(order: &Order, purse: &Purse, effects: &mut Vec<Effect>) {
 }
 
 impl Exchange {
-    /// Cancels all of a user's resting orders, oldest first, optionally of one market or group only.
+    /// Cancels all of a user's resting orders, oldest first, or only those of a market or a group.
     pub(super) fn cancel_orders(
         &mut self,
         user: UserNo,

@@ -68,7 +68,9 @@ macro_rules! part {
         const _: () = {
             use $crate::fields::{Field, Named, Shown};
             use $crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, called};
-            $crate::image::coding::imaged!($name { $($field $(= $called)?),* $(; $version $later)? });
+            $crate::image::coding::imaged!(
+                $name { $($field $(= $called)?),* $(; $version $later)? }
+            );
 
             impl Field for $name {
                 fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
@@ -155,7 +157,8 @@ macro_rules! table {
                             $( let version = version.max(Imaged::version($inner)); )?
                             $(
                                 $( let version = version.max(Imaged::version($field)); )*
-                                $( let version = if $later.is_some() { $version } else { version }; )?
+                                $( let version =
+                                    if $later.is_some() { $version } else { version }; )?
                             )?
                             version
                         }

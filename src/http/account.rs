@@ -2,12 +2,12 @@
 
 use super::call::Call;
 use super::cursor::EitherPage;
-use super::orders::{found, number};
+use super::onward::Asked;
+use super::own_orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::unread_rows::read_in_turns;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
@@ -33,7 +33,7 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::text);
     let order = form.query("orderId", parse::text);
-    let page = EitherPage::read(&mut form, FILLS_PAGE);
+    let page = Asked::read(&mut form, FILLS_PAGE, EitherPage::read);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
     let (sequence, (list, within, order_fills)) = call.look(|view| {
@@ -56,8 +56,7 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
             if in_market { list } else { list.none() }
         }
     };
-    let (place, paging, next) = page.place(list.len());
-    let rows = read_in_turns(list.skip(place.start), place.len()).await?;
+    let (rows, paging, next) = page.of(list).await?;
     let (_, fills) =
         call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
     let fills = FillsJson { fills, paging, next };

@@ -34,6 +34,9 @@ use views::ReadModel;
 use views::catalogue::MarketRow;
 use views::responses::StoredResponse;
 
+/// Most rows that are looked at without waiting for a turn.
+pub const SHORT_MAX: usize = 1000;
+
 /// The outcome of a command, executed now or by an earlier request.
 #[derive(Debug)]
 pub struct Written<T> {
@@ -253,6 +256,21 @@ impl Call {
         let look =
             move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
         Ok(Writing(ask(&self.engine, asked, look)))
+    }
+
+    /// [`Call::look`], on a thread for it if it looks at so many rows that the worker's other
+    /// connections would wait.
+    pub async fn look_apart<T: Send + 'static>(
+        &self,
+        rows: usize,
+        look: impl FnOnce(&ReadModel) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(Sequence, T), Problem> {
+        if rows <= SHORT_MAX {
+            return self.look(look);
+        }
+        let call = self.clone();
+        let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
+        looking.unwrap_or_else(|_| Err(Problem::internal("a look at many rows ended early")))
     }
 
     /// Calls `look` on one state of the read model; returns its result and that state's last

@@ -7,6 +7,7 @@ use super::cursor::EitherPage;
 use super::form::Form;
 use super::listed::Content;
 use super::market_cache::ListedMarket;
+use super::onward::Asked;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
 use super::preconditions;
@@ -154,14 +155,13 @@ pub fn tagged(reply: Reply, draft: &MarketDraft) -> Reply {
 }
 
 /// `GET /markets/{marketId}/activity`
-pub fn activity(call: &Call) -> Result<Reply, Problem> {
+pub async fn activity(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId");
-    let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
+    let page = Asked::read(&mut form, ACTIVITY_PAGE, EitherPage::read);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;
-    let (place, paging, next) = page.place(rows.len());
-    let rows = rows.skip(place.start).take(place.len()).collect::<Result<Vec<_>, _>>()?;
+    let (rows, paging, next) = page.of(rows).await?;
     let (_, activities) =
         call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
     let activities = ActivitiesJson { activities, paging, next };

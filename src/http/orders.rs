@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::call::{Call, never, public_market};
+use super::call::{Call, SHORT_MAX, never, public_market};
 use super::cursor::CursorPage;
 use super::lazy_view::LazyView;
 use super::listed::{self, Content};
 use super::members::{Checked, bodies, lacking};
+use super::onward::Asked;
 use super::order_form::{OrderForm, TimeLimit};
+use super::orders_onward;
+use super::own_orders::{found, incomplete_effects, named_order, number, own_order, own_row};
 use super::page::{Above, PageRule};
 use super::parse::{self, Escaped, Fault};
 use super::problem::{FieldCode, Kind, Problem, Told};
@@ -23,7 +26,7 @@ use super::wire::order::{
 use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
-use exchange::ids::{Group, MarketId, MarketNo, OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketId, MarketNo, OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
@@ -35,8 +38,6 @@ use views::responses::StoredResponse;
 /// here, and the rows are copied while the projector waits, so a bound is needed. It equals the
 /// open orders a user may have, so that none of them is ever left out.
 const ORDERS_MAX: usize = 10_000;
-/// Most orders that are read without waiting for a turn.
-const SHORT_MAX: usize = 1000;
 /// Pages of orders by cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
@@ -110,11 +111,6 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
     }
 }
 
-/// The problem for a record whose effects lack what the answer needs.
-pub fn incomplete_effects() -> Problem {
-    Problem::internal("a record's effects do not say what came of it")
-}
-
 /// `GET /trading/orders`
 pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
@@ -126,15 +122,22 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     } else {
         form.query("group", parse::text)
     };
-    // Without a cursor there are no pages.
-    let page = if form.asks("cursor") {
-        CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
-    } else {
+    let page = Asked::read(&mut form, ORDERS_PAGE, |form, rule| {
+        // Without a cursor there are no pages.
+        if form.asks("cursor") {
+            return CursorPage::read(form, rule).map(Some);
+        }
         let detail = "is taken only with a cursor; cursor= is the first page";
         form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
             .map(|_| None)
-    };
+    });
     let ((active, group), (market, page)) = form.finish(active.zip(group).zip(market.zip(page)))?;
+    let page = match page {
+        Asked::Newest(page) => page,
+        Asked::Onward(page) => {
+            return orders_onward::list(&call, market, (active == Some(true), group), page).await;
+        }
+    };
     let wanted = Wanted { active: active == Some(true), market, group, page };
     if let Wanted { active: true, market: None, group: None, page: None } = wanted {
         return all_open(&call).await;
@@ -142,7 +145,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     // Count the rows before copying them.
     let user = call.caller.user;
     let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
-    let rows = |most| apart(&call, count, move |view| Ok(wanted.rows(view, user, most)));
+    let rows = |most| call.look_apart(count, move |view| Ok(wanted.rows(view, user, most)));
     let mut reserved = None;
     let (sequence, rows, next, cut) = if let Some(page) = page {
         let (sequence, rows) = rows(page.one_more()).await?;
@@ -165,7 +168,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
             let open = if short { Vec::new() } else { wanted.open(view, user) };
             Ok((wanted.rows(view, user, most), open))
         };
-        let (sequence, (rows, open)) = apart(&call, count, listed).await?;
+        let (sequence, (rows, open)) = call.look_apart(count, listed).await?;
         let rows = read_in_turns(rows.read()?, most).await?;
         drop(turn);
         let (rows, cut) = with_open(rows, &open);
@@ -173,28 +176,13 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     };
     let listed =
         |view: &ReadModel| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect());
-    let (_, orders) = apart(&call, count, listed).await?;
+    let (_, orders) = call.look_apart(count, listed).await?;
     let orders = OrdersJson { orders, next, cut };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Some(reserved) = reserved {
         reply.body.count(reserved);
     }
     Ok(reply)
-}
-
-/// [`Call::look`], on a thread for it if it looks at so many rows that the worker's other
-/// connections would wait.
-async fn apart<T: Send + 'static>(
-    call: &Call,
-    rows: usize,
-    look: impl FnOnce(&ReadModel) -> Result<T, Problem> + Send + 'static,
-) -> Result<(Sequence, T), Problem> {
-    if rows <= SHORT_MAX {
-        return call.look(look);
-    }
-    let call = call.clone();
-    let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
-    looking.unwrap_or_else(|_| Err(Problem::internal("a look at many orders ended early")))
 }
 
 /// Cuts a list that is too long: as many of its newest orders stay as leave room for all open ones.
@@ -237,7 +225,7 @@ async fn all_open(call: &Call) -> Result<Reply, Problem> {
         let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
         Ok((view.changes.of_orders(user), OrdersJson { orders, next: None, cut: None }))
     };
-    let (sequence, (changed, orders)) = apart(call, count, copy).await?;
+    let (sequence, (changed, orders)) = call.look_apart(count, copy).await?;
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Content::Whole(text) = &reply.body {
         call.shared.caches.orders.keep(user, changed, Arc::from(&**text));
@@ -431,41 +419,6 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
         ("orders", Box::new(written.shown.into_iter())),
     ];
     Reply::lists(written.sequence, &CancelledJson::default(), lists)
-}
-
-/// The number in an order's id; the caller must check that the order has this very id.
-pub fn number(id: OrderId) -> OrderNo {
-    OrderNo(id.sequence())
-}
-
-/// An order of the caller; another user's order is not found, rather than forbidden (semantics 7).
-pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
-    own_row(call, id).map(|row| row.no)
-}
-
-fn own_row(call: &Call, id: OrderId) -> Result<OrderRow, Problem> {
-    let (sequence, sought) =
-        call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    found(sought.row()?.filter(|row| row.id() == id), sequence)
-}
-
-/// An open order of the caller. Ended orders are not searched: that would copy much of the caller's
-/// history under the lock.
-pub fn own_open_order(lazy_view: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
-    let row = lazy_view.view().orders.open_order_of(lazy_view.caller(), number(id));
-    row.filter(|row| row.id() == id).map(|row| row.no)
-}
-
-/// The caller's newest order with this client order id.
-pub fn named_order(call: &Call, id: Token) -> Result<OrderNo, Problem> {
-    let (sequence, sought) = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
-    found(sought.row()?, sequence).map(|row| row.no)
-}
-
-/// Turns an order that was not found into a problem that names the record searched.
-pub fn found<T>(found: Option<T>, sequence: Sequence) -> Result<T, Problem> {
-    let not_found = || Problem { sequence: Some(sequence), ..Problem::of(Reject::OrderNotFound) };
-    found.ok_or_else(not_found)
 }
 
 /// Answers an order that was found at `sequence`.

@@ -42,8 +42,8 @@ fn public() -> Vec<Route> {
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
-        read("/markets/{marketId}/activity", markets::activity),
-        read("/markets/{marketId}/trades", tape::trades),
+        long("/markets/{marketId}/activity", markets::activity),
+        long("/markets/{marketId}/trades", tape::trades),
         read("/markets/{marketId}/stats", tape::stats),
         long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
@@ -78,7 +78,7 @@ fn trading() -> Vec<Route> {
 
 fn account() -> Vec<Route> {
     vec![
-        read("/account/ledger", statement::ledger),
+        long("/account/ledger", statement::ledger),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),

@@ -3,6 +3,7 @@
 
 use super::call::{Call, public_market};
 use super::cursor::CursorPage;
+use super::onward::Asked;
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
@@ -22,11 +23,11 @@ const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::R
 const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
-pub fn ledger(call: &Call) -> Result<Reply, Problem> {
-    let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
+pub async fn ledger(call: Call) -> Result<Reply, Problem> {
+    let page = call.read(|form| Asked::read(form, LINES_PAGE, CursorPage::read))?;
     let user = call.caller.user;
     let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
-    let (changes, next) = page.cut_stored(changes)?;
+    let (changes, next) = page.of(changes).await?;
     let (_, lines) = call
         .look(|view| Ok(changes.iter().map(|change| LedgerLineJson::of(view, change)).collect()))?;
     let ledger = LedgerJson { lines, next };

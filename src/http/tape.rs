@@ -3,6 +3,7 @@
 use super::call::{Call, public_market};
 use super::cursor::CursorPage;
 use super::form::Form;
+use super::onward::Asked;
 use super::page::{Above, PageRule};
 use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
@@ -21,13 +22,13 @@ const CANDLES_MAX: i64 = 1000;
 const CANDLES_STANDARD: i64 = 100;
 
 /// `GET /markets/{marketId}/trades`
-pub fn trades(call: &Call) -> Result<Reply, Problem> {
+pub async fn trades(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId");
-    let page = CursorPage::read(&mut form, TRADES_PAGE);
+    let page = Asked::read(&mut form, TRADES_PAGE, CursorPage::read);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
-    let (rows, next) = page.cut_stored(rows)?;
+    let (rows, next) = page.of(rows).await?;
     let trades = rows.iter().map(PublicTradeJson::of).collect();
     let trades = PublicTradesJson { trades, next };
     Reply::list(sequence, trades, "trades", |all| &mut all.trades)

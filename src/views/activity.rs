@@ -12,7 +12,7 @@ use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::lifecycle::MarketStatus;
-use exchange::units::{Money, Overflow, Tick, TimeMs};
+use exchange::units::{Money, Overflow, Sequence, Tick, TimeMs};
 
 /// One event of a market's activity feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum ActivityRow {
         price: Tick,
         /// The taker.
         user: UserNo,
+        /// The record that made it.
+        sequence: Sequence,
         /// When.
         time: TimeMs,
     },
@@ -36,6 +38,8 @@ pub enum ActivityRow {
         from: MarketStatus,
         /// Status since.
         to: MarketStatus,
+        /// The record that moved it.
+        sequence: Sequence,
         /// When.
         time: TimeMs,
     },
@@ -50,10 +54,10 @@ impl ActivityRow {
         at: &Applied<'_>,
         effect: &Effect,
     ) -> Result<Option<(MarketNo, ActivityRow)>, Overflow> {
-        let time = at.time;
+        let Applied { sequence, time, .. } = *at;
         Ok(match *effect {
             Effect::MarketMoved { market, from, to, .. } => {
-                Some((market, ActivityRow::Moved { from, to, time }))
+                Some((market, ActivityRow::Moved { from, to, sequence, time }))
             }
             Effect::TradeMade(trade) => {
                 let price = trade.taker_direction.own_price(trade.price);
@@ -62,6 +66,7 @@ impl ActivityRow {
                     stake: price.times(trade.quantity)?,
                     price,
                     user: trade.taker.user,
+                    sequence,
                     time,
                 };
                 Some((trade.market, row))
@@ -82,6 +87,13 @@ impl ActivityRow {
     pub const fn time(&self) -> TimeMs {
         match self {
             ActivityRow::Trade { time, .. } | ActivityRow::Moved { time, .. } => *time,
+        }
+    }
+
+    /// The record that made it.
+    pub const fn sequence(&self) -> Sequence {
+        match self {
+            ActivityRow::Trade { sequence, .. } | ActivityRow::Moved { sequence, .. } => *sequence,
         }
     }
 }

@@ -12,7 +12,7 @@ use exchange::image::coding::{BadImage, read_end};
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 6;
+pub const IMAGE_VERSION: u32 = 8;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -21,6 +21,7 @@ saved!(ReadModel {
     time,
     faults,
     accounts,
+    sign_ins,
     catalogue,
     depth,
     orders,

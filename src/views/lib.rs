@@ -4,6 +4,7 @@
 //! HTTP, who is reading.
 
 pub mod accounts;
+pub mod sign_ins;
 pub mod catalogue;
 pub mod changes;
 pub mod depth;
@@ -52,6 +53,7 @@ use responses::{StoredResponse, StoredResponses};
 use saved::Sizes;
 use search::Search;
 use settlements::Settlements;
+use sign_ins::SignIns;
 use statements::Statements;
 use tape::Tape;
 use view::{Projection, View};
@@ -61,6 +63,8 @@ use view::{Projection, View};
 pub struct ReadModel {
     /// Users, their keys and their money.
     pub accounts: Accounts,
+    /// Invitations, passwords and sessions.
+    pub sign_ins: SignIns,
     /// Categories, events and markets.
     pub catalogue: Catalogue,
     /// Price levels and last trades.
@@ -242,7 +246,7 @@ impl ReadModel {
     /// be told of an effect is known here, when all views have seen it.
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
-        let ReadModel { performance, tape, search, changes, faults, .. } = self;
+        let ReadModel { performance, tape, search, changes, sign_ins, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -256,6 +260,7 @@ impl ReadModel {
                 faults.check(catalogue.see(applied, effect));
                 faults.check(settlements.see(applied, effect));
                 faults.check(search.see(applied, effect));
+                faults.check(sign_ins.see(applied, effect));
             }
             if let Effect::TradeMade(trade) = effect {
                 traded = Some(trade.market);

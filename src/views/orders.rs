@@ -8,10 +8,12 @@ mod names;
 mod page;
 mod row;
 mod open;
+mod onward;
 mod traders;
 mod unfinished;
 
 pub use list::{AsPlaced, FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
+pub use onward::OrdersAfter;
 pub use row::{OrderRow, OrderStatus};
 
 use std::collections::VecDeque;
@@ -175,6 +177,28 @@ impl Orders {
         OrdersIn { pages, begins: self.begins(user, market), before: order }
     }
 
+    /// A user's orders placed after this one, in one market or all. The caller promises to read no
+    /// page of more than `most`.
+    pub fn after(
+        &self,
+        user: UserNo,
+        market: Option<MarketNo>,
+        order: OrderNo,
+        most: usize,
+    ) -> OrdersAfter {
+        let mut pages = self.pages(user);
+        let open = self.open.after(user, order);
+        let open = open.filter(|open| market.is_none_or(|market| open.market == market));
+        pages.open = open.take(most).collect();
+        let begins = market.map(|market| self.begins(user, market));
+        OrdersAfter { pages, begins, after: order }
+    }
+
+    /// A user's open orders placed after this one, oldest first.
+    pub fn open_after(&self, user: UserNo, order: OrderNo) -> impl Iterator<Item = OrderRow> {
+        self.open.after(user, order).map(|open_order| open_order.row())
+    }
+
     /// Looks up the ids of a user's orders by their numbers.
     pub fn ids(&self, user: UserNo) -> OrderIds {
         OrderIds(self.pages(user))
@@ -203,6 +227,11 @@ impl Orders {
     /// A user's open orders placed before this one, newest first.
     pub fn open_before(&self, user: UserNo, order: OrderNo) -> impl Iterator<Item = OrderRow> {
         self.open.before(user, order).map(|open_order| open_order.row())
+    }
+
+    /// The record of a user's last fill. O(1).
+    pub fn last_fill_of(&self, user: UserNo) -> Sequence {
+        self.fills.last(user)
     }
 
     /// A user's fills, newest first.

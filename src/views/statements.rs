@@ -179,6 +179,11 @@ impl Statements {
         length(self.users.count(user.0))
     }
 
+    /// The record of an account's last change. O(1).
+    pub fn last(&self, user: UserNo) -> Sequence {
+        self.users.base(user.0).map_or(Sequence::ZERO, |base| base.sequence)
+    }
+
     /// An account's changes, newest first.
     pub fn of(&self, user: UserNo) -> Newest<Change> {
         self.users.pages(user.0).newest_first()

@@ -41,6 +41,7 @@ mod balance;
 mod account_ledger;
 mod account_pnl;
 mod trades;
+mod onward;
 mod candles;
 mod search;
 mod leaderboard;

@@ -145,6 +145,7 @@ pub fn trade_activity() -> Shape {
         ("odd", RATIO),
         ("user", user),
         ("createdAt", Moment),
+        ("sequence", Integer),
     ])
 }
 
@@ -164,6 +165,7 @@ pub fn move_activity() -> Shape {
         ("statusFrom", MARKET_STATUS),
         ("statusTo", MARKET_STATUS),
         ("createdAt", Moment),
+        ("sequence", Integer),
     ])
 }
 
@@ -297,6 +299,8 @@ pub fn fill() -> Shape {
         ("quantity", QUANTITY),
         ("liquidity", OneOf(&["MAKER", "TAKER"])),
         ("fee", MONEY),
+        ("clientOrderId", nullable(Text)),
+        ("heldAfter", object([("yes", QUANTITY), ("no", QUANTITY)])),
         ("timestamp", Moment),
         ("sequence", Integer),
     ])

@@ -19,13 +19,16 @@ use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
 use super::restrictions::Restrictions;
+use super::sign_in::SignIns;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
-/// the first that can say it, so that digests of states without groups stay as they are.
+/// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
-/// With the groups of orders, at the end.
-const IMAGE_VERSION_GROUPS: u32 = 2;
+/// What some images have at their end, each added to the version: the groups of orders, how people
+/// sign in.
+const WITH_SIGN_INS: u32 = 1;
+const WITH_GROUPS: u32 = 2;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -46,12 +49,18 @@ impl Exchange {
             schedule: _,
             idempotency,
             restrictions,
+            sign_ins,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
         } = self;
         let grouped = orders.grouped();
-        let version = if grouped.is_empty() { IMAGE_VERSION } else { IMAGE_VERSION_GROUPS };
+        let mut version = IMAGE_VERSION;
+        for (part, there) in
+            [(WITH_SIGN_INS, !sign_ins.is_empty()), (WITH_GROUPS, !grouped.is_empty())]
+        {
+            version = version.saturating_add(if there { part } else { 0 });
+        }
         version.write(sink);
         sequence.write(sink);
         time.write(sink);
@@ -66,6 +75,9 @@ impl Exchange {
         }
         restrictions.write(sink);
         idempotency.write(sink);
+        if !sign_ins.is_empty() {
+            sign_ins.write(sink);
+        }
         if !grouped.is_empty() {
             write_count(grouped.len(), sink);
             for (user, group, order) in grouped {
@@ -102,7 +114,8 @@ impl Exchange {
 
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
-        if ![IMAGE_VERSION, IMAGE_VERSION_GROUPS].contains(&version) {
+        let parts = version.wrapping_sub(IMAGE_VERSION);
+        if parts > WITH_SIGN_INS | WITH_GROUPS {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -117,6 +130,7 @@ impl Exchange {
             schedule: Schedule::default(),
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
+            sign_ins: SignIns::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -133,7 +147,13 @@ impl Exchange {
         }
         exchange.restrictions = Imaged::read(source)?;
         exchange.idempotency = Imaged::read(source)?;
-        if version == IMAGE_VERSION_GROUPS {
+        if parts & WITH_SIGN_INS != 0 {
+            exchange.sign_ins = Imaged::read(source)?;
+            if exchange.sign_ins.is_empty() {
+                return Err(BadImage::Version(version));
+            }
+        }
+        if parts & WITH_GROUPS != 0 {
             exchange.read_groups(source)?;
         }
         exchange.schedule_all();

@@ -28,6 +28,9 @@ impl Exchange {
         for key in &self.keys.keys {
             self.check_user(Some(key.user))?;
         }
+        for user in self.sign_ins.users() {
+            self.check_user(Some(user))?;
+        }
         require(self.ledger.markets_count() == self.markets.len(), "positions of no market")?;
         for (market, state) in self.markets_numbered() {
             check_status(state)?;

@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 use crate::effect::{Holding, Party};
 use crate::ending::Ending;
 use crate::fees::FeeRate;
-use crate::fields::{Field, Shown, Value, shown};
+use crate::fields::{Field, Named, Shown, Value, shown};
 use crate::ids::{
     CategoryId, CategoryNo, EventId, EventNo, Group, KeyId, KeyNo, MarketId, MarketNo, MarketSet,
     OrderNo, Token, TradeIndex, UserId, UserNo,
@@ -19,6 +19,7 @@ use crate::ledger::{Account, Position};
 use crate::orders::Backing;
 use crate::reject::Reject;
 use crate::restrictions::{Heartbeat, Restrictions, UserRestrictions};
+use crate::sign_in::{Invitation, Person, Session};
 use crate::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -129,6 +130,9 @@ imaged!(Holding { held, locked, cost, copy_from });
 imaged!(Account { available, reserved });
 imaged!(Position { yes, no, realised });
 imaged!(Key { user, role, hash, revoked });
+imaged!(Invitation { role, hash, ends });
+imaged!(Session { hash, until, ends });
+imaged!(Person { name, role, password, set, sessions });
 imaged!(Heartbeat { until, expired });
 imaged!(UserRestrictions { mode, exposure_limit, heartbeat });
 imaged!(Restrictions { venue, users });
@@ -212,7 +216,10 @@ shown! {
         ("en", Value::Text(&it.en)),
         ("es", Value::Text(&it.es)),
     ]);
-    KeyHash: it => Value::Hash(&it.0);
+    KeyHash: it => Value::Hash(&it.0), name in n => n.word(name, |hash| {
+        let bytes = data_encoding::HEXLOWER.decode(hash.as_bytes()).ok()?;
+        bytes.try_into().ok().map(KeyHash)
+    });
     Reject: it => Value::Word(it.code());
     SeenTerms: it => Value::Group(vec![
         ("price", Value::Decimal(it.price.decimal())),

@@ -238,6 +238,11 @@ impl Names {
         if verdict == Verdict::Refused {
             return;
         }
+        if let Command::SignUp { .. } = line.record.command {
+            // The name that somebody signs in with is no name of a script's.
+            self.users.next = self.users.next.saturating_add(1);
+            return;
+        }
         let Some((kind, ..)) = created(&line.record.command) else { return };
         if kind == Kind::Market {
             self.market = u32::try_from(self.markets.next).ok().map(MarketNo);

@@ -14,5 +14,7 @@ mod announcing;
 mod turn;
 mod drawing;
 mod gathered;
+mod resume;
+mod resumed;
 pub mod hub;
 pub mod listening;

@@ -14,7 +14,7 @@ use exchange::effect::CancelReason;
 use exchange::ids::{Group, MarketId, OrderId, Token, TradeId};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
-use views::fills::{FillRow, Liquidity};
+use views::fills::{FillRow, Held, Liquidity};
 use views::orders::{OrderRow, OrderStatus};
 
 answers! {
@@ -109,6 +109,12 @@ answers! {
         cancelled_quantity: Text<Lots> = Text(row.cancelled);
     }
 
+    /// Contracts of a market, those that back open orders among them.
+    HeldJson = "Held" (held: Held) {
+        yes: Text<Lots> = Text(held.yes);
+        no: Text<Lots> = Text(held.no);
+    }
+
     /// A fill of one of the caller's orders.
     FillJson = "Fill" (view: &ReadModel, row: &FillRow) {
         /// The trade's id; the other side's fill has the same.
@@ -125,6 +131,11 @@ answers! {
         /// What it cost the caller besides: the market's rate x price x (1 - price) x quantity,
         /// rounded up.
         fee: Text<Money> = Text(row.fee);
+        /// The owner's own name for the order.
+        client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// What the caller holds in this market after it. Of several fills that an order made at
+        /// once, each has what was held after the last.
+        held_after: HeldJson = HeldJson::of(row.held);
         timestamp: Timestamp = Timestamp(row.time);
         sequence: RecordNo = RecordNo(row.sequence);
     }

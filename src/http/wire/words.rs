@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
+use super::Cursor;
 use exchange::catalogue::Outcome;
 use exchange::command::{Role, Side, TimeInForce, TradingMode};
 use exchange::decimal::{Decimal, DecimalText};
@@ -87,6 +88,7 @@ spelled! {
     Group, "GroupName", group => group.as_str();
     Arc<str>, "Text", text => text;
     u64, "Text", number => DecimalText::of_integer(*number).as_str();
+    Cursor, "Text", cursor => &cursor.to_string();
     StateDigest, "Hash", digest => &digest.to_string();
     ResultsHash, "Hash", hash => &hash.to_string();
     Outcome, "OutcomeId", outcome => outcome.id();

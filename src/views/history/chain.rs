@@ -141,6 +141,11 @@ impl Walk {
         self.next.map_or(0, |(ordinal, _)| length(ordinal) + 1)
     }
 
+    /// The next row's index.
+    pub(crate) fn index(&self) -> Option<RowIndex> {
+        self.next.map(|(_, index)| index)
+    }
+
     /// The next row's index; moves on by that row's links.
     pub(crate) fn advance(
         &mut self,
@@ -188,6 +193,23 @@ impl Walk {
             };
             (ordinal, index) = leads;
         }
+    }
+
+    /// Moves to the newest of the `most` oldest rows from the index `first` on. Returns how many
+    /// of these there are, and how many rows are newer.
+    pub(crate) fn onward(
+        &mut self,
+        first: RowIndex,
+        most: usize,
+        mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<(usize, usize), HistoryError> {
+        let (all, mut older) = (self.left(), *self);
+        older.pass_while(|_, index| index >= first, &mut links)?;
+        let from_first = all.saturating_sub(older.left());
+        let count = most.min(from_first);
+        let newer = from_first.saturating_sub(count);
+        self.pass(newer, links)?;
+        Ok((count, newer))
     }
 
     /// Skips this many rows.

@@ -8,6 +8,7 @@
 
 pub mod page_storage;
 pub(super) mod chain;
+pub mod onward;
 pub(super) mod pack;
 pub(super) mod stream;
 pub(crate) mod saved;

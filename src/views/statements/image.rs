@@ -4,6 +4,7 @@ use super::{Cause, Change, Subject};
 use crate::accounts::Balance;
 use crate::history::Kind;
 use crate::history::chain::RowIndex;
+use crate::history::onward::Made;
 use crate::history::pack::Coder;
 use crate::history::saved::Refers;
 use crate::history::stream::Row;
@@ -14,7 +15,7 @@ use exchange::units::{Money, Sequence, TimeMs};
 /// The base that the next change is packed against.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Before {
-    sequence: Sequence,
+    pub(super) sequence: Sequence,
     time: TimeMs,
     pub(super) after: Balance,
 }
@@ -121,6 +122,12 @@ fn expected(
     let expected = before.get().wrapping_add(change.get());
     let further = after.map(|after| Money::new(after.get().wrapping_sub(expected)));
     Ok(Money::new(expected.wrapping_add(coder.money(further)?.get())))
+}
+
+impl Made for Change {
+    fn made(&self) -> (Sequence, TimeMs) {
+        (self.sequence, self.time)
+    }
 }
 
 impl Refers for Change {
