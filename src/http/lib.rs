@@ -53,6 +53,7 @@ pub mod markets;
 pub mod events;
 pub mod categories;
 pub mod books;
+pub mod own_orders;
 pub mod orders;
 mod order_list;
 mod orders_onward;
