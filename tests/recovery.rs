@@ -15,9 +15,8 @@ use exchange::units::{Sequence, TimeMs};
 use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, BlockFault, Head};
 use journal::directory::{LogJournal, LogStore};
-use journal::marker::Marker;
 use journal::memory::{MemoryJournal, MemoryStore};
-use journal::recovery::Reason;
+use journal::recovery::{Marker, Reason};
 
 use journal::store::{BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal};
 use journal::{Damage, Journal, JournalError};

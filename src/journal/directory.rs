@@ -13,15 +13,14 @@ use rustix::fs::{AtFlags, StatxFlags, statx};
 use super::copy::CopyFolder;
 use super::keeper::{Keeper, empty_segment, take_back};
 use super::log::{Log, SEGMENT_BYTES, segment, segments};
-use super::marker::{Marker, SLOT_BYTES};
 use super::portable;
 use super::reader::{JournalReader, Published};
+use super::recovery::{Marker, SLOT_BYTES};
 use super::repairs::Repairs;
-use super::sealed::place;
+use super::segment::{Rest, place};
 use super::store::{
     BlockSource, BlockStore, Judged, OpenError, Recovered, Step, StoreError, StoredJournal, judge,
 };
-use super::torn::Rest;
 use super::watch::{Fate, JournalFiles, MARKER_FILE};
 use exchange::units::Sequence;
 
