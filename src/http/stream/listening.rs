@@ -266,7 +266,11 @@ impl Listening {
         for subscription in &mut self.subscriptions {
             let Some(drawing) = &subscription.drawing else { continue };
             match drawing.drawn() {
-                None => through = through.min(drawing.since),
+                None => {
+                    // The head stays before it, too.
+                    let before = drawing.since.get().saturating_sub(1);
+                    through = through.min(Sequence::new(before));
+                }
                 Some(Err(_)) => return Err(Slow { sequence: self.head }),
                 Some(Ok((at, facts))) => {
                     subscription.drawing = None;
