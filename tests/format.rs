@@ -24,15 +24,13 @@ use exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::fields::kind_name;
-use journal::marker::Marker;
-use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
+use journal::record::kind_name;
+use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
-use journal::{portable, record};
+use journal::{Journal, member, portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -386,7 +384,7 @@ fn headers_match_the_page() {
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
     let side_files = table(&directory, "## Marker");
-    assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
+    assert_eq!(measured(&side_files), Some(journal::recovery::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
     assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
@@ -400,7 +398,7 @@ fn headers_match_the_page() {
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&directory, "## Snapshots");
-    assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
+    assert_eq!(measured(&snapshot), Some(journal::snapshot::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
     let block = &example()[1];

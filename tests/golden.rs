@@ -16,13 +16,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;
 use exchange::results::{Results, ResultsLog};
 use exchange::rules::Rules;
-use exchange::script;
 use exchange::units::{Sequence, TimeMs};
+use exchange::{Exchange, script};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;

@@ -9,7 +9,7 @@ import { ApiError, fieldSentence, sentence } from "./problem.js";
 import { placeOrder } from "./orders.js";
 import { balance, mayTrade, mode, refreshBalance, session } from "./account.js";
 import { notify } from "./notices.js";
-import { Empty, Field, Segments } from "./ui.js";
+import { Empty, Field, Segments, useCalm } from "./ui.js";
 import { Icon } from "./icons.js";
 import { trades, wordOf } from "./parts.js";
 
@@ -102,8 +102,8 @@ export function outcomeOf({ order, form, before }, market, book) {
   };
 }
 
-/** @param {{market: any, book: import("./ladder.js").Book, version: unknown, prices: any, held: {yes: string, no: string}, picked: {outcome: "yes" | "no", price?: string, n: number} | null, onSent: () => void}} props */
-export function Ticket({ market, book, version, prices, held, picked, onSent }) {
+/** @param {{market: any, book: import("./ladder.js").Book, held: {yes: string, no: string}, picked: {outcome: "yes" | "no", price?: string, n: number} | null, onSent: () => void}} props */
+export function Ticket({ market, book, held, picked, onSent }) {
   const [form, setForm] = useState(
     /** @type {Form} */ ({
       side: "BUY",
@@ -130,7 +130,7 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
   const best = useMemo(() => {
     const levels = opposite(book, form.outcome, form.side);
     return levels[0]?.price ?? null;
-  }, [version, form.outcome, form.side]);
+  }, [book, form.outcome, form.side]);
   useEffect(() => {
     if (!touched) set({ price: f.price(best ?? "0.50") });
   }, [best, touched, language.value]);
@@ -141,7 +141,9 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
     if (picked.n > 0) amountField.current?.focus();
   }, [picked?.n]);
 
-  const { wrong, order, quantity } = useMemo(() => meant(form, market, book), [form, version, market.takerFee]);
+  // A book that moves all the time must not put the question off for ever: it is asked again once a second.
+  const pulse = useCalm(book, 1000);
+  const { wrong, order, quantity } = useMemo(() => meant(form, market, book), [form, book, market.takerFee]);
   const asked = order && JSON.stringify(order);
   const open = trades(market) && mode.value === "normal";
   const ready = Boolean(session.value) && mayTrade.value && open;
@@ -170,7 +172,7 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
       clearTimeout(timer);
       stop.abort();
     };
-  }, [asked, version, ready, balance.value?.available]);
+  }, [asked, pulse, ready, balance.value?.available]);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);

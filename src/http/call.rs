@@ -23,6 +23,7 @@ use super::stream::hub::Hub;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
+use super::waiting::WaitingReads;
 use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
@@ -111,6 +112,8 @@ pub struct SharedState {
     pub unread: Arc<UnreadRows>,
     /// What connections listen to.
     pub hub: Arc<Hub>,
+    /// Reads that wait for a change.
+    pub waiting: WaitingReads,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
@@ -129,6 +132,7 @@ impl SharedState {
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),
+            waiting: WaitingReads::default(),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }

@@ -160,6 +160,7 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
             }
         }
     }
+    door.stop_waiting();
     drain(graceful, connections, limits).await;
     mail.abort();
     beat.abort();

@@ -2,10 +2,9 @@
 //! account, the scores, the keys. A response cache uses it to decide whether a cached response is
 //! still valid, and a reader who follows a market or an account learns from it what came before.
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Sizes, hold, saved};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;

@@ -8,6 +8,7 @@ import { choose, route } from "../router.js";
 import { useFeed } from "../feed.js";
 import { balance, refreshBalance, session, venue } from "../account.js";
 import { notify } from "../notices.js";
+import { ApiError } from "../problem.js";
 import { wordOf } from "../parts.js";
 import { Amend, cancelOrder, refused, teller } from "../order-acts.js";
 import {
@@ -21,7 +22,7 @@ import {
   Outcome,
   Segments,
   Tabs,
-  Time,
+  Time, Records,
   useAsk,
 } from "../ui.js";
 import { Icon } from "../icons.js";
@@ -111,7 +112,7 @@ function Positions({ positions }) {
           ["no", t("no")],
         ]}/><span class="grow"></span>
         <span class="faint small">${t("worth-is")}</span></div>
-    <div class="scroll-x" tabindex="0" role="group" aria-label=${t("positions")}>
+    <${Records} label=${t("positions")}>
       <table class="table"><caption class="vh">${t("positions")}</caption>
       <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("side")}</th>
       <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("paid-each")}</th>
@@ -136,13 +137,13 @@ function Positions({ positions }) {
       <tfoot><tr><th scope="row" colspan="5">${t("positions-n", { n: f.count(rows.length), count: rows.length })}</th>
         <td class="r">${f.money(total("cost"))}</td><td class="r">${f.money(total("worth"))}</td>
         <td class=${`r ${f.direction(total("gain"))}`}>${f.signedMoney(total("gain"))}</td><td colspan="2"></td></tr>
-        </tfoot></table></div>`;
+        </tfoot></table></${Records}>`;
 }
 
 /** @param {{orders: any[], onAmend: (order: any) => void, onDone: () => void}} props */
 function Orders({ orders, onAmend, onDone }) {
   if (!orders.length) return html`<${Empty} title=${t("no-orders")} text=${t("no-orders-text")}/>`;
-  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("open-orders")}>
+  return html`<${Records} label=${t("open-orders")}>
     <table class="table"><caption class="vh">${t("open-orders")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th>
     <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
@@ -163,7 +164,7 @@ function Orders({ orders, onAmend, onDone }) {
       <td class="r nowrap"><button type="button" class="btn s" onClick=${() => onAmend(one)}>${t("amend")}
       </button> <${Button} kind="s" act=${() => cancelOrder(one.id).then(onDone)}>${t("cancel")}</${Button}></td>
       </tr>`,
-    )}</tbody></table></div>`;
+    )}</tbody></table></${Records}>`;
 }
 
 /** The heads, cells and CSV of the lists that are read by cursor. @type {Record<string, {path: string, field: string, heads: [string, boolean?][], row: (one: any) => any, csv: [string, (one: any) => any][]}>} */
@@ -274,14 +275,13 @@ function List({ name, version }) {
     ]);
   return html`<div class="panel-foot tools"><span class="grow"></span>
     <${Button} kind="s" act=${csv}><${Icon} name="download"/>${t("export-csv")}</${Button}></div>
-    <div class="scroll-x" tabindex="0" role="group" aria-label=${t(`tab.${name}`)}>
+    <${Records} label=${t(`tab.${name}`)}>
     <table class="table"><caption class="vh">${t(`tab.${name}`)}</caption>
     <thead><tr>${list.heads.map(
       ([head, right]) => html`<th scope="col" class=${right ? "r" : ""}>${t(head)}
     </th>`,
     )}</tr></thead>
-    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table>
-      </div>${
+    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table></${Records}>${
         cursor &&
         html`<div class="panel-foot">
       <${Button} kind="s" act=${() => more(cursor)}>${t("show-more-plain")}</${Button}></div>`
@@ -291,7 +291,13 @@ function List({ name, version }) {
 /** @param {{onClose: () => void, onDone: () => void}} props */
 function Deposit({ onClose, onDone }) {
   const act = async () => {
-    await post("/account/faucet", {}, { tell: teller() });
+    try {
+      await post("/account/faucet", {}, { tell: teller() });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "FORBIDDEN") throw error;
+      notify({ kind: "refused", title: t("play-money-enough", { money: f.money(venue.value.faucet ?? "0") }) });
+      return;
+    }
     notify({ kind: "done", title: t("play-money-got", { money: f.money(venue.value.faucet ?? "0") }) });
     refreshBalance();
     onDone();

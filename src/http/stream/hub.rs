@@ -72,7 +72,7 @@ impl Hub {
         })
     }
 
-    fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
+    pub(super) fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
         let mut running = self.tasks.lock();
         if self.shared.ended.load(Ordering::SeqCst) {
             return Err(Problem::internal("the hub of the stream has ended"));

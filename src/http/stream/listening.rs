@@ -368,7 +368,7 @@ impl Drop for Listening {
 }
 
 /// Takes a reader's bell off a ring.
-fn leave(ring: &Ring, bell: &Arc<Bell>) {
+pub(super) fn leave(ring: &Ring, bell: &Arc<Bell>) {
     let mut state = ring.lock();
     if let Some(place) = state.readers.iter().position(|other| Arc::ptr_eq(other, bell)) {
         state.readers.swap_remove(place);

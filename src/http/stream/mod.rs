@@ -18,3 +18,4 @@ mod resume;
 mod resumed;
 pub mod hub;
 pub mod listening;
+pub mod waiting;

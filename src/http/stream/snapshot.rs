@@ -34,7 +34,7 @@ const MISSED_MAX: usize = 1000;
 pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> Vec<Fact> {
     let at = (view.watermark(), view.time());
     // Of many markets together the read model does not say what changed them.
-    let changed = at.0;
+    let latest = at.0;
     let fact = |channel, previous, told| Fact { topic, channel, at, previous, told };
     let body = |previous, body| vec![fact(channel, previous, Told::Body(body))];
     let begin = |previous, count| body(previous, Body::Begin(BeginJson::of(count)));
@@ -59,7 +59,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             }
         }
         Topic::EveryMarket(kind) => {
-            let mut all = begin(changed, view.catalogue.markets_published().count() as u64);
+            let mut all = begin(latest, view.catalogue.markets_published().count() as u64);
             let books = view.catalogue.markets_published().filter(|row| has_book(view, row));
             let each = |row: &MarketRow| {
                 let changes = view.changes.of_market(row.no);
@@ -77,7 +77,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             all.extend(books.filter_map(each));
             all
         }
-        Topic::Catalogue => begin(changed, view.catalogue.markets_published().count() as u64),
+        Topic::Catalogue => begin(latest, view.catalogue.markets_published().count() as u64),
         Topic::Account(user) => match account(view, user) {
             Some(account) => {
                 body(view.changes.of_account(user).last, Body::Account(Box::new(account)))

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::names::fingerprint;
-use super::row::{OrderRow, OrderStatus};
+use super::traders::fingerprint;
+use super::{OrderRow, OrderStatus};
 use crate::fault::Fault;
 use crate::history::chain::{RowChain, RowIndex};
 use exchange::command::{PlaceOrder, TimeInForce, Wording};

@@ -15,11 +15,11 @@ use exchange::command::{
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
-use exchange::lifecycle::MarketStatus;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 use crate::naive::{Naive, Order as NaiveOrder};
+use exchange::market::MarketStatus;
 
 /// Users that a venue under test begins with.
 pub const USERS_COUNT: u32 = 4;

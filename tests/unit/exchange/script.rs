@@ -72,7 +72,7 @@ fn market_revision() -> BoxedStrategy<MarketRevision> {
 fn event_draft() -> BoxedStrategy<EventDraft> {
     (text(), event_revision(), any::<bool>())
         .prop_map(|(name, revision, mutually_exclusive)| {
-            let mut draft = drafts::event_draft(&name);
+            let mut draft = names::event_draft(&name);
             draft.mutually_exclusive = mutually_exclusive;
             draft.revise(&revision);
             draft
@@ -84,7 +84,7 @@ fn market_draft() -> BoxedStrategy<MarketDraft> {
     let rest = (of((0..3_u32).prop_map(EventNo)), prop_oneof![Just(0), any::<u32>()]);
     (text(), time(), market_revision(), rest)
         .prop_map(|(name, now, revision, rest)| {
-            let mut draft = drafts::market_draft(&name, now);
+            let mut draft = names::market_draft(&name, now);
             draft.revise(&revision);
             (draft.event, draft.dispute_window_seconds) = rest;
             draft
