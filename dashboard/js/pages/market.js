@@ -17,7 +17,7 @@ import { initials } from "../frame.js";
 import { PriceChart } from "../price-chart.js";
 import { Depth, Ladder } from "../book-panel.js";
 import { Ticket } from "../ticket.js";
-import { Amend, cancelOrder, orderWords } from "../order-acts.js";
+import { Amend, cancelOrder, orderWords, places, placeWords } from "../order-acts.js";
 
 const SHOWN = 7;
 
@@ -169,8 +169,8 @@ function RulesPart({ market }) {
         </dl></div></${Panel}>`;
 }
 
-/** @param {{market: any, positions: any[], orders: any[], pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
-function YoursPart({ market, positions, orders, pnl, onOrders, onOwn }) {
+/** @param {{market: any, positions: any[], orders: any[], ahead: Map<string, string>, pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
+function YoursPart({ market, positions, orders, ahead, pnl, onOrders, onOwn }) {
   const held = positions.filter((one) => !d.isZero(one.quantity));
   const p = probability(market);
   return html`<${Panel} title=${t("your-position")} aside=${html`<a href="/portfolio">${t("nav.portfolio")}</a>`}
@@ -179,7 +179,8 @@ function YoursPart({ market, positions, orders, pnl, onOrders, onOwn }) {
       html`<ul class="own-orders num">${orders.map(
         (order) => html`<li key=${order.id}>
       <${Diamond}/><span><a class="plain" href=${`/orders/${order.id}`}>
-      ${orderWords(order, wordOf(market, order.outcomeId))}</a></span>
+      ${orderWords(order, wordOf(market, order.outcomeId))}</a>
+      ${ahead.has(order.id) && html`<br/><span class="faint small">${placeWords(ahead.get(order.id))}</span>`}</span>
       <button type="button" class="btn s" onClick=${() => onOwn([order])}>${t("amend")}</button>
       <${Button} kind="s" act=${() => cancelOrder(order.id).then(onOrders)}>${t("cancel")}</${Button}></li>`,
       )}</ul>`
@@ -228,13 +229,15 @@ export function Page({ id }) {
   const [shown, setShown] = useState(SHOWN);
   const [activities, setActivities] = useState(/** @type {any[]} */ ([]));
   const [mine, setMine] = useState(
-    /** @type {{orders: any[], positions: any[], pnl: any, paid: any[]}} */ ({
+    /** @type {{orders: any[], ahead: Map<string, string>, positions: any[], pnl: any, paid: any[]}} */ ({
       orders: [],
+      ahead: new Map(),
       positions: [],
       pnl: null,
       paid: [],
     }),
   );
+  const [sheet, setSheet] = useState(false);
   const [amended, setAmended] = useState(/** @type {any} */ (null));
   const [picked, setPicked] = useState(() => {
     const buy = query.get("buy");
@@ -279,7 +282,9 @@ export function Page({ id }) {
             (/** @type {any} */ one) => one.marketId === id,
           )
         : [];
+      const ahead = await places(orders.orders);
       setMine({
+        ahead,
         orders: orders.orders,
         positions: positions.filter((/** @type {any} */ one) => one.marketId === id),
         pnl,
@@ -346,10 +351,15 @@ export function Page({ id }) {
   useEffect(() => {
     const pick = (/** @type {any} */ event) => {
       setPicked((before) => ({ outcome: event.detail.outcome, n: (before?.n ?? 0) + 1 }));
-      if (matchMedia("(max-width: 640px)").matches) location.hash = "ticket";
+      setSheet(true);
     };
+    const leave = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && setSheet(false);
     addEventListener("openoutcry:ticket", pick);
-    return () => removeEventListener("openoutcry:ticket", pick);
+    addEventListener("keydown", leave);
+    return () => {
+      removeEventListener("openoutcry:ticket", pick);
+      removeEventListener("keydown", leave);
+    };
   }, []);
 
   // The ladder follows every frame; what is reckoned from the book follows four times a second.
@@ -378,7 +388,7 @@ export function Page({ id }) {
   const narrow = matchMedia("(max-width: 640px)").matches;
   const pickPrice = (/** @type {"yes" | "no"} */ outcome, /** @type {string | undefined} */ price) => {
     setPicked((before) => ({ outcome, price, n: (before?.n ?? 0) + 1 }));
-    if (narrow) location.hash = "ticket";
+    setSheet(true);
   };
   const words = { yes: wordOf(market, "yes"), no: wordOf(market, "no") };
   return html`<nav class="crumbs" aria-label=${t("path")}><a href="/">${t("nav.markets")}</a>
@@ -425,11 +435,14 @@ export function Page({ id }) {
         <div class="chart-box"><${Chart} key=${id} market=${market} period=${period} kind=${kind}
           height=${narrow ? 236 : 312} gaps=${gaps} stats=${stats} latest=${latest} table=${asTable}/></div></section>
       <section class="stack sticky mk-side" aria-label=${t("your-side")}>
-        <${Form} market=${market} book=${book} held=${free} picked=${picked}
-        onSent=${refreshMine}/>
+        <${Form} open=${sheet} onClose=${() => setSheet(false)} market=${market} book=${book} held=${free} picked=${picked}
+        onSent=${() => {
+          setSheet(false);
+          refreshMine();
+        }}/>
         ${
           session.value &&
-          html`<${Yours} market=${market} positions=${mine.positions} orders=${mine.orders}
+          html`<${Yours} ahead=${mine.ahead} market=${market} positions=${mine.positions} orders=${mine.orders}
           pnl=${mine.pnl} onOrders=${refreshMine} onOwn=${(/** @type {any[]} */ orders) => setAmended(orders[0])}/>`
         }
           </section>

@@ -10,7 +10,7 @@ import { balance, refreshBalance, session, venue } from "../account.js";
 import { notify } from "../notices.js";
 import { ApiError } from "../problem.js";
 import { wordOf } from "../parts.js";
-import { Amend, cancelOrder, refused, teller } from "../order-acts.js";
+import { Amend, cancelOrder, places, placeWords, refused, teller } from "../order-acts.js";
 import {
   Button,
   Dialog,
@@ -140,14 +140,15 @@ function Positions({ positions }) {
         </tfoot></table></${Records}>`;
 }
 
-/** @param {{orders: any[], onAmend: (order: any) => void, onDone: () => void}} props */
-function Orders({ orders, onAmend, onDone }) {
+/** @param {{orders: any[], ahead: Map<string, string>, onAmend: (order: any) => void, onDone: () => void}} props */
+function Orders({ orders, ahead, onAmend, onDone }) {
   if (!orders.length) return html`<${Empty} title=${t("no-orders")} text=${t("no-orders-text")}/>`;
   return html`<${Records} label=${t("open-orders")}>
     <table class="table"><caption class="vh">${t("open-orders")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th>
     <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
-    <th scope="col">${t("keep-it")}</th><th scope="col">${t("placed")}</th>
+    <th scope="col">${t("queue")}</th><th scope="col">${t("keep-it")}</th>
+    <th scope="col">${t("placed")}</th>
     <th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
     <tbody>${orders.map(
       (one) => html`<tr key=${one.id}><td><${Name} id=${one.marketId}/></td>
@@ -158,7 +159,7 @@ function Orders({ orders, onAmend, onDone }) {
         html`<span class="sub">
       ${t("filled-n", { n: f.quantity(one.filledQuantity), count: Number(one.filledQuantity) })}
       </span>`
-      }</td><td class="r">${f.price(one.price)}</td>
+      }</td><td class="r">${f.price(one.price)}</td><td>${placeWords(ahead.get(one.id))}</td>
       <td>${one.expiresAt ? t("until-time", { time: f.time(one.expiresAt) }) : t("keep.gtc")}</td>
       <td class="muted"><${Time} at=${one.createdAt}/></td>
       <td class="r nowrap"><button type="button" class="btn s" onClick=${() => onAmend(one)}>${t("amend")}
@@ -327,6 +328,7 @@ export function Page() {
         pnl,
         positions: positions.filter((one) => !d.isZero(one.quantity) && one.resolution === null).map(valued),
         orders,
+        ahead: await places(orders),
       };
     },
     [who],
@@ -353,7 +355,7 @@ export function Page() {
   if (!ask.data)
     return html`${head}<div class="panel">
     ${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : html`<${Loading} rows=${8}/>`}</div>`;
-  const { pnl, positions, orders } = ask.data;
+  const { pnl, positions, orders, ahead } = ask.data;
   const paidIn = d.subtract(pnl.deposits, pnl.withdrawals);
   const gain = d.add(pnl.realisedPnl, pnl.unrealisedPnl);
   const cancelAll = async () => {
@@ -391,7 +393,7 @@ export function Page() {
           tab === "positions"
             ? html`<${Positions} positions=${positions}/>`
             : tab === "orders"
-              ? html`<${Orders}
+              ? html`<${Orders} ahead=${ahead}
         orders=${orders} onAmend=${setAmended} onDone=${again}/>`
               : html`<${List} key=${tab} name=${tab}
         version=${version}/>`
@@ -406,7 +408,7 @@ export function Page() {
       <button type="button" class="btn s danger-line" onClick=${() => setAsking("cancel")}>
       ${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}
       </button>`
-      }</div><${Orders} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
+      }</div><${Orders} ahead=${ahead} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
     }
     ${
       amended &&
