@@ -5,6 +5,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use super::asking::{AskingSeveral, Outcomes, ask_several};
 use super::call::{Call, Writing, Written};
+use super::gather;
 use super::idempotency::meaning_of_several;
 use super::json::Json;
 use super::lazy_view::LazyView;
@@ -109,12 +110,16 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     }
     let count = resolved.len();
     let mut batch = Batch::new(&call, count);
+    let mut held = None;
     for (part, operation) in (0_u8..).zip(resolved) {
         if batch.must_settle_first(&operation) {
+            // What follows on its connection must not come before the rest of it.
+            held = held.or_else(gather::hold);
             batch.settle().await?;
         }
         batch.submit(part, operation);
     }
+    drop(held);
     batch.settle().await?;
     batch.reply().map(|reply| Reply { drew, ..reply })
 }
