@@ -79,6 +79,7 @@ KINDS = {
     28: ("convert", {"user": "u32", "event": "u32", "markets": "list<u32>", "quantity": "u64"}),
     29: ("take_fees", {"user": "u32", "amount": "i64"}),
 }
+KINDS[30] = ("replace_order", {"replaced": "u64", **KINDS[19][1]})
 # The idempotency key, before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 # Ranges by field; a price of void_market may also be 0 or 100.

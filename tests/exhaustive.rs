@@ -112,11 +112,12 @@ fn draft() -> MarketDraft {
     MarketDraft::plain(TimeMs::MAX)
 }
 
-/// A letter of an alphabet. Cancels and amends name orders by their index in the sequence.
+/// A letter of an alphabet. Cancels, amends and replacements name orders by their index in the sequence.
 #[derive(Debug, Clone, Copy)]
 enum Letter {
     Order { user: u32, up: bool, price: u8, lots: u64, life: TimeInForce },
     Cancel { nth: usize },
+    Replace { nth: usize, price: u8, lots: u64 },
     Amend { nth: usize, price: u8, lots: u64 },
 }
 
@@ -152,6 +153,15 @@ impl Letter {
             Letter::Cancel { nth } => {
                 let (user, order) = named(nth);
                 Command::CancelOrder { user, order }
+            }
+            Letter::Replace { nth, price, lots } => {
+                let (UserNo(user), replaced) = named(nth);
+                let up = user == 0;
+                let order = Letter::Order { user, up, price, lots, life: GTC };
+                let Command::PlaceOrder(terms) = order.command(first, mode, twin) else {
+                    unreachable!("an order is placed");
+                };
+                Command::ReplaceOrder { replaced, terms: Box::new(terms) }
             }
             Letter::Amend { nth, price, lots } => {
                 let (user, order) = named(nth);
@@ -204,6 +214,7 @@ fn queue() -> Vec<Letter> {
         Letter::Amend { nth: 0, price: 50, lots: 1 },
         Letter::Amend { nth: 0, price: 50, lots: 3 },
         Letter::Amend { nth: 1, price: 51, lots: 2 },
+        Letter::Replace { nth: 0, price: 50, lots: 2 },
     ]);
     letters
 }

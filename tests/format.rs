@@ -244,6 +244,11 @@ fn fields(command: &Command) -> Value {
             }
             fields
         }
+        Command::ReplaceOrder { replaced, terms } => {
+            let mut fields = order_fields(terms);
+            fields["replaced"] = json!(replaced.0.get());
+            fields
+        }
         Command::CancelOrder { user, order } => {
             json!({ "user": user.0, "order": order.0.get() })
         }

@@ -34,7 +34,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 18] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -47,6 +47,7 @@ const SCRIPTS: [&str; 17] = [
     "life_cycle",
     "netting",
     "refusals",
+    "replace",
     "self_trade",
     "settlement",
     "switches",

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use exchange::Exchange;
-use exchange::command::{Command, Record};
+use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::script::names::Names;
 use exchange::script::phrases::phrase;
@@ -35,9 +35,9 @@ impl Scribe {
     /// Moves on past a record that had these effects.
     pub fn follow(&mut self, record: &Record, effects: &[Effect]) {
         // An order counted as refused gets no name.
-        let verdict = match record.command {
-            Command::PlaceOrder(_) => Verdict::Refused,
-            _ => Verdict::of(effects),
+        let verdict = match record.command.placement() {
+            Some(_) => Verdict::Refused,
+            None => Verdict::of(effects),
         };
         self.0.follow(&self.0.christen(record.clone()), verdict);
     }

@@ -29,6 +29,7 @@ pub mod snapshotter;
 pub mod restore;
 pub mod history;
 pub mod past;
+pub mod follower;
 #[cfg(test)]
 #[path = "../../tests/unit/engine/fixture.rs"]
 mod fixture;
@@ -48,6 +49,7 @@ use views::ReadModel;
 
 use announcer::Announcer;
 use clock::Clock;
+use follower::Followed;
 use halt::{Halt, HaltReason};
 use heartbeats::Heartbeats;
 use matcher::{Trial, Trying};
@@ -82,6 +84,7 @@ struct EngineShared {
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Arc<Past>,
+    followed: Followed,
     snapshots: Arc<SnapshotBoard>,
     heartbeats: Arc<Heartbeats>,
     status: Arc<MatcherStatus>,
@@ -243,6 +246,11 @@ impl Engine {
     /// Earlier states and records, from the journal.
     pub fn past(&self) -> &Arc<Past> {
         &self.0.past
+    }
+
+    /// The journal, to be followed from any record on.
+    pub fn followed(&self) -> &Followed {
+        &self.0.followed
     }
 
     /// The state of snapshotting.

@@ -194,10 +194,7 @@ impl Matcher {
     /// Posts when whoever sent a record that was refused for its names has room again.
     fn post_name_free(&self, record: &Record) {
         let caller = record.once.as_ref().map(|once| once.caller);
-        let user = caller.or(match &record.command {
-            Command::PlaceOrder(terms) => Some(terms.user),
-            _ => None,
-        });
+        let user = caller.or(record.command.placement().map(|terms| terms.user));
         if let Some(user) = user
             && let Some(at) = self.replayer.exchange().name_free_at(user)
         {

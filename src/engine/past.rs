@@ -63,6 +63,9 @@ pub enum PastError {
     /// The replay contradicts the recorded results, or breaks the exchange.
     #[error(transparent)]
     Fault(#[from] ReplayFault),
+    /// Effects contradict the read model that is folded again.
+    #[error("{0} effects contradicted the read model")]
+    Views(u64),
     /// The query ended without an answer.
     #[error("the question ended without an answer")]
     Lost,

@@ -14,7 +14,7 @@ use journal::JournalError;
 use journal::block::{ChainHash, Head};
 use journal::reader::JournalReader;
 use journal::replay::Replayer;
-use journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::folder::{NEWEST_KEPT, OpenSnapshot, SnapshotFolder};
 use journal::snapshot::{Kind, Point, SnapshotDamage};
 use views::ReadModel;
 use views::history::History;
@@ -108,6 +108,8 @@ pub enum Pages<'a> {
     Here(&'a HistoryStore),
     /// Not needed: the read model is folded and written, never read.
     Elsewhere(&'a HistoryStore),
+    /// In this store, where another read model puts them; they must be there.
+    Behind(&'a HistoryStore),
 }
 
 impl Pages<'_> {
@@ -115,6 +117,7 @@ impl Pages<'_> {
         match self {
             Pages::Here(store) => store.history(),
             Pages::Elsewhere(store) => store.rebuild_target(),
+            Pages::Behind(store) => store.history().read_only(),
         }
     }
 }
@@ -130,20 +133,35 @@ pub fn newest(
     pages: Pages<'_>,
     pace: &mut Throttle,
 ) -> Result<Restored, Ended> {
+    let found = newest_after(folder, journal, (Sequence::ZERO, limit), pages, pace)?;
+    Ok(found.unwrap_or_else(|| Restored::nothing(&pages.history())))
+}
+
+/// The newest valid snapshot after a record and up to a limit, if there is one.
+///
+/// # Errors
+/// As of [`newest`].
+pub fn newest_after(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    (after, limit): (Sequence, Sequence),
+    pages: Pages<'_>,
+    pace: &mut Throttle,
+) -> Result<Option<Restored>, Ended> {
     let views = listed(folder, Kind::Views);
     for (newer, sequence) in listed(folder, Kind::State).into_iter().enumerate() {
-        // An old state has no views, as intended: it is kept for queries about the past.
-        let old = newer >= VIEWS_KEPT && !views.contains(&sequence);
-        if old || sequence > limit {
+        // Earlier versions kept old states without their views.
+        let old = newer >= NEWEST_KEPT && !views.contains(&sequence);
+        if old || sequence > limit || sequence <= after {
             continue;
         }
         match restore(folder, journal, sequence, pages, pace) {
-            Ok(restored) => return Ok(restored),
+            Ok(restored) => return Ok(Some(restored)),
             Err(Rejection::Ended(ended)) => return Err(ended),
             Err(rejection) => log_rejected(folder, sequence, &rejection),
         }
     }
-    Ok(Restored::nothing(&pages.history()))
+    Ok(None)
 }
 
 /// The newest valid state after record `after` and up to `limit`, and the block that it ends with;
@@ -205,7 +223,7 @@ fn restore(
         return Err(Rejection::Pair);
     }
     belongs(&point, journal)?;
-    if let Pages::Here(store) = pages
+    if let Pages::Here(store) | Pages::Behind(store) = pages
         && !store.vouches(&point)
     {
         return Err(Rejection::History);

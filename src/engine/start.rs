@@ -12,6 +12,7 @@ use super::background::{Background, ending};
 use super::catch_up::{StartError, catch_up};
 use super::clock::Clock;
 use super::clock_stamp::ClockStamp;
+use super::follower::Followed;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
 use super::matcher::{HeldTrial, Matcher};
@@ -151,6 +152,12 @@ impl<J: Journal> Stations<J> {
         let (durable, blocks) = bounded(BLOCKS_MAX);
         // Unbounded, as the intake: a bounded queue would keep trials after the matcher's end.
         let (trials, trials_asked) = unbounded();
+        let followed = Followed {
+            journal: journal.reader(),
+            published: Arc::clone(&projector.published),
+            history: projector.read_model.read().history().read_only(),
+            snapshots: folder.cloned().zip(history.cloned()),
+        };
         let past = Past::new(journal.reader(), folder.cloned(), Arc::clone(&clock));
         let sequencer = Sequencer::new(
             journal,
@@ -170,6 +177,7 @@ impl<J: Journal> Stations<J> {
             halt: Arc::clone(&halt),
             meter: Arc::clone(&meter),
             past: Arc::new(past),
+            followed,
             snapshots: Arc::new(SnapshotBoard::started_from(from)),
             heartbeats: Arc::clone(&sequencer.heartbeats),
             status: Arc::clone(&status),

@@ -7,11 +7,12 @@ use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::lifecycle::MarketStatus;
+use super::market::Market;
 use super::orders::{Order, Slot};
 use super::plan::Plan;
 use super::reject::Reject;
 use super::units::{Lots, MoneySum, Tick};
-use super::{Stamp, Stop};
+use super::{Exchange, Stamp, Stop};
 
 /// An order on its way in, with its owner's purse, which is in hand until the order is done.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +43,7 @@ pub(super) fn admit_order<F: Floor>(
     at: Stamp,
 ) -> Result<Incoming, Stop> {
     let venue = floor.venue();
-    venue.known_user(terms.user)?;
-    if let Some(trader) = terms.copy_from {
-        venue.known_user(trader)?;
-    }
-    venue.admit_trading(terms.user)?;
-    venue.admit_heartbeat(terms.user, at)?;
-    let market = venue.public_market(terms.market)?;
+    let market = admit_sender(venue, terms, at)?;
     if market.status_at(at.time) != MarketStatus::Active {
         return Err(Stop::Refused(Reject::MarketNotActive));
     }
@@ -75,6 +70,21 @@ pub(super) fn admit_order<F: Floor>(
     let order = Order::new(OrderNo(at.sequence), terms, backing);
     admit_backing(floor, &order, &purse)?;
     Ok(Incoming { order, purse })
+}
+
+/// The market of an order whose sender may trade there.
+pub(super) fn admit_sender<'a>(
+    venue: &'a Exchange,
+    terms: &PlaceOrder,
+    at: Stamp,
+) -> Result<&'a Market, Reject> {
+    venue.known_user(terms.user)?;
+    if let Some(trader) = terms.copy_from {
+        venue.known_user(trader)?;
+    }
+    venue.admit_trading(terms.user)?;
+    venue.admit_heartbeat(terms.user, at)?;
+    venue.public_market(terms.market)
 }
 
 /// Checks reduce-only, available money and the exposure limit.

@@ -454,6 +454,24 @@ table! {
             /// More than zero.
             amount: Money,
         } => "take-fees {user} {amount}";
+        /// Cancels a resting order and places another: both or neither.
+        30 replace_order = ReplaceOrder {
+            /// The order that gives way, of the owner of the other.
+            replaced: OrderNo,
+            /// The order that is placed.
+            terms: Box<PlaceOrder>,
+        };
+    }
+}
+
+impl Command {
+    /// The order that it places, if it places one. The order's number is the record's.
+    pub fn placement(&self) -> Option<&PlaceOrder> {
+        match self {
+            Command::PlaceOrder(terms) => Some(terms),
+            Command::ReplaceOrder { terms, .. } => Some(terms),
+            _ => None,
+        }
     }
 }
 
@@ -485,10 +503,7 @@ pub struct Record {
 impl Record {
     /// Whether it has a client order id or an idempotency key, so that a repetition does nothing.
     pub fn is_named(&self) -> bool {
-        let order = match &self.command {
-            Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
-            _ => false,
-        };
+        let order = self.command.placement().is_some_and(|terms| terms.client_order_id.is_some());
         order || self.once.is_some()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use super::command::Command;
+use super::command::{Command, PlaceOrder};
 use super::due::Due;
 use super::effect::Effect;
 use super::idempotency::table::{Fingerprint, NameEntry};
@@ -102,6 +102,14 @@ pub(super) trait Floor {
 
     /// Gives a plan back.
     fn return_plan(&mut self, plan: Plan);
+
+    /// Whether a user's order can be cancelled and, where it is gone, the other one be placed.
+    fn admit_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop>;
 }
 
 impl Floor for Exchange {
@@ -242,5 +250,14 @@ impl Floor for Exchange {
 
     fn return_plan(&mut self, plan: Plan) {
         self.plan = plan;
+    }
+
+    fn admit_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop> {
+        self.try_replacement(replaced, terms, at)
     }
 }

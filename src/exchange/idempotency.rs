@@ -46,8 +46,8 @@ impl Fingerprint {
         Fingerprint::of_name(1, user, name)
     }
 
-    /// Of all terms of an order but its client order id.
-    fn of_order(terms: &PlaceOrder) -> Fingerprint {
+    /// Of all terms of an order but its client order id, and of the order that it replaces.
+    fn of_order(terms: &PlaceOrder, replaced: Option<OrderNo>) -> Fingerprint {
         let PlaceOrder {
             user,
             market,
@@ -94,13 +94,22 @@ impl Fingerprint {
         hash.update(time(expires_at));
         hash.update(time(*valid_until));
         hash.update(copy_from.map_or(-1, |user| i64::from(user.0)).to_le_bytes());
+        if let Some(replaced) = replaced {
+            hash.update(replaced.0.get().to_le_bytes());
+        }
         Fingerprint::of(hash)
     }
 }
 
-/// The name of an order.
-fn order_name(terms: &PlaceOrder) -> Option<Fingerprint> {
-    Some(Fingerprint::of_order_name(terms.user, terms.client_order_id.as_ref()?))
+/// The name that a command gives an order, with the order's owner and the fingerprint of all else.
+fn order_name(command: &Command) -> Option<(Fingerprint, UserNo, Fingerprint)> {
+    let terms = command.placement()?;
+    let name = Fingerprint::of_order_name(terms.user, terms.client_order_id.as_ref()?);
+    let replaced = match command {
+        Command::ReplaceOrder { replaced, .. } => Some(*replaced),
+        _ => None,
+    };
+    Some((name, terms.user, Fingerprint::of_order(terms, replaced)))
 }
 
 fn key_name(once: &IdempotencyKey) -> Fingerprint {
@@ -154,10 +163,9 @@ pub(super) fn first_execution<F: Floor>(
             return Ok(Some(*first));
         }
     }
-    let Command::PlaceOrder(terms) = &record.command else { return Ok(None) };
-    let Some(name) = order_name(terms) else { return Ok(None) };
+    let Some((name, _, body)) = order_name(&record.command) else { return Ok(None) };
     let Some(entry) = valid_name(floor, name, at.time) else { return Ok(None) };
-    if entry.body != Fingerprint::of_order(terms) {
+    if entry.body != body {
         return Err(Stop::Refused(Reject::ClientOrderIdReused));
     }
     Ok(Some(entry.first().1))
@@ -178,10 +186,8 @@ fn named_order_rests<F: Floor>(floor: &F, entry: &NameEntry, now: TimeMs) -> boo
 
 /// Whether the users may give the names of this record.
 pub(super) fn admit_names<F: Floor>(floor: &F, record: &Record) -> Result<(), Reject> {
-    let order_user = match &record.command {
-        Command::PlaceOrder(terms) => terms.client_order_id.as_ref().map(|_| terms.user),
-        _ => None,
-    };
+    let placed = record.command.placement().filter(|terms| terms.client_order_id.is_some());
+    let order_user = placed.map(|terms| terms.user);
     let key_user = record.once.as_ref().map(|once| once.caller);
     // A record with both kinds of name may exceed the bound by one.
     let below_max = |user| {
@@ -201,10 +207,7 @@ pub(super) fn store_names<F: Floor>(
 ) -> Result<Effect, Stop> {
     let window = floor.venue().rules_in_force()?.repeat_window_seconds;
     let until = at.time.after_seconds(window);
-    if let Command::PlaceOrder(terms) = &record.command
-        && let Some(name) = order_name(terms)
-    {
-        let (user, body) = (terms.user, Fingerprint::of_order(terms));
+    if let Some((name, user, body)) = order_name(&record.command) {
         let firsts = smallvec![(0, at.sequence)];
         floor.give_name(until, name, NameEntry { user, body, until, firsts, order: true });
     }

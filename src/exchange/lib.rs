@@ -241,6 +241,9 @@ impl Exchange {
             C::CancelOrder { user, order } => {
                 matching::cancel_order(self, *user, *order, at, effects)
             }
+            C::ReplaceOrder { replaced, terms } => {
+                matching::replace_order(self, *replaced, terms, at, effects)
+            }
             C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
             C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),

@@ -264,6 +264,19 @@ pub(super) fn cancel_order<F: Floor>(
     Ok(cancel_unless_due(floor, slot, &order, CancelReason::User, at, effects)?)
 }
 
+/// Cancels a resting order and places another of the same user's: both or neither.
+pub(super) fn replace_order<F: Floor>(
+    floor: &mut F,
+    replaced: OrderNo,
+    terms: &PlaceOrder,
+    at: Stamp,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Stop> {
+    floor.admit_replacement(replaced, terms, at)?;
+    cancel_order(floor, terms.user, replaced, at, effects)?;
+    place_order(floor, terms, at, effects)
+}
+
 /// Cancels a resting order for `reason`, unless an earlier reason is due but not journaled yet.
 fn cancel_unless_due<F: Floor>(
     floor: &mut F,

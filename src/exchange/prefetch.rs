@@ -33,10 +33,11 @@ impl Exchange {
     fn read_ahead(&self, records: &[Record]) -> i64 {
         let mut slots = [None; AHEAD];
         for (record, slot) in records.iter().zip(&mut slots) {
-            if let Command::CancelOrder { order, .. } | Command::AmendOrder { order, .. } =
-                record.command
+            if let Command::CancelOrder { order, .. }
+            | Command::AmendOrder { order, .. }
+            | Command::ReplaceOrder { replaced: order, .. } = &record.command
             {
-                *slot = self.orders.find(order);
+                *slot = self.orders.find(*order);
             }
         }
         let mut targets = [Glimpse::NOTHING; AHEAD];

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 
+use super::admission::{admit_crossing, admit_order, admit_sender};
 use super::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
 use super::effect::Effect;
 use super::floor::{Floor, Met};
@@ -14,7 +15,7 @@ use super::idempotency::table::{Fingerprint, NameEntry};
 use super::ids::{MarketNo, OrderNo, Token, UserNo};
 use super::invariant::Broken;
 use super::ledger::{Account, Position, Purse};
-use super::matching::{amend_order, cancel_order, place_order};
+use super::matching::{amend_order, cancel_order, place_order, replace_order};
 use super::orders::{Order, Slot};
 use super::plan::Plan;
 use super::reject::Reject;
@@ -31,7 +32,7 @@ pub enum Step {
         /// Owner.
         user: UserNo,
         /// Order.
-        order: OrderNo,
+        target: Target,
         /// New price, of the outcome that the order names.
         price: Option<Tick>,
         /// New total quantity.
@@ -41,31 +42,69 @@ pub enum Step {
     Cancel {
         /// Owner.
         user: UserNo,
-        /// The newest order to which an earlier step gave this client order id, if any did.
-        name: Option<Token>,
-        /// Otherwise this order.
-        order: Option<OrderNo>,
+        /// Order.
+        target: Target,
+    },
+    /// Cancels an order and places another, of the same owner.
+    Replace {
+        /// The order that gives way.
+        target: Target,
+        /// The order that is placed.
+        terms: Box<PlaceOrder>,
     },
     /// Does nothing: asks only whether its idempotency key was used before.
     Ask,
+}
+
+/// The order that a step is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The newest order to which an earlier step gave this client order id, if any did.
+    pub name: Option<Token>,
+    /// Otherwise this order.
+    pub order: Option<OrderNo>,
+}
+
+impl Target {
+    fn among(&self, placed: &[(Token, OrderNo)]) -> Option<OrderNo> {
+        let newest = placed.iter().rev().find(|(given, _)| Some(given) == self.name.as_ref());
+        newest.map(|(_, order)| *order).or(self.order)
+    }
+}
+
+impl From<OrderNo> for Target {
+    fn from(order: OrderNo) -> Target {
+        Target { name: None, order: Some(order) }
+    }
 }
 
 /// A step, and the idempotency key that it is sent with.
 pub type KeyedStep = (Step, Option<Box<IdempotencyKey>>);
 
 impl Step {
+    /// The order that it places, if it places one.
+    pub fn placement(&self) -> Option<&PlaceOrder> {
+        match self {
+            Step::Place(terms) => Some(terms),
+            Step::Replace { terms, .. } => Some(terms),
+            Step::Amend { .. } | Step::Cancel { .. } | Step::Ask => None,
+        }
+    }
+
     /// The step's command, given the orders that the steps before it placed; `None` if there is no
     /// such order.
     fn resolved(&self, placed: &[(Token, OrderNo)]) -> Option<Command> {
         Some(match self {
             Step::Place(terms) => Command::PlaceOrder(terms.clone()),
-            &Step::Amend { user, order, price, quantity } => {
+            &Step::Amend { user, target, price, quantity } => {
+                let order = target.among(placed)?;
                 Command::AmendOrder { user, order, price, quantity, seen: None }
             }
-            Step::Cancel { user, name, order } => {
-                let newest = placed.iter().rev().find(|(given, _)| Some(given) == name.as_ref());
-                let order = newest.map(|(_, order)| *order).or(*order)?;
-                Command::CancelOrder { user: *user, order }
+            Step::Cancel { user, target } => {
+                Command::CancelOrder { user: *user, order: target.among(placed)? }
+            }
+            Step::Replace { target, terms } => {
+                Command::ReplaceOrder { replaced: target.among(placed)?, terms: terms.clone() }
             }
             Step::Ask => Command::AdvanceClock,
         })
@@ -103,7 +142,7 @@ impl Exchange {
             } else {
                 effects.push(Effect::Refused(Reject::OrderNotFound));
             }
-            if let Step::Place(PlaceOrder { client_order_id: Some(name), .. }) = step {
+            if let Some(PlaceOrder { client_order_id: Some(name), .. }) = step.placement() {
                 let order = effects.iter().find_map(|effect| match effect {
                     Effect::OrderAccepted { order, .. } => Some(*order),
                     Effect::Repeated { first } => Some(OrderNo(*first)),
@@ -115,9 +154,20 @@ impl Exchange {
         }
         Ok(Some(all))
     }
+
+    /// Whether a user's order can be replaced, found on an overlay: there it is gone.
+    pub(super) fn try_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop> {
+        Overlay::of(self, usize::MAX).try_replacement(replaced, terms, at)
+    }
 }
 
 /// A venue, and what a trial changed of it. Its maps are looked up, never iterated.
+#[derive(Clone)]
 struct Overlay<'a> {
     venue: &'a Exchange,
     /// The resting orders that changed or came; `None`: gone.
@@ -154,6 +204,22 @@ impl<'a> Overlay<'a> {
             names_counts: FxHashMap::default(),
             met_left,
         }
+    }
+
+    fn try_replacement(
+        mut self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop> {
+        // First, since these refusals come before those of a cancel.
+        admit_sender(self.venue, terms, at)?;
+        cancel_order(&mut self, terms.user, replaced, at, &mut Vec::new())?;
+        let order = admit_order(&self, terms, at)?.order;
+        if order.condition.post_only() {
+            admit_crossing(&order, &Plan::of(&mut self, &order, terms.time_in_force, at)?)?;
+        }
+        Ok(())
     }
 
     /// The orders that came and still rest.
@@ -205,6 +271,9 @@ impl Floor for Overlay<'_> {
                 amend_order(self, (*user, *order), *price, *quantity, at, effects)
             }
             Command::CancelOrder { user, order } => cancel_order(self, *user, *order, at, effects),
+            Command::ReplaceOrder { replaced, terms } => {
+                replace_order(self, *replaced, terms, at, effects)
+            }
             _ => Ok(()),
         }
     }
@@ -347,5 +416,14 @@ impl Floor for Overlay<'_> {
 
     fn return_plan(&mut self, plan: Plan) {
         self.met_left = self.met_left.saturating_sub(plan.acts.len());
+    }
+
+    fn admit_replacement(
+        &self,
+        replaced: OrderNo,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(), Stop> {
+        self.clone().try_replacement(replaced, terms, at)
     }
 }

@@ -1,22 +1,15 @@
-//! `POST /trading/orders/batch`: several placements and cancels in one request, each executed or
-//! refused on its own (semantics 8).
-
-use serde::de::{Deserialize, Deserializer, Error as _};
+//! `POST /trading/orders/batch`: several operations in one request, each executed or refused on its
+//! own (semantics 8).
 
 use super::asking::{AskingSeveral, Outcomes, ask_several};
+use super::batch_form::{BatchForm, Operation, Resolved, Whose, resolved};
 use super::call::{Call, Writing, Written};
 use super::gather;
 use super::idempotency::meaning_of_several;
-use super::json::Json;
-use super::lazy_view::LazyView;
-use super::members::{Checked, Faults, Given, Members, bodies, elements};
-use super::order_form::{OrderForm, TimeLimit};
-use super::orders::{
-    Placed, changed_order, incomplete_effects, named_order, own_open_order, own_order, placed,
-    placed_before, with_end,
-};
-use super::parse::{self, Fault};
-use super::problem::{FieldCode, Kind, Problem};
+use super::order_form::TimeLimit;
+use super::orders::{Placed, changed_order, incomplete_effects, placed, placed_before, with_end};
+use super::parse;
+use super::problem::{Kind, Problem};
 use super::rates::RequestClass;
 use super::reply::Reply;
 use super::tokens;
@@ -26,15 +19,12 @@ use super::wire::problem::ProblemJson;
 use engine::pending::Refusal;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::{OrderId, OrderNo, Token};
+use exchange::ids::{OrderNo, Token};
 use exchange::reject::Reject;
-use exchange::units::Sequence;
+use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
 use views::orders::Sought;
-use views::responses::StoredResponse;
-
-/// Most operations of one request: they share a journal block.
-const OPERATIONS_MAX: usize = 100;
+use views::responses::{Amended, StoredResponse};
 
 /// An operation in progress.
 enum Slot {
@@ -47,9 +37,11 @@ enum Slot {
 pub enum Subject {
     /// A placement with this time limit.
     Placement(TimeLimit),
-    /// A cancel of this order.
+    /// A change of this order.
     Order(OrderNo),
-    /// A cancel of an order that an earlier operation would place.
+    /// A placement with this time limit, if this order can be cancelled.
+    Replacement(TimeLimit, OrderNo),
+    /// A change of an order that an earlier operation would place.
     Unplaced,
 }
 
@@ -59,6 +51,7 @@ impl Subject {
         match self {
             Subject::Placement(limit) => limit.named(problem),
             Subject::Order(order) => with_end(call, order, problem),
+            Subject::Replacement(limit, order) => limit.named(with_end(call, order, problem)),
             Subject::Unplaced => problem,
         }
     }
@@ -68,27 +61,42 @@ impl Subject {
 pub enum Shown {
     /// It placed an order.
     Placed(Placed),
-    /// It cancelled one.
-    Cancelled(OrderJson),
+    /// It cancelled or amended one.
+    Changed(OrderJson),
     /// An earlier request cancelled it.
     CancelledBefore(Box<Sought>),
+    /// An earlier request amended it to this.
+    AmendedBefore(Box<Sought>, Box<Amended>),
+    /// It placed an order in place of the other.
+    Replaced(Placed, OrderJson),
+    /// An earlier request did that.
+    ReplacedBefore(Placed, Box<Sought>),
 }
 
 impl Shown {
-    /// Its JSON.
+    /// The result, as if of this request.
     ///
     /// # Errors
     /// History cannot be read.
-    pub fn json(self, call: &Call) -> Result<BatchOrderJson, Problem> {
-        Ok(match self {
-            Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
-            Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
-            Shown::CancelledBefore(sought) => {
-                let row = sought.row()?.ok_or_else(Problem::lacking_row)?;
-                let (_, json) = call.look(|view| Ok(OrderJson::seen(view, &row)))?;
-                BatchOrderJson::Cancelled(json)
+    pub fn json(self, call: &Call) -> Result<DoneJson, Problem> {
+        let sought = |sought: Box<Sought>, amended: Option<Box<Amended>>| {
+            let row = sought.row()?.ok_or_else(Problem::lacking_row)?;
+            let row = amended.map_or(row, |amended| amended.over(row));
+            call.look(|view| Ok(OrderJson::seen(view, &row))).map(|(_, json)| json)
+        };
+        let (order, replaced) = match self {
+            Shown::Placed(placed) => (BatchOrderJson::Placed(placed.json()?), None),
+            Shown::Changed(json) => (BatchOrderJson::Changed(json), None),
+            Shown::CancelledBefore(order) => (BatchOrderJson::Changed(sought(order, None)?), None),
+            Shown::AmendedBefore(order, amended) => {
+                (BatchOrderJson::Changed(sought(order, Some(amended))?), None)
             }
-        })
+            Shown::Replaced(placed, json) => (BatchOrderJson::Placed(placed.json()?), Some(json)),
+            Shown::ReplacedBefore(placed, order) => {
+                (BatchOrderJson::Placed(placed.json()?), Some(sought(order, None)?))
+            }
+        };
+        Ok(DoneJson { order, replaced, replayed: false })
     }
 }
 
@@ -97,7 +105,8 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let dry_run = form.query("dryRun", parse::boolean);
     let batch = form.body::<BatchForm>();
-    let (BatchForm { operations: Operations(read) }, dry_run) = form.finish(batch.zip(dry_run))?;
+    let (batch, dry_run) = form.finish(batch.zip(dry_run))?;
+    let read = batch.operations();
     let drew = take_tokens(&call, &read)?;
     // What cannot be read asks for nothing.
     let asked =
@@ -156,7 +165,8 @@ impl<'a> Batch<'a> {
     /// Whether the operations submitted so far must be settled before this one: a client order id
     /// of an order placed in this batch can be looked up only after its placement.
     fn must_settle_first(&self, operation: &Result<Resolved, Problem>) -> bool {
-        matches!(operation, Ok(Resolved::CancelNamed(id)) if self.names.contains(id))
+        let about = operation.as_ref().ok().and_then(Resolved::about);
+        matches!(about, Some(Whose::Named(id)) if self.names.contains(&id))
     }
 
     /// Submits one operation as its own command, under its own part of the request's key. Plain
@@ -179,17 +189,11 @@ impl<'a> Batch<'a> {
                     self.place(part, terms)
                 }
             }
-            Ok(Resolved::Cancel(order)) => {
-                self.submit_placements();
-                self.cancel(part, Ok(order))
-            }
-            Ok(Resolved::CancelEnded(id)) => {
-                self.submit_placements();
-                self.cancel(part, own_order(self.call, id))
-            }
-            Ok(Resolved::CancelNamed(id)) => {
-                self.submit_placements();
-                self.cancel(part, named_order(self.call, id))
+            Ok(Resolved::Cancel(whose)) => self.cancel(part, whose),
+            Ok(Resolved::Amend(whose, price, quantity)) => self.amend(part, whose, price, quantity),
+            Ok(Resolved::Replace(whose, terms)) => {
+                self.names.extend(terms.client_order_id.as_deref().copied());
+                self.replace(part, whose, terms)
             }
         };
         self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
@@ -214,20 +218,49 @@ impl<'a> Batch<'a> {
         Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?), subject))
     }
 
-    fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
-        let (user, order) = (self.call.caller.user, found?);
+    fn cancel(&mut self, part: u8, whose: Whose) -> Result<Slot, Problem> {
+        self.submit_placements();
+        let (user, order) = (self.call.caller.user, whose.number(self.call)?);
+        self.change(part, order, Command::CancelOrder { user, order })
+    }
+
+    fn amend(
+        &mut self,
+        part: u8,
+        whose: Whose,
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+    ) -> Result<Slot, Problem> {
+        self.submit_placements();
+        let (user, order) = (self.call.caller.user, whose.number(self.call)?);
+        self.change(part, order, Command::AmendOrder { user, order, price, quantity, seen: None })
+    }
+
+    fn change(&self, part: u8, order: OrderNo, command: Command) -> Result<Slot, Problem> {
+        let user = self.call.caller.user;
         let look = move |view: &ReadModel, _: &Applied<'_>| {
-            changed_order(view, user, order).map(Shown::Cancelled)
+            changed_order(view, user, order).map(Shown::Changed)
         };
-        let again = |view: &ReadModel, kept: &StoredResponse| match kept {
-            StoredResponse::Cancelled(user, order) => {
-                Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
-            }
-            _ => None,
-        };
-        let asked = self.asked(part, Command::CancelOrder { user, order });
-        let writing = self.call.ask_and_look(asked, look, again)?;
+        let again = changed_before;
+        let writing = self.call.ask_and_look(self.asked(part, command), look, again)?;
         Ok(Slot::Writing(Box::new(writing), Subject::Order(order)))
+    }
+
+    fn replace(&mut self, part: u8, whose: Whose, terms: Box<PlaceOrder>) -> Result<Slot, Problem> {
+        self.submit_placements();
+        let (user, replaced) = (self.call.caller.user, whose.number(self.call)?);
+        let subject = Subject::Replacement(TimeLimit::of(&terms), replaced);
+        let look = move |view: &ReadModel, applied: &Applied<'_>| {
+            let placed = placed(applied).map(Placed::Now)?;
+            Some(Shown::Replaced(placed, changed_order(view, user, replaced)?))
+        };
+        let again = move |view: &ReadModel, kept: &StoredResponse| {
+            let sought = Box::new(view.orders.order(user, replaced));
+            Some(Shown::ReplacedBefore(placed_before(view, kept)?, sought))
+        };
+        let asked = self.asked(part, Command::ReplaceOrder { replaced, terms });
+        let writing = self.call.ask_and_look(asked, look, again)?;
+        Ok(Slot::Writing(Box::new(writing), subject))
     }
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
@@ -279,6 +312,20 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// What an earlier request made of an order.
+pub fn changed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Shown> {
+    match kept {
+        StoredResponse::Cancelled(user, order) => {
+            Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
+        }
+        StoredResponse::Amended(amended) => {
+            let sought = Box::new(view.orders.order(amended.user, amended.order));
+            Some(Shown::AmendedBefore(sought, amended.clone()))
+        }
+        _ => None,
+    }
+}
+
 /// Whether an operation was refused because the request's key was used for another request. Then
 /// all operations were refused.
 pub fn key_reused(problem: &Problem) -> bool {
@@ -286,23 +333,22 @@ pub fn key_reused(problem: &Problem) -> bool {
 }
 
 /// What came of a plain placement.
-fn placement(
-    came: Option<Result<Applied<'_>, Refusal>>,
-) -> Result<Written<BatchOrderJson>, Problem> {
+fn placement(came: Option<Result<Applied<'_>, Refusal>>) -> Result<Written<DoneJson>, Problem> {
     let applied = came.ok_or_else(incomplete_effects)??;
     if let [Effect::Refused(reject)] = applied.effects {
         return Err(Problem::refused(*reject, applied.sequence));
     }
-    let shown = BatchOrderJson::Placed(placed(&applied).ok_or_else(incomplete_effects)?);
+    let order = BatchOrderJson::Placed(placed(&applied).ok_or_else(incomplete_effects)?);
+    let shown = DoneJson { order, replaced: None, replayed: false };
     Ok(Written { sequence: applied.sequence, replayed: false, shown })
 }
 
 impl Call {
     /// The result of one operation, and the record that it reflects.
-    fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> (Sequence, ResultJson) {
+    fn settled(&self, came: Result<Written<DoneJson>, Problem>) -> (Sequence, ResultJson) {
         match came {
             Ok(Written { sequence, replayed, shown }) => {
-                (sequence, ResultJson::Done(DoneJson { order: shown, replayed }))
+                (sequence, ResultJson::Done(DoneJson { replayed, ..shown }))
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
@@ -311,38 +357,6 @@ impl Call {
             }
         }
     }
-}
-
-/// An operation in the exchange's terms, as far as it does not depend on earlier ones.
-pub enum Resolved {
-    /// Places an order.
-    Place(PlaceOrder),
-    /// Cancels this order.
-    Cancel(OrderNo),
-    /// Cancels the order with this id, which is not open or does not exist.
-    CancelEnded(OrderId),
-    /// Cancels the newest order with this client order id.
-    CancelNamed(Token),
-}
-
-/// Resolves all operations: placements in known markets need no read model;
-/// everything else is looked up in one state.
-fn resolved(
-    call: &Call,
-    operations: Vec<Result<Operation, Problem>>,
-) -> Vec<Result<Resolved, Problem>> {
-    let (lazy_view, mut likely) = (LazyView::of(call), None);
-    let mut resolve = |operation| match operation {
-        Operation::Place(order) => order.resolve_like(&mut likely, &lazy_view).map(Resolved::Place),
-        Operation::Cancel(CancelForm { order: Some(id), .. }) => {
-            let open = own_open_order(&lazy_view, id);
-            Ok(open.map_or(Resolved::CancelEnded(id), Resolved::Cancel))
-        }
-        Operation::Cancel(CancelForm { name, .. }) => {
-            name.map(Resolved::CancelNamed).ok_or_else(incomplete_effects)
-        }
-    };
-    operations.into_iter().map(|read| read.and_then(&mut resolve)).collect()
 }
 
 /// Takes the tokens for the operations, each as if it came alone, all or none. An operation that
@@ -357,94 +371,4 @@ fn take_tokens(
     let writes = operations.len().saturating_sub(cancels);
     tokens::take_several(call, writes, cancels)?;
     Ok((writes == 0).then_some(RequestClass::Cancels))
-}
-
-bodies! {
-    /// A batch.
-    struct BatchForm {
-        required { "operations" => operations: Operations }
-    }
-
-    /// A cancel by exactly one of two ids.
-    struct CancelForm {
-        optional { "orderId" => order: OrderId, "clientOrderId" => name: Token }
-    }
-    check one_is_named;
-}
-
-fn one_is_named(cancel: &CancelForm) -> Checked {
-    if cancel.order.is_some() != cancel.name.is_some() {
-        return Ok(());
-    }
-    Err(("", Fault::invalid("must have either orderId or clientOrderId")))
-}
-
-/// An operation as a batch has it.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Operation {
-    Place(#[serde(deserialize_with = "Given::plain")] OrderForm),
-    Cancel(#[serde(deserialize_with = "Given::plain")] CancelForm),
-}
-
-/// The operations of a batch in order, each read or refused.
-#[derive(Debug, Clone, PartialEq)]
-struct Operations(Vec<Result<Operation, Problem>>);
-
-impl Given for Operations {
-    fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Operations, D::Error> {
-        let all = Vec::<Operation>::deserialize(deserializer)?;
-        if !(1..=OPERATIONS_MAX).contains(&all.len()) {
-            return Err(D::Error::custom("are none or too many"));
-        }
-        Ok(Operations(all.into_iter().map(Ok).collect()))
-    }
-
-    fn noted(json: Json, at: &str, faults: &mut Faults) -> Option<Operations> {
-        let elements = elements(json, at, (1, OPERATIONS_MAX), faults)?;
-        Some(Operations(elements.into_iter().map(Operation::read).collect()))
-    }
-}
-
-impl Operation {
-    /// Reads one, which may be bad while others are good.
-    fn read(json: Json) -> Result<Operation, Problem> {
-        let mut faults = Faults::default();
-        let read = Operation::noted(json, &mut faults).filter(|_| faults.is_empty());
-        read.ok_or_else(|| Problem::invalid(faults.into_errors()))
-    }
-
-    fn noted(json: Json, faults: &mut Faults) -> Option<Operation> {
-        let mut members = Members::open(json, "", faults)?;
-        let place = members.optional::<OrderForm>("place", faults);
-        let cancel = members.optional::<CancelForm>("cancel", faults);
-        members.close(faults);
-        match (place?, cancel?) {
-            (Some(order), None) => return Some(Operation::Place(order)),
-            (None, Some(cancel)) => return Some(Operation::Cancel(cancel)),
-            (None, None) => {
-                let fault = Fault::new(FieldCode::Required, "either place or cancel is needed");
-                faults.note("body", fault);
-            }
-            (Some(_), Some(_)) => {
-                let detail = "must not stand beside place: an operation is one of them";
-                faults.note("cancel", Fault::invalid(detail));
-            }
-        }
-        None
-    }
-
-    /// What it asks for, in bytes.
-    fn meaning(&self) -> Vec<u8> {
-        match self {
-            Operation::Place(order) => [&b"P"[..], &order.meaning()].concat(),
-            Operation::Cancel(CancelForm { order: Some(id), .. }) => {
-                [&b"C"[..], id.uuid().as_bytes()].concat()
-            }
-            Operation::Cancel(CancelForm { name, .. }) => {
-                let name = name.as_ref().map_or("", Token::as_str);
-                [&b"N"[..], name.as_bytes()].concat()
-            }
-        }
-    }
 }

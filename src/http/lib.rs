@@ -55,6 +55,7 @@ pub mod events;
 pub mod categories;
 pub mod books;
 pub mod orders;
+pub mod batch_form;
 pub mod batch;
 pub mod trials;
 pub mod conversions;

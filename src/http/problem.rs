@@ -454,7 +454,9 @@ impl From<PastError> for Problem {
                 ),
             ),
             PastError::Journal(_) => Problem::internal("the journal cannot be read"),
-            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
+            PastError::Fault(_) | PastError::Views(_) => {
+                Problem::internal("the journal cannot be replayed")
+            }
             PastError::Lost => Problem::internal("a question about the past was lost"),
         }
     }

@@ -2,10 +2,11 @@
 //! and no name is used up; `Sequence` is the last record that the answer reflects.
 
 use super::asking::try_out;
-use super::batch::{Resolved, Shown, Subject, key_reused};
+use super::batch::{Shown, Subject, changed_before, key_reused};
+use super::batch_form::{Resolved, Whose};
 use super::call::Call;
 use super::order_form::TimeLimit;
-use super::orders::{Placed, incomplete_effects, named_order, own_order, placed, placed_before};
+use super::orders::{Placed, incomplete_effects, placed, placed_before};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::account::BalanceJson;
@@ -14,13 +15,13 @@ use super::wire::placed::{self as told, after};
 use super::wire::problem::ProblemJson;
 use exchange::command::{Command, IdempotencyKey, PlaceOrder};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::{OrderNo, UserNo};
+use exchange::ids::{OrderNo, Token, UserNo};
 use exchange::invariant::Broken;
-use exchange::trial::{KeyedStep, Step};
-use exchange::units::{Lots, Tick};
+use exchange::trial::{KeyedStep, Step, Target};
+use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
 use views::accounts::Balance;
-use views::responses::StoredResponse;
+use views::orders::OrderRow;
 
 /// `POST /trading/orders?dryRun=true`: the result of a placement.
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
@@ -64,7 +65,7 @@ pub async fn amend(
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, AmendedJson::of(OrderJson::seen(view, &row), Some(balance))))
     };
-    let steps = vec![(Step::Amend { user, order, price, quantity }, None)];
+    let steps = vec![(Step::Amend { user, target: order.into(), price, quantity }, None)];
     let (sequence, content) = try_out(&call.engine, steps, show).await??;
     Reply::ok(sequence, &content)
 }
@@ -82,17 +83,25 @@ pub async fn batch(
         slots.push(step.map(|step| {
             let subject = match &step {
                 Step::Place(terms) => Subject::Placement(TimeLimit::of(terms)),
-                Step::Cancel { order, .. } => order.map_or(Subject::Unplaced, Subject::Order),
-                Step::Amend { .. } | Step::Ask => Subject::Unplaced,
+                Step::Replace { target: Target { order: Some(order), .. }, terms } => {
+                    Subject::Replacement(TimeLimit::of(terms), *order)
+                }
+                Step::Replace { terms, .. } => Subject::Placement(TimeLimit::of(terms)),
+                Step::Cancel { target, .. } | Step::Amend { target, .. } => {
+                    target.order.map_or(Subject::Unplaced, Subject::Order)
+                }
+                Step::Ask => Subject::Unplaced,
             };
             steps.push(keyed(step));
             subject
         }));
     }
+    let tried = steps.clone();
     let show = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
         let sequence = view.watermark();
         let all = consistent(came)?;
-        let shown: Vec<_> = all.iter().map(|one| shown(view, user, all, one)).collect();
+        let tried = Tried { view, user, steps: &tried, all };
+        let shown: Vec<_> = (0..all.len()).map(|index| tried.shown(index)).collect();
         let effects = all.iter().flat_map(|applied| applied.effects);
         let balance = balance_after(view, user, effects)?;
         Ok::<_, Problem>((sequence, shown, balance))
@@ -106,7 +115,7 @@ pub async fn batch(
         });
         let json = came.and_then(|(shown, replayed)| Ok((shown.json(call)?, replayed)));
         match json {
-            Ok((order, replayed)) => Ok(ResultJson::Done(DoneJson { order, replayed })),
+            Ok((done, replayed)) => Ok(ResultJson::Done(DoneJson { replayed, ..done })),
             Err(problem) if key_reused(&problem) => Err(problem),
             Err(problem) => {
                 let error = ProblemJson::of(&problem, call.request_id.as_str());
@@ -118,73 +127,131 @@ pub async fn batch(
     Reply::ok(sequence, &BatchJson { results, dry_run: true, balance: Some(balance) })
 }
 
-/// An operation as a step of the dry run. A client order id may name an order placed by an earlier
-/// step.
+/// An operation as a step of the dry run.
 fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
     let user = call.caller.user;
+    let target = |whose| target(call, whose, before);
     Ok(match operation {
         Resolved::Place(terms) => Step::Place(terms),
-        Resolved::Cancel(order) => Step::Cancel { user, name: None, order: Some(order) },
-        Resolved::CancelEnded(id) => {
-            Step::Cancel { user, name: None, order: Some(own_order(call, id)?) }
+        Resolved::Cancel(whose) => Step::Cancel { user, target: target(whose)? },
+        Resolved::Amend(whose, price, quantity) => {
+            Step::Amend { user, target: target(whose)?, price, quantity }
         }
-        Resolved::CancelNamed(name) => {
-            let named = |step: &Step| match step {
-                Step::Place(terms) => terms.client_order_id.as_deref() == Some(&name),
-                Step::Amend { .. } | Step::Cancel { .. } | Step::Ask => false,
-            };
-            let order = match named_order(call, name) {
-                Err(problem) if !before.iter().any(|(step, _)| named(step)) => return Err(problem),
-                order => order.ok(),
-            };
-            Step::Cancel { user, name: Some(name), order }
-        }
+        Resolved::Replace(whose, terms) => Step::Replace { target: target(whose)?, terms },
     })
 }
 
-/// The result of one step, and whether it repeats an earlier one.
-fn shown(
-    view: &ReadModel,
-    user: UserNo,
-    all: &[Applied<'_>],
-    applied: &Applied<'_>,
-) -> Result<(Shown, bool), Problem> {
-    let by = |order: OrderNo| {
-        let placed = all.iter().find(|one| accepts(one, order));
-        placed.and_then(|one| Some(told::placed(one).ok()??.0))
+/// The order that a step is about. A client order id may name one that an earlier step places.
+fn target(call: &Call, whose: Whose, before: &[KeyedStep]) -> Result<Target, Problem> {
+    let Whose::Named(name) = whose else { return whose.number(call).map(Target::from) };
+    let order = match whose.number(call) {
+        Err(problem) if !before.iter().any(|(step, _)| gives(step, name)) => return Err(problem),
+        order => order.ok(),
     };
-    match applied.effects {
-        [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
-        [Effect::Repeated { first }] => {
-            // The first one is a record, or an earlier step.
-            let step = all.iter().find(|one| accepts(one, OrderNo(*first)));
-            let shown = match step {
-                Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
-                None => match &*view.answers.or_placed(*first, user) {
-                    StoredResponse::Cancelled(user, order) => {
-                        Some(Shown::CancelledBefore(Box::new(view.orders.order(*user, *order))))
-                    }
-                    kept => placed_before(view, kept).map(Shown::Placed),
-                },
-            };
-            shown.map(|shown| (shown, true)).ok_or_else(incomplete_effects)
-        }
-        [Effect::OrderCancelled { order, .. }, ..] => {
-            let row = by(*order).or_else(|| view.orders.open_order_of(user, *order));
-            let row = row.filter(|row| row.user == user).ok_or_else(incomplete_effects)?;
-            let (row, _) = after(row, applied).map_err(|_| incomplete_effects())?;
-            Ok((Shown::Cancelled(OrderJson::seen(view, &row)), false))
-        }
-        _ => {
-            let json = placed(applied).ok_or_else(incomplete_effects)?;
-            Ok((Shown::Placed(Placed::Now(json)), false))
+    Ok(Target { name: Some(name), order })
+}
+
+/// Whether a step gives its order this client order id.
+fn gives(step: &Step, name: Token) -> bool {
+    step.placement().is_some_and(|terms| terms.client_order_id.as_deref() == Some(&name))
+}
+
+/// The steps of a dry run and what came of them.
+struct Tried<'a> {
+    view: &'a ReadModel,
+    user: UserNo,
+    steps: &'a [KeyedStep],
+    all: &'a [Applied<'a>],
+}
+
+impl Tried<'_> {
+    /// The result of one step, and whether it repeats an earlier one.
+    fn shown(&self, index: usize) -> Result<(Shown, bool), Problem> {
+        let applied = self.all.get(index).ok_or_else(incomplete_effects)?;
+        match applied.effects {
+            [] => {
+                let row = self.unchanged(index).and_then(|order| self.row(index, order));
+                let row = row.ok_or_else(incomplete_effects)?;
+                Ok((Shown::Changed(OrderJson::seen(self.view, &row)), false))
+            }
+            [Effect::Refused(reject)] => Err(Problem::refused(*reject, self.view.watermark())),
+            [Effect::Repeated { first }] => {
+                let shown = self.before(index, *first).ok_or_else(incomplete_effects)?;
+                Ok((shown, true))
+            }
+            [Effect::OrderCancelled { order, .. } | Effect::OrderAmended { order, .. }, ..] => {
+                let row = self.row(index, *order).ok_or_else(incomplete_effects)?;
+                let (row, _) = after(row, applied).map_err(|_| incomplete_effects())?;
+                let changed = OrderJson::seen(self.view, &row);
+                let shown = match placed(applied).map(Placed::Now) {
+                    Some(placed) => Shown::Replaced(placed, changed),
+                    None => Shown::Changed(changed),
+                };
+                Ok((shown, false))
+            }
+            _ => {
+                let json = placed(applied).ok_or_else(incomplete_effects)?;
+                Ok((Shown::Placed(Placed::Now(json)), false))
+            }
         }
     }
+
+    /// What a record, or an earlier step, did that this step repeats.
+    fn before(&self, index: usize, first: Sequence) -> Option<Shown> {
+        if self.all.iter().any(|one| accepts(one, OrderNo(first))) {
+            let earlier = self.all.iter().position(|one| one.sequence == first)?;
+            return self.shown(earlier).ok().map(|(shown, _)| shown);
+        }
+        let kept = self.view.answers.or_placed(first, self.user);
+        if let Some((Step::Replace { target, .. }, _)) = self.steps.get(index) {
+            let sought = self.view.orders.order(self.user, target.order?);
+            return Some(Shown::ReplacedBefore(placed_before(self.view, &kept)?, Box::new(sought)));
+        }
+        let placed = || placed_before(self.view, &kept).map(Shown::Placed);
+        changed_before(self.view, &kept).or_else(placed)
+    }
+
+    /// The order of an amend that changes nothing.
+    fn unchanged(&self, index: usize) -> Option<OrderNo> {
+        let (Step::Amend { target, .. }, _) = self.steps.get(index)? else { return None };
+        let earlier = self.steps.iter().zip(self.all).take(index).rev();
+        let named = target.name.and_then(|name| {
+            let mut giving = earlier.filter(|((step, _), _)| gives(step, name));
+            giving.find_map(|(_, applied)| placed_by(applied))
+        });
+        named.or(target.order)
+    }
+
+    /// The caller's open order as the steps before this one leave it.
+    fn row(&self, index: usize, order: OrderNo) -> Option<OrderRow> {
+        let placed = self.all.iter().find(|one| accepts(one, order));
+        let placed = placed.and_then(|one| Some(told::placed(one).ok()??.0));
+        let row = placed.or_else(|| self.view.orders.open_order_of(self.user, order));
+        // Only amends of its own: orders of one user do not trade with each other.
+        let amended = |one: &&Applied<'_>| {
+            let of_it = |effect: &Effect| matches!(effect, Effect::OrderAmended { order: amended, .. } if *amended == order);
+            one.effects.iter().any(of_it)
+        };
+        let row = row.filter(|row| row.user == self.user)?;
+        let mut amends = self.all.iter().take(index).filter(amended);
+        amends.try_fold(row, |row, one| Some(after(row, one).ok()?.0))
+    }
+}
+
+/// The order that a step placed, now or before.
+fn placed_by(step: &Applied<'_>) -> Option<OrderNo> {
+    step.effects.iter().find_map(|effect| match effect {
+        Effect::OrderAccepted { order, .. } => Some(*order),
+        Effect::Repeated { first } => Some(OrderNo(*first)),
+        _ => None,
+    })
 }
 
 /// Whether a step placed this order.
 fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
-    matches!(step.effects, [Effect::OrderAccepted { order, .. }, ..] if *order == placed)
+    let accepted =
+        |effect: &Effect| matches!(effect, Effect::OrderAccepted { order, .. } if *order == placed);
+    step.effects.iter().any(accepted)
 }
 
 /// Whether a request for this command was executed before, under its idempotency key.

@@ -39,6 +39,7 @@ pub fn check(command: &Command) -> Result<(), BadField> {
         Command::Deposit { amount, .. }
         | Command::Withdraw { amount, .. }
         | Command::TakeFees { amount, .. } => positive(*amount),
+        Command::ReplaceOrder { terms, .. } => order_quantity(terms.quantity).map(drop),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::Convert(Conversion { quantity, .. })
         | Command::AmendOrder { quantity: Some(quantity), .. } => {

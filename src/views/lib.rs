@@ -123,6 +123,11 @@ impl ReadModel {
         debug_assert_eq!(self.faults.count(), noted, "{:?}", self.faults.last());
     }
 
+    /// Where its pages of history are.
+    pub const fn history(&self) -> &History {
+        self.orders.history()
+    }
+
     /// The last record folded; [`Sequence::ZERO`] before the first.
     pub const fn watermark(&self) -> Sequence {
         self.watermark

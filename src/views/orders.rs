@@ -86,6 +86,11 @@ impl Orders {
         Orders { fills: Fills::on(history.clone()), history, ..Orders::default() }
     }
 
+    /// Where its pages of history are.
+    pub(super) const fn history(&self) -> &History {
+        &self.history
+    }
+
     /// Rows of a page of history.
     pub(super) const fn rows_per_page(&self) -> u64 {
         self.history.rows_per_page()

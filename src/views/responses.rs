@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
+use super::orders::{OrderRow, OrderStatus};
 use super::saved::{Sizes, hold, saved, saved_enum};
 use exchange::command::{PlaceOrder, TradingMode};
-use exchange::effect::{Applied, Effect};
+use exchange::effect::{Applied, CancelReason, Effect};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::restrictions::Heartbeat;
-use exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
+use exchange::units::{Lots, Money, Ratio, Sequence, Tick, TimeMs};
 
 /// Expired responses removed per record: more than the one that a record can add.
 const REMOVED_PER_RECORD: usize = 64;
@@ -25,6 +26,8 @@ pub enum StoredResponse {
     Placed(UserNo, OrderNo),
     /// An order that was cancelled, and so never changes.
     Cancelled(UserNo, OrderNo),
+    /// An order that was amended, as it was then.
+    Amended(Box<Amended>),
     /// An account's money after a deposit, a withdrawal or a payout of fees.
     Balance(Box<Balance>),
     /// A user that was created, or whose mode or limit was set.
@@ -60,7 +63,76 @@ saved_enum!(StoredResponse {
     10 = Done,
     11 = Converted(converted),
     12 = Placed(user, order),
+    13 = Amended(amended),
 });
+
+saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
+
+/// What an amend left of an order: all of its row that may change later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amended {
+    /// Owner.
+    pub user: UserNo,
+    /// Order.
+    pub order: OrderNo,
+    price: Tick,
+    quantity: Lots,
+    filled: Lots,
+    remaining: Lots,
+    cancelled: Lots,
+    filled_cost: Money,
+    status: OrderStatus,
+    cancel_reason: Option<CancelReason>,
+    updated_at: TimeMs,
+}
+
+saved!(Amended {
+    user,
+    order,
+    price,
+    quantity,
+    filled,
+    remaining,
+    cancelled,
+    filled_cost,
+    status,
+    cancel_reason,
+    updated_at,
+});
+
+impl Amended {
+    fn of(row: &OrderRow) -> Amended {
+        Amended {
+            user: row.user,
+            order: row.no,
+            price: row.price,
+            quantity: row.quantity,
+            filled: row.filled,
+            remaining: row.remaining,
+            cancelled: row.cancelled,
+            filled_cost: row.filled_cost,
+            status: row.status,
+            cancel_reason: row.cancel_reason,
+            updated_at: row.updated_at,
+        }
+    }
+
+    /// The order's row as the amend left it, given its row of any later moment.
+    pub fn over(&self, row: OrderRow) -> OrderRow {
+        OrderRow {
+            price: self.price,
+            quantity: self.quantity,
+            filled: self.filled,
+            remaining: self.remaining,
+            cancelled: self.cancelled,
+            filled_cost: self.filled_cost,
+            status: self.status,
+            cancel_reason: self.cancel_reason,
+            updated_at: self.updated_at,
+            ..row
+        }
+    }
+}
 
 /// What a conversion took and gave. Positions and balance after it are in other responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +184,11 @@ impl StoredResponse {
         Some(match effect {
             Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } } => {
                 StoredResponse::Placed(*user, *order)
+            }
+            Effect::OrderAmended { order, user, .. } => {
+                // The order was open until this record, so its row is in memory.
+                let row = view.orders.order(*user, *order).row().ok()??;
+                StoredResponse::Amended(Box::new(Amended::of(&row)))
             }
             Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
             Effect::Deposited { user, .. }

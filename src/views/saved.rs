@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::history::History;
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::command::{KeyHash, Role, TradingMode};
+use exchange::effect::CancelReason;
 use exchange::fees::Fees;
 use exchange::ids::{
     CategoryId, EventId, KeyId, MarketId, MarketNo, MarketSet, OrderNo, UserId, UserNo,
@@ -117,7 +118,16 @@ macro_rules! carried {
 carried!(bool, u8, u32, u64, String, Arc<str>);
 carried!(Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs);
 carried!(UserId, KeyId, CategoryId, EventId, MarketId, OrderNo, MarketSet);
-carried!(KeyHash, Role, TradingMode, Outcome, MarketStatus, UserRestrictions, Heartbeat);
+carried!(
+    CancelReason,
+    KeyHash,
+    Role,
+    TradingMode,
+    Outcome,
+    MarketStatus,
+    UserRestrictions,
+    Heartbeat
+);
 carried!(Fees, Localized);
 
 saved!(EventDraft {

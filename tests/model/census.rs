@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use exchange::command::{Command, Record};
 use exchange::effect::{Effect, Party};
-use exchange::ids::MarketSet;
+use exchange::ids::{MarketSet, OrderNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
 
@@ -12,7 +12,7 @@ use exchange::units::{Lots, Money};
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have covered, besides every kind of command and every refusal.
-const EXPECTED: [&str; 51] = [
+const EXPECTED: [&str; 57] = [
     "amended beside opposites",
     "amended false then cancelled",
     "amended false then rested",
@@ -41,6 +41,7 @@ const EXPECTED: [&str; 51] = [
     "cancelled SelfTrade by PlaceOrder",
     "cancelled User by CancelOrder",
     "cancelled User by CancelOrders",
+    "cancelled User by ReplaceOrder",
     "charged both",
     "charged nobody",
     "charged the taker",
@@ -62,6 +63,11 @@ const EXPECTED: [&str; 51] = [
     "repeated CancelOrder",
     "repeated PlaceOrder",
     "repeated PlaceOrder under a key",
+    "repeated ReplaceOrder",
+    "replaced then cancelled",
+    "replaced then rested",
+    "replaced then traded",
+    "replacement refused of an open order",
     "swept 3 or more",
     "traded",
 ];
@@ -104,6 +110,12 @@ impl Census {
         let asked = format!("{:?}", record.command);
         let asked = asked.split([' ', '(']).next().unwrap_or_default();
         self.see(format!("asked {asked}"));
+        if let (Command::ReplaceOrder { .. }, [Effect::Refused(reject)]) =
+            (&record.command, effects)
+            && !matches!(reject, Reject::OrderNotOpen | Reject::OrderNotFound)
+        {
+            self.see("replacement refused of an open order".to_owned());
+        }
         let mut trades = 0;
         for effect in effects {
             match effect {
@@ -152,8 +164,12 @@ impl Census {
         if trades >= 3 {
             self.see("swept 3 or more".to_owned());
         }
-        if matches!(record.command, Command::AmendOrder { .. }) {
-            self.count_amended(effects);
+        match record.command {
+            Command::AmendOrder { .. } => self.count_amended(effects),
+            Command::ReplaceOrder { .. } => {
+                self.count_replaced(OrderNo(record.sequence), effects);
+            }
+            _ => {}
         }
     }
 
@@ -175,6 +191,19 @@ impl Census {
         }
         if given.len() > 1 && received.iter().any(|(_, yes)| yes.cost.get() == 0) {
             self.see("converted at a profit".to_owned());
+        }
+    }
+
+    fn count_replaced(&mut self, placed: OrderNo, effects: &[Effect]) {
+        for effect in effects {
+            match effect {
+                Effect::TradeMade(_) => self.see("replaced then traded".to_owned()),
+                Effect::OrderRested { .. } => self.see("replaced then rested".to_owned()),
+                Effect::OrderCancelled { order, .. } if *order == placed => {
+                    self.see("replaced then cancelled".to_owned());
+                }
+                _ => {}
+            }
         }
     }
 

@@ -132,7 +132,10 @@ impl Duel {
         let tried = match &record.command {
             Command::PlaceOrder(terms) => Part::Place(terms.clone()),
             &Command::AmendOrder { user, order, price, quantity, seen: None } => {
-                Part::Amend { user, order, price, quantity }
+                Part::Amend { user, target: order.into(), price, quantity }
+            }
+            Command::ReplaceOrder { replaced, terms } => {
+                Part::Replace { target: (*replaced).into(), terms: terms.clone() }
             }
             _ => return Ok(None),
         };

@@ -7,7 +7,7 @@ use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::script;
-use exchange::trial::{KeyedStep, Step as Part};
+use exchange::trial::{KeyedStep, Step as Part, Target};
 use exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 
 use crate::commands::{self, Step};
@@ -28,19 +28,24 @@ pub fn tried_as_done(
     for (KeyedCommand { once, command }, link) in asked.zip(links) {
         let once = once.map(|once| Box::new(IdempotencyKey { caller: user, ..*once }));
         let linked = link.and_then(|link| parts.get(usize::from(link)));
-        let name = linked.and_then(|(part, _)| match part {
-            Part::Place(terms) => terms.client_order_id.as_deref().copied(),
-            _ => None,
-        });
+        let name =
+            linked.and_then(|(part, _)| part.placement()?.client_order_id.as_deref().copied());
         let part = match command {
             Command::PlaceOrder(mut terms) if name.is_none() => {
                 terms.user = user;
                 Part::Place(terms)
             }
-            Command::CancelOrder { order, .. } | Command::AmendOrder { order, .. } => {
-                Part::Cancel { user, name, order: Some(order) }
+            Command::CancelOrder { order, .. } => {
+                Part::Cancel { user, target: Target { name, order: Some(order) } }
             }
-            _ if name.is_some() => Part::Cancel { user, name, order: None },
+            Command::AmendOrder { order, price, quantity, .. } => {
+                Part::Amend { user, target: Target { name, order: Some(order) }, price, quantity }
+            }
+            Command::ReplaceOrder { replaced, mut terms } => {
+                terms.user = user;
+                Part::Replace { target: Target { name, order: Some(replaced) }, terms }
+            }
+            _ if name.is_some() => Part::Cancel { user, target: Target { name, order: None } },
             _ => continue,
         };
         parts.push((part, once));
@@ -65,26 +70,34 @@ pub fn tried_as_done(
 fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Effect>> {
     let mut all: Vec<Vec<Effect>> = Vec::new();
     for (part, once) in parts {
+        let meant = |target: &Target| {
+            // The newest order with that name, placed by an earlier part of the batch.
+            let so_named = |part: &Part| {
+                let name = part.placement().and_then(|terms| terms.client_order_id.as_deref());
+                name.is_some() && name == target.name.as_ref()
+            };
+            let named = parts[..all.len()].iter().zip(&all).rev();
+            let named = named.filter(|((part, _), _)| so_named(part));
+            let mut numbers =
+                named.flat_map(|(_, effects)| effects).filter_map(|effect| match effect {
+                    Effect::OrderAccepted { order, .. } => Some(*order),
+                    Effect::Repeated { first } => Some(OrderNo(*first)),
+                    _ => None,
+                });
+            numbers.next().or(target.order)
+        };
         let command = match part {
             Part::Place(terms) => Some(Command::PlaceOrder(terms.clone())),
-            Part::Cancel { name, order, .. } => {
-                // The newest order with that name, placed by an earlier part of the batch.
-                let so_named =
-                    |terms: &PlaceOrder| terms.client_order_id.as_deref() == name.as_ref();
-                let named =
-                    parts[..all.len()].iter().zip(&all).rev().filter(
-                        |((part, _), _)| matches!(part, Part::Place(terms) if so_named(terms)),
-                    );
-                let mut numbers =
-                    named.flat_map(|(_, effects)| effects).filter_map(|effect| match effect {
-                        Effect::OrderAccepted { order, .. } => Some(*order),
-                        Effect::Repeated { first } => Some(OrderNo(*first)),
-                        _ => None,
-                    });
-                let placed = name.and_then(|_| numbers.next());
-                placed.or(*order).map(|order| Command::CancelOrder { user, order })
+            Part::Cancel { target, .. } => {
+                meant(target).map(|order| Command::CancelOrder { user, order })
             }
-            Part::Amend { .. } | Part::Ask => None,
+            Part::Replace { target, terms } => meant(target)
+                .map(|replaced| Command::ReplaceOrder { replaced, terms: terms.clone() }),
+            Part::Amend { target, price, quantity, .. } => meant(target).map(|order| {
+                let (price, quantity) = (*price, *quantity);
+                Command::AmendOrder { user, order, price, quantity, seen: None }
+            }),
+            Part::Ask => None,
         };
         let mut effects = Vec::new();
         if let Some(command) = command {

@@ -235,7 +235,7 @@ fn convert() -> impl Strategy<Value = Command> {
     })
 }
 
-fn place_order() -> impl Strategy<Value = Command> {
+fn order_terms() -> impl Strategy<Value = PlaceOrder> {
     let force = prop_oneof![
         option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
         Just(TimeInForce::ImmediateOrCancel),
@@ -260,7 +260,7 @@ fn place_order() -> impl Strategy<Value = Command> {
     )
         .prop_map(|((user, market, outcome, side, price, quantity), rest, client_order_id)| {
             let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
-            Command::PlaceOrder(PlaceOrder {
+            PlaceOrder {
                 user,
                 market,
                 wording: Wording { outcome, side },
@@ -272,7 +272,7 @@ fn place_order() -> impl Strategy<Value = Command> {
                 valid_until,
                 copy_from,
                 client_order_id: client_order_id.map(Box::new),
-            })
+            }
         })
 }
 
@@ -304,9 +304,15 @@ fn amend() -> impl Strategy<Value = Command> {
     })
 }
 
+fn replace() -> impl Strategy<Value = Command> {
+    (order(), order_terms())
+        .prop_map(|(replaced, terms)| Command::ReplaceOrder { replaced, terms: Box::new(terms) })
+}
+
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
-        3 => place_order(),
+        3 => order_terms().prop_map(Command::PlaceOrder),
+        1 => replace(),
         1 => convert(),
         1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),

@@ -151,7 +151,13 @@ fn a_bad_operation_names_its_fields() {
         (json!({"cancel": {"orderId": NOBODY, "clientOrderId": "a"}}), "cancel"),
         (json!({"cancel": {"clientOrderId": ""}}), "cancel.clientOrderId"),
         (json!({"cancel": with(id.clone(), &json!({"x": 1}))}), "cancel.x"),
-        (json!({"cancel": id, "amend": {}}), "amend"),
+        (json!({"cancel": id.clone(), "amend": {}}), "amend"),
+        (json!({"amend": id.clone()}), "amend"),
+        (json!({"amend": {"price": "0.10"}}), "amend"),
+        (json!({"amend": with(id.clone(), &json!({"price": "1"}))}), "amend.price"),
+        (json!({"replace": {"cancel": id.clone()}}), "replace.place"),
+        (json!({"replace": {"cancel": {}, "place": {}}}), "replace.cancel"),
+        (json!({"replace": {"cancel": id, "place": {"x": 1}}}), "replace.place.marketId"),
     ] {
         let results = results(&post(&ann, std::slice::from_ref(&operation)));
         assert_eq!(outcome(&results[0]), "INVALID_REQUEST", "{operation}");
@@ -214,4 +220,103 @@ fn a_batch_is_carried_out_once_under_its_key() {
         refused.refused(409, "IDEMPOTENCY_KEY_REUSED");
     }
     assert_eq!(ann.get("/trading/orders").json["orders"].as_array().unwrap().len(), 3);
+}
+
+fn replace(old: &str, new: &Value) -> Value {
+    json!({"replace": {"cancel": {"orderId": old}, "place": new["place"]}})
+}
+
+/// A bot that quotes anew an order that has filled meanwhile does not double its exposure.
+#[test]
+fn a_replacement_is_placed_only_if_the_old_order_gives_way() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader_with("ann", "10"), venue.trader("bob"));
+    let market = venue.market();
+    let old = ann.place(&market, "BUY", "yes", "0.50", "20").text("orderId");
+    // Both at once would be more than ann has.
+    let new = place(&market, "BUY", "0.40", "25");
+    let done = results(&post(&ann, &[replace(&old, &new)])).remove(0);
+    check(&shapes::placed(), &done["order"], "the order placed");
+    check(&shapes::order(), &done["replaced"], "the order that gave way");
+    assert_eq!((&done["order"]["status"], &done["replaced"]["id"]), (&json!("OPEN"), &json!(old)));
+    assert_eq!(done["replaced"]["cancelReason"], "USER");
+    let new = done["order"]["orderId"].as_str().unwrap().to_owned();
+    // Refused, so the order stays as it is.
+    let dear = place(&market, "BUY", "0.41", "25");
+    let refused = results(&post(&ann, &[replace(&new, &dear)])).remove(0);
+    assert_eq!(outcome(&refused), "INSUFFICIENT_FUNDS");
+    assert_eq!(ann.get(&format!("/trading/orders/{new}")).text("status"), "OPEN");
+    bob.place(&market, "SELL", "yes", "0.40", "25").ok(&shapes::placed());
+    let late =
+        results(&post(&ann, &[replace(&new, &place(&market, "BUY", "0.01", "1"))])).remove(0);
+    assert_eq!(outcome(&late), "ORDER_NOT_OPEN");
+    assert_eq!(late["error"]["order"]["status"], "FILLED");
+    let open = ann.get("/trading/orders?active=true").json;
+    assert_eq!(open["orders"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_batch_amends_by_id_and_by_name() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let id = ann.place(&market, "BUY", "yes", "0.20", "5").text("orderId");
+    let amend = |what: Value| json!({"amend": what});
+    let operations = [
+        amend(json!({"orderId": id, "price": "0.21"})),
+        named(&market, "0.30", "a"),
+        amend(json!({"clientOrderId": "a", "quantity": "2"})),
+        amend(json!({"orderId": id, "quantity": "5"})),
+        json!({"replace": {"cancel": {"clientOrderId": "a"},
+            "place": named(&market, "0.31", "b")["place"]}}),
+        amend(json!({"clientOrderId": "a", "quantity": "1"})),
+        json!({"cancel": {"clientOrderId": "b"}}),
+        amend(json!({"orderId": NOBODY, "quantity": "1"})),
+    ];
+    let dry = ann.client.post(&format!("{BATCH}?dryRun=true"), &json!({"operations": operations}));
+    let done = results(&post(&ann, &operations));
+    let all: Vec<String> = done.iter().map(outcome).collect();
+    let expected =
+        ["OPEN", "OPEN", "OPEN", "OPEN", "OPEN", "ORDER_NOT_OPEN", "CANCELLED", "ORDER_NOT_FOUND"];
+    assert_eq!(all, expected);
+    check(&shapes::order(), &done[0]["order"], "an amend");
+    assert_eq!((&done[0]["order"]["price"], &done[0]["order"]["id"]), (&json!("0.21"), &json!(id)));
+    assert_eq!(done[2]["order"]["originalQuantity"], "2");
+    assert_eq!(done[3]["order"]["price"], "0.21", "an amend that changes nothing");
+    // What the dry run said, as far as it does not invent it.
+    let tried = dry.json["results"].as_array().unwrap();
+    for (tried, done) in tried.iter().zip(&done) {
+        assert_eq!(outcome(tried), outcome(done));
+        for part in ["price", "originalQuantity", "remainingQuantity", "cancelReason"] {
+            assert_eq!(tried["order"][part], done["order"][part], "{part}");
+            assert_eq!(tried["replaced"][part], done["replaced"][part], "{part}");
+        }
+    }
+}
+
+/// Repeated under its key, an amend shows the order as it left it, and a replacement both orders.
+#[test]
+fn amends_and_replacements_are_carried_out_once_under_their_key() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let amended = ann.place(&market, "BUY", "yes", "0.20", "5").text("orderId");
+    let old = ann.place(&market, "BUY", "yes", "0.10", "5").text("orderId");
+    let body = json!({"operations": [
+        {"amend": {"orderId": amended, "price": "0.30"}},
+        replace(&old, &place(&market, "BUY", "0.25", "3")),
+    ]});
+    let send = |path: &str| {
+        let bytes = body.to_string();
+        ann.client.send("POST", path, &[("idempotency-key", "k")], Some(bytes.as_bytes()))
+    };
+    let first = results(&send(BATCH));
+    bob.place(&market, "SELL", "yes", "0.25", "6").ok(&shapes::placed());
+    let again = send(BATCH);
+    assert_eq!(again.header("idempotent-replay"), "true");
+    let replay = json!({"idempotentReplay": true});
+    let expected: Vec<Value> = first.into_iter().map(|one| with(one, &replay)).collect();
+    assert_eq!(results(&again), expected);
+    let dry = send(&format!("{BATCH}?dryRun=true"));
+    assert_eq!(dry.json["results"], json!(expected));
 }

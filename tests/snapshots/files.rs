@@ -9,7 +9,7 @@ use exchange::digest::StateDigest;
 use exchange::results::ResultsHash;
 use exchange::units::{Sequence, TimeMs};
 use journal::block::ChainHash;
-use journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
+use journal::snapshot::folder::SnapshotFolder;
 use journal::snapshot::header::{Header, SNAPSHOT_HEADER_BYTES};
 use journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
 use journal::snapshot::{Kind, Point, SnapshotDamage, SnapshotFault};
@@ -280,7 +280,7 @@ fn snapshots_are_listed_newest_first_and_other_files_ignored() {
 }
 
 #[test]
-fn the_newest_two_are_kept_whole() {
+fn the_newest_two_are_kept() {
     let data = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in 1..=5 {
@@ -288,17 +288,23 @@ fn the_newest_two_are_kept_whole() {
         put(&folder, Kind::Views, sequence);
     }
     // A snapshot beyond the journal's end belongs to a longer journal.
-    assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 3);
+    assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 2);
     assert_eq!(folder.retain(Sequence::new(4)).unwrap(), 0);
+    assert_eq!(folder.list(Kind::Views).unwrap(), [5, 4, 3, 1].map(Sequence::new));
+    assert_eq!(folder.retain(Sequence::new(5)).unwrap(), 0);
+    for kind in Kind::ALL {
+        assert_eq!(folder.list(kind).unwrap(), [5, 4, 3, 1].map(Sequence::new));
+    }
+    // An earlier version kept old states without their views: the state of 3 stays beside 2.
+    put(&folder, Kind::State, 2);
+    fs::remove_file(folder.path(Kind::Views, Sequence::new(1))).unwrap();
+    assert_eq!(folder.retain(Sequence::new(5)).unwrap(), 0);
     assert_eq!(folder.list(Kind::Views).unwrap(), [5, 4, 3].map(Sequence::new));
-    assert_eq!(folder.retain(Sequence::new(5)).unwrap(), 1);
-    assert_eq!(folder.list(Kind::Views).unwrap().len(), VIEWS_KEPT);
-    assert_eq!(folder.list(Kind::State).unwrap(), [5, 4, 3, 1].map(Sequence::new));
 }
 
-/// Of the older states one is left a power of two, counted in records before the newest.
+/// Of the older ones one is left a power of two, counted in records before the newest.
 #[test]
-fn states_of_the_past_get_fewer_the_older_they_are() {
+fn snapshots_of_the_past_get_fewer_the_older_they_are() {
     let data = tempfile::tempdir().unwrap();
     let folder = SnapshotFolder::open(data.path()).unwrap();
     for sequence in (1..=300).map(|number| number * 100) {
@@ -306,6 +312,7 @@ fn states_of_the_past_get_fewer_the_older_they_are() {
         put(&folder, Kind::Views, sequence);
         folder.retain(Sequence::new(sequence)).unwrap();
         let states = folder.list(Kind::State).unwrap();
+        assert_eq!(states, folder.list(Kind::Views).unwrap());
         let ages: Vec<u64> = states.iter().map(|state| sequence - state.get()).collect();
         let two = ages.len().min(2);
         assert_eq!(ages[..two], [0, 100][..two], "{ages:?}");

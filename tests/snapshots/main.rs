@@ -6,6 +6,7 @@
 #[path = "../faults/mod.rs"]
 mod faults;
 mod files;
+mod following;
 mod starts;
 mod taking;
 mod venue;

@@ -128,7 +128,7 @@ pub fn stop(running: Running) -> Seen {
 }
 
 /// Every list that reaches back to the venue's beginning.
-fn history(view: &ReadModel) -> Vec<String> {
+pub fn history(view: &ReadModel) -> Vec<String> {
     let mut lists = Vec::new();
     for user in view.accounts.users_newest_first().map(|row| row.no) {
         lists.push(list(view.orders.of(user)));

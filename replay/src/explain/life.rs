@@ -304,7 +304,8 @@ impl Life {
             // An incoming order takes due orders off one by one, each when it is first; every other
             // command cancels all its orders together.
             CancelReason::Expired | CancelReason::HeartbeatExpired => {
-                !matches!(command, Command::PlaceOrder(_) | Command::AmendOrder { .. })
+                let incoming = matches!(command, Command::AmendOrder { .. });
+                !incoming && command.placement().is_none()
             }
             // These are cancelled one by one when they reach the front of the queue.
             CancelReason::SelfTrade | CancelReason::IocRemainder | CancelReason::FokNotFillable => {

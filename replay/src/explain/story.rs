@@ -74,8 +74,8 @@ impl Listener for Story {
         if let Some(life) = &mut self.life {
             life.ahead.begin_record();
         }
-        match &record.command {
-            Command::PlaceOrder(terms) if record.sequence == self.no.0 => {
+        match (&record.command, record.command.placement()) {
+            (_, Some(terms)) if record.sequence == self.no.0 => {
                 let limit = terms.wording.yes_price(terms.price);
                 let direction = terms.wording.direction();
                 self.purse = exchange.purse(terms.user, terms.market).ok();
@@ -85,7 +85,7 @@ impl Listener for Story {
                     .map_or_else(OwnHoldings::default, |p| OwnHoldings::holding(&p.position));
                 self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
             }
-            Command::AmendOrder { order, price, .. } if *order == self.no => {
+            (Command::AmendOrder { order, price, .. }, _) if *order == self.no => {
                 let Some(open_order) = exchange.order(*order) else { return Ok(()) };
                 let price = price.map(|price| open_order.wording.yes_price(price));
                 let (market, limit) = (open_order.market, price.unwrap_or(open_order.price));
@@ -107,7 +107,7 @@ impl Listener for Story {
         if let Some(rules) = exchange.rules().filter(|_| self.currency.is_empty()) {
             self.currency.clone_from(&rules.currency);
         }
-        if let Command::PlaceOrder(terms) = &record.command
+        if let Some(terms) = record.command.placement()
             && record.sequence == self.no.0
             && self.named.names_order(self.no.id(record.time))
         {
@@ -224,12 +224,17 @@ impl Story {
         let Some(life) = self.life.as_ref() else { return };
         let (owner, code) = (life.terms.user, reject.code());
         let (user, asked) = match record.command {
-            Command::PlaceOrder(_) if record.sequence == self.no.0 => {
+            Command::PlaceOrder(_) | Command::ReplaceOrder { .. }
+                if record.sequence == self.no.0 =>
+            {
                 let text = format!("The order was refused with {code}: {reject}. Nothing changed.");
                 return self.tell(record, "REFUSED", text, json!({ "code": code }));
             }
             Command::CancelOrder { user, order } if order == self.no => {
                 (user, "cancel it".to_owned())
+            }
+            Command::ReplaceOrder { replaced, ref terms } if replaced == self.no => {
+                (terms.user, "replace it".to_owned())
             }
             Command::AmendOrder { user, order, price, quantity, seen: _ } if order == self.no => {
                 let price = price.map(|price| format!("the price {price}"));

@@ -333,6 +333,9 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
         (CancelReason::User, Command::CancelOrders { .. }) => {
             "Its owner cancelled all open orders, this one among them.".to_owned()
         }
+        (CancelReason::User, Command::ReplaceOrder { .. }) => {
+            format!("Its owner replaced it by the order of record {by}.")
+        }
         (CancelReason::User, _) => "Its owner cancelled it.".to_owned(),
         (CancelReason::IocRemainder, _) => {
             "Nothing more could be had within its limit, and an immediate-or-cancel order does \

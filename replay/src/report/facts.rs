@@ -308,8 +308,8 @@ impl Listener for Facts {
             }
             self.register.follow(record, effect);
         }
-        match (&record.command, effects) {
-            (Command::PlaceOrder(terms), [Effect::Refused(_)]) if terms.market == market => {
+        match (record.command.placement(), effects) {
+            (Some(terms), [Effect::Refused(_)]) if terms.market == market => {
                 self.totals.refused = self.totals.refused.saturating_add(1);
             }
             _ => {}

@@ -225,7 +225,7 @@ impl Names {
         self.time = line.record.time;
         self.next = line.record.sequence.next();
         let name = line.name.as_deref();
-        if let Command::PlaceOrder(order) = &line.record.command {
+        if let Some(order) = line.record.command.placement() {
             let count = self.orders_counts.entry(order.user).or_default();
             *count = count.saturating_add(1);
             let default = format!("{}.{count}", self.users.name(order.user.0.into()));

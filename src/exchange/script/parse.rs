@@ -167,9 +167,10 @@ impl Reader<'_> {
 
     fn of_user(&mut self, user: UserNo) -> Result<Named, ScriptError> {
         match self.bare("what the user does")? {
-            "buy" => self.place(user, Side::Buy),
-            "sell" => self.place(user, Side::Sell),
+            "buy" => self.placement(user, Side::Buy),
+            "sell" => self.placement(user, Side::Sell),
             "amend" => Ok((self.amend(user)?, None)),
+            "replace" => self.replace(user),
             other => Err(ScriptError::Unexpected(other.to_owned())),
         }
     }
@@ -198,7 +199,26 @@ impl Reader<'_> {
         Ok(SeenTerms { price, quantity, filled })
     }
 
-    fn place(&mut self, user: UserNo, side: Side) -> Result<Named, ScriptError> {
+    fn placement(&mut self, user: UserNo, side: Side) -> Result<Named, ScriptError> {
+        self.terms(user, side).map(|(terms, name)| (Command::PlaceOrder(terms), name))
+    }
+
+    fn replace(&mut self, user: UserNo) -> Result<Named, ScriptError> {
+        let replaced = self.order()?;
+        let side = match self.bare("buy or sell")? {
+            "buy" => Side::Buy,
+            "sell" => Side::Sell,
+            other => return Err(ScriptError::Unexpected(other.to_owned())),
+        };
+        let (terms, name) = self.terms(user, side)?;
+        Ok((Command::ReplaceOrder { replaced, terms: Box::new(terms) }, name))
+    }
+
+    fn terms(
+        &mut self,
+        user: UserNo,
+        side: Side,
+    ) -> Result<(PlaceOrder, Option<String>), ScriptError> {
         let wording = Wording { outcome: self.outcome()?, side };
         let price = self.unit("a price", Tick::parse)?;
         let quantity = lots(self.bare("a quantity")?)?;
@@ -249,6 +269,6 @@ impl Reader<'_> {
             copy_from,
             client_order_id,
         };
-        Ok((Command::PlaceOrder(order), name))
+        Ok((order, name))
     }
 }

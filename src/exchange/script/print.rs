@@ -111,7 +111,15 @@ impl Writer<'_> {
                 self.part("market", self.names.of_market(*market));
                 revision.write_parts(&MarketRevision::default(), self);
             }
-            Command::PlaceOrder(order) => self.place(order, name),
+            Command::PlaceOrder(order) => {
+                self.user(order.user);
+                self.place(order, name);
+            }
+            Command::ReplaceOrder { replaced, terms } => {
+                self.user(terms.user);
+                self.part("replace", self.names.of_order(*replaced));
+                self.place(terms, name);
+            }
             Command::AmendOrder { .. } => self.amend(command),
             said => {
                 let row = Command::WORDS.iter().find(|(number, _)| *number == said.number());
@@ -169,7 +177,6 @@ impl Writer<'_> {
     }
 
     fn place(&mut self, order: &PlaceOrder, name: &str) {
-        self.user(order.user);
         self.word(match order.wording.side {
             Side::Buy => "buy",
             Side::Sell => "sell",

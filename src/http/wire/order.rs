@@ -231,13 +231,13 @@ pub struct FillsJson {
     pub next: Option<CursorEcho>,
 }
 
-/// What came of a place, or of a cancel.
+/// What came of a place or a replacement, or of a cancel or an amend.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "OrderOfResult")]
 pub enum BatchOrderJson {
     Placed(PlacedJson),
-    Cancelled(OrderJson),
+    Changed(OrderJson),
 }
 
 /// An operation that was done.
@@ -246,6 +246,10 @@ pub enum BatchOrderJson {
 #[schemars(rename = "OrderResult")]
 pub struct DoneJson {
     pub order: BatchOrderJson,
+    /// The order that gave way, as cancelled; only of a replacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OrderJson")]
+    pub replaced: Option<OrderJson>,
     /// True where it was done before, under the same Idempotency-Key or clientOrderId.
     #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,

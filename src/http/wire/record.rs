@@ -50,7 +50,7 @@ pub struct JournalJson<R> {
 }
 
 /// Fields with another name in the interface than in the table of commands.
-const RENAMED: [(&str, &str); 12] = [
+const RENAMED: [(&str, &str); 13] = [
     ("categories", "category_ids"),
     ("copy_from", "copy_from_trader_id"),
     ("event", "event_id"),
@@ -60,6 +60,7 @@ const RENAMED: [(&str, &str); 12] = [
     ("markets", "market_ids"),
     ("order", "order_id"),
     ("outcome", "outcome_id"),
+    ("replaced", "replaced_order_id"),
     ("self_trade", "self_trade_prevention"),
     ("user", "user_id"),
     ("winner", "winning_outcome_id"),
@@ -201,7 +202,8 @@ impl<'a> Reading<'_, 'a> {
             Command::CreateMarket(_) => {
                 ("marketId", self.id(MarketId::derive, |id| catalogue.market_no(id).is_some()))
             }
-            Command::PlaceOrder(order) => {
+            Command::PlaceOrder(_) | Command::ReplaceOrder { .. } => {
+                let order = self.record.command.placement()?;
                 ("orderId", self.order(order.user, OrderNo(self.record.sequence)))
             }
             _ => return None,
@@ -247,6 +249,7 @@ impl<'a> Reading<'_, 'a> {
                 Command::AmendOrder { user, .. } | Command::CancelOrder { user, .. } => {
                     self.order(*user, no)
                 }
+                Command::ReplaceOrder { terms, .. } => self.order(terms.user, no),
                 _ => Json::Null,
             },
             Value::List(list) => Json::List(list.into_iter().map(|one| self.json(one)).collect()),

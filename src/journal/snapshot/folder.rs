@@ -17,9 +17,9 @@ const NAME_DIGITS: usize = 20;
 const PART: &str = "part";
 /// Extension of a file that the journal has proved wrong.
 const WRONG: &str = "wrong";
-/// Snapshots kept whole: the newest, and the one before in case the newest is damaged. Of earlier
-/// ones some state images are kept, for queries about the past.
-pub const VIEWS_KEPT: usize = 2;
+/// Snapshots kept in any case: the newest, and the one before in case the newest is damaged. Of
+/// earlier ones some are kept, for whoever asks about the past or goes on from there.
+pub const NEWEST_KEPT: usize = 2;
 /// Bytes written between two syncs. A journal on the same disk waits behind pending writes, so
 /// there must never be many.
 const SYNC_EVERY_BYTES: usize = 8 << 20;
@@ -128,26 +128,29 @@ impl SnapshotFolder {
             Ok(self.list(kind)?.into_iter().filter(|sequence| *sequence <= newest).collect())
         };
         let (views, states) = (ours(Kind::Views)?, ours(Kind::State)?);
-        let (kept, gone) = views.split_at(views.len().min(VIEWS_KEPT));
+        let kept_views = kept(newest, &views);
+        // Earlier versions kept states without their views.
+        let kept_states: BTreeSet<_> = &kept(newest, &states) | &kept_views;
         let mut removed = 0_usize;
-        let past = past_states(newest, &states);
-        let states = states.iter().skip(VIEWS_KEPT);
-        let states = states.filter(|state| !kept.contains(state) && !past.contains(state));
-        let states = states.map(|state| (Kind::State, state));
-        for (kind, sequence) in gone.iter().map(|views| (Kind::Views, views)).chain(states) {
-            fs::remove_file(self.path(kind, *sequence))?;
-            removed = removed.saturating_add(1);
+        for (kind, listed, kept) in
+            [(Kind::Views, views, kept_views), (Kind::State, states, kept_states)]
+        {
+            for gone in listed.into_iter().filter(|sequence| !kept.contains(sequence)) {
+                fs::remove_file(self.path(kind, gone))?;
+                removed = removed.saturating_add(1);
+            }
         }
         Ok(removed)
     }
 }
 
-/// The states kept for queries about the past: of those as many records before the newest as one
-/// and the same power of two says, the oldest, since it is the next to be alone with its power.
-fn past_states(newest: Sequence, states: &[Sequence]) -> BTreeSet<Sequence> {
-    let power = |state: &Sequence| newest.get().saturating_sub(state.get()).checked_ilog2();
-    let oldest: BTreeMap<_, _> = states.iter().map(|state| (power(state), *state)).collect();
-    oldest.into_values().collect()
+/// Those of a kind's snapshots, newest first, that are kept: the newest, and of those as many
+/// records before it as one and the same power of two says, the oldest, since it is the next to be
+/// alone with its power.
+fn kept(newest: Sequence, listed: &[Sequence]) -> BTreeSet<Sequence> {
+    let power = |sequence: &Sequence| newest.get().saturating_sub(sequence.get()).checked_ilog2();
+    let oldest: BTreeMap<_, _> = listed.iter().map(|found| (power(found), *found)).collect();
+    listed.iter().take(NEWEST_KEPT).copied().chain(oldest.into_values()).collect()
 }
 
 fn name(kind: Kind, sequence: Sequence) -> String {

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use exchange::image::coding::BadImage;
-use page_storage::{MemoryPages, NoPages, PageStorage};
+use page_storage::{MemoryPages, NoPages, PageStorage, ReadOnly};
 
 /// Rows per page. A page takes some hundred to a thousand bytes: about what one request reads, and
 /// small enough that the newest rows of every user fit in memory.
@@ -129,6 +129,13 @@ impl History {
         History::on(Arc::new(NoPages))
     }
 
+    /// The same pages, only to be read: for a read model that is folded again behind the one that
+    /// puts them, and makes the same.
+    #[must_use]
+    pub fn read_only(&self) -> History {
+        History { storage: Arc::new(ReadOnly(Arc::clone(&self.storage))), rows: self.rows }
+    }
+
     /// The same storage with pages of this length, in rows.
     #[must_use]
     pub fn paged(self, rows: NonZeroU32) -> History {
@@ -151,7 +158,7 @@ impl History {
         page.inspect_err(|error| self.storage.failed(error))
     }
 
-    /// Whether pages written here can be read again.
+    /// Whether pages written here can be read again because they were written here.
     pub(super) fn keeps(&self) -> bool {
         self.storage.keeps()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{HistoryError, PageKey};
 
@@ -22,7 +22,7 @@ pub trait PageStorage: fmt::Debug + Send + Sync {
     /// Records that a page could not be read or changed.
     fn failed(&self, error: &HistoryError);
 
-    /// Whether pages written here can be read again.
+    /// Whether pages written here can be read again because they were written here.
     fn keeps(&self) -> bool {
         true
     }
@@ -80,6 +80,26 @@ impl PageStorage for NoPages {
     }
 
     fn failed(&self, _: &HistoryError) {}
+
+    fn keeps(&self) -> bool {
+        false
+    }
+}
+
+/// Another's pages, of which none is put here.
+#[derive(Debug)]
+pub(super) struct ReadOnly(pub Arc<dyn PageStorage>);
+
+impl PageStorage for ReadOnly {
+    fn put(&self, _: PageKey, _: Vec<u8>) {}
+
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
+        self.0.get(key)
+    }
+
+    fn failed(&self, error: &HistoryError) {
+        self.0.failed(error);
+    }
 
     fn keeps(&self) -> bool {
         false

@@ -40,6 +40,11 @@ pub enum Intent {
         price: Option<u8>,
         quantity: Option<Amount>,
     },
+    /// Replaces an order by one of its owner's, and now and then of somebody else's.
+    Replace {
+        pick: u16,
+        place: Place,
+    },
     Cancel {
         pick: u16,
         by: u8,
@@ -273,6 +278,14 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             set_free(twin, UserNo(u32::from(place.user)), now).unwrap_or_else(placed)
         }
         Intent::Amend { pick, price, quantity } => amend(twin, *pick, *price, *quantity),
+        Intent::Replace { pick, place } => {
+            let replaced = some_order(twin, *pick);
+            let owner = twin.orders.get(&replaced.0.get()).map(|order| order.terms.user);
+            let mut terms = order(twin, place, now);
+            let meant = owner.filter(|_| pick % 11 != 0);
+            terms.user = meant.unwrap_or(terms.user);
+            Command::ReplaceOrder { replaced, terms: Box::new(terms) }
+        }
         Intent::Cancel { pick, by } => {
             let order = some_order(twin, *pick);
             let owner = twin.orders.get(&order.0.get()).map(|order| order.terms.user);
@@ -323,10 +336,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             // The newest names still count; the oldest are past the repeat window and must not.
             named.reverse();
             named.truncate(1 + usize::from(pick % 64));
-            match nth(&named, usize::from(*pick)) {
-                Some(terms) => Command::PlaceOrder(terms),
-                None => Command::AdvanceClock,
-            }
+            nth(&named, usize::from(*pick)).unwrap_or(Command::AdvanceClock)
         }
     }
 }

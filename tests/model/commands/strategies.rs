@@ -29,7 +29,7 @@ fn user() -> impl Strategy<Value = u8> {
     prop_oneof![40 => 0..known, 1 => Just(known)]
 }
 
-fn place() -> impl Strategy<Value = Intent> {
+fn place() -> impl Strategy<Value = Place> {
     let life = prop_oneof![
         10 => Just(Life::Standing),
         2 => (-3_i16..300).prop_map(Life::Expires),
@@ -63,7 +63,7 @@ fn place() -> impl Strategy<Value = Intent> {
             condition,
             (valid_for, copy_from, client),
         )| {
-            Intent::Place(Place {
+            Place {
                 user,
                 market,
                 yes,
@@ -76,7 +76,7 @@ fn place() -> impl Strategy<Value = Intent> {
                 valid_for,
                 copy_from,
                 client,
-            })
+            }
         },
     )
 }
@@ -179,7 +179,8 @@ pub fn step() -> impl Strategy<Value = Step> {
     ];
     let new_price = prop_oneof![Just(None), price().prop_map(Some)];
     let intent = prop_oneof![
-        60 => place(),
+        60 => place().prop_map(Intent::Place),
+        6 => (any::<u16>(), place()).prop_map(|(pick, place)| Intent::Replace { pick, place }),
         12 => (any::<u16>(), new_price, quantity)
             .prop_map(|(pick, price, quantity)| Intent::Amend { pick, price, quantity }),
         7 => (any::<u16>(), 0_u8..12).prop_map(|(pick, by)| Intent::Cancel { pick, by }),

@@ -148,6 +148,7 @@ impl Naive {
                 self.amend(*user, *order, *price, *quantity)
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
+            Command::ReplaceOrder { replaced, terms } => self.replace(*replaced, terms),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),

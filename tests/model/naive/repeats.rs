@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use exchange::command::{Command, IdempotencyKey, PlaceOrder, Record};
 use exchange::effect::Effect;
-use exchange::ids::{Token, UserNo};
+use exchange::ids::{OrderNo, Token, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Sequence, TimeMs};
 
@@ -14,6 +14,8 @@ use super::Naive;
 #[derive(Debug, Clone)]
 pub struct Named {
     pub terms: PlaceOrder,
+    /// The order that it replaced.
+    pub replaced: Option<OrderNo>,
     pub since: TimeMs,
     pub number: u64,
 }
@@ -52,6 +54,15 @@ pub struct Memory {
     remembered: BTreeMap<Name, Remembered>,
 }
 
+/// The order that a command places, and the one that it replaces.
+fn placed(command: &Command) -> Option<(&PlaceOrder, Option<OrderNo>)> {
+    match command {
+        Command::PlaceOrder(terms) => Some((terms, None)),
+        Command::ReplaceOrder { replaced, terms } => Some((terms, Some(*replaced))),
+        _ => None,
+    }
+}
+
 impl Naive {
     fn window_over(&self, since: TimeMs) -> bool {
         let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
@@ -69,9 +80,13 @@ impl Naive {
         named.filter(counts).cloned().collect()
     }
 
-    /// The terms of every named order so far.
-    pub fn named_ever(&self) -> Vec<PlaceOrder> {
-        self.memory.named.iter().map(|named| named.terms.clone()).collect()
+    /// The command that placed each named order so far.
+    pub fn named_ever(&self) -> Vec<Command> {
+        let command = |Named { terms, replaced, .. }: Named| match replaced {
+            Some(replaced) => Command::ReplaceOrder { replaced, terms: Box::new(terms) },
+            None => Command::PlaceOrder(terms),
+        };
+        self.memory.named.iter().cloned().map(command).collect()
     }
 
     /// The records under this key in its current window, which begins anew when a used-up key is
@@ -107,7 +122,7 @@ impl Naive {
                 return Ok(Some(same.number));
             }
         }
-        let Command::PlaceOrder(terms) = &record.command else { return Ok(None) };
+        let Some((terms, replaced)) = placed(&record.command) else { return Ok(None) };
         if terms.client_order_id.is_none() {
             return Ok(None);
         }
@@ -115,7 +130,9 @@ impl Naive {
             (named.terms.user, &named.terms.client_order_id) == (terms.user, &terms.client_order_id)
         };
         match self.named_now().iter().find(same) {
-            Some(named) if named.terms == *terms => Ok(Some(named.number)),
+            Some(named) if named.terms == *terms && named.replaced == replaced => {
+                Ok(Some(named.number))
+            }
             Some(_) => Err(Reject::ClientOrderIdReused),
             None => Ok(None),
         }
@@ -134,7 +151,7 @@ impl Naive {
     pub(super) fn room_for_names(&self, record: &Record) -> Result<(), Reject> {
         let Some(rules) = &self.rules else { return Ok(()) };
         let mut naming: Vec<UserNo> = record.once.iter().map(|once| once.caller).collect();
-        if let Command::PlaceOrder(terms) = &record.command
+        if let Some((terms, _)) = placed(&record.command)
             && terms.client_order_id.is_some()
         {
             naming.push(terms.user);
@@ -165,10 +182,10 @@ impl Naive {
         let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
         let until = since.after_seconds(seconds);
         let mut noted = false;
-        if let Command::PlaceOrder(terms) = &record.command
+        if let Some((terms, replaced)) = placed(&record.command)
             && let Some(name) = terms.client_order_id.as_deref().copied()
         {
-            self.memory.named.push(Named { terms: terms.clone(), since, number });
+            self.memory.named.push(Named { terms: terms.clone(), replaced, since, number });
             let entry = Remembered { names: 1, until, order: Some(number) };
             self.memory.remembered.insert(Name::Order(terms.user, name), entry);
             noted = true;

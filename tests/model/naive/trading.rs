@@ -91,7 +91,8 @@ impl Naive {
         open
     }
 
-    pub(super) fn place(&mut self, terms: &PlaceOrder) -> Result<(), Reject> {
+    /// Whether the sender may place orders in the market, open or not.
+    fn may_send(&self, terms: &PlaceOrder) -> Result<(), Reject> {
         self.known_user(terms.user)?;
         if let Some(copied) = terms.copy_from {
             self.known_user(copied)?;
@@ -100,7 +101,21 @@ impl Naive {
         if self.silent(terms.user) {
             return Err(Reject::HeartbeatExpired);
         }
-        self.public_market(terms.market)?;
+        self.public_market(terms.market)
+    }
+
+    pub(super) fn replace(&mut self, old: OrderNo, terms: &PlaceOrder) -> Result<(), Reject> {
+        self.may_send(terms)?;
+        // All on a copy: either both happen or nothing does.
+        let mut tried = self.clone();
+        tried.cancel(terms.user, old)?;
+        tried.place(terms)?;
+        *self = tried;
+        Ok(())
+    }
+
+    pub(super) fn place(&mut self, terms: &PlaceOrder) -> Result<(), Reject> {
+        self.may_send(terms)?;
         self.takes_orders(terms.market)?;
         let stale = terms.valid_until.is_some_and(|until| self.now > until);
         if stale || self.over(terms) {

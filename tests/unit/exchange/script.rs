@@ -244,6 +244,10 @@ fn of_a_user() -> BoxedStrategy<Command> {
             .prop_map(|(user, order, price, quantity, seen)| {
                 Command::AmendOrder { user, order, price, quantity, seen }
             }),
+        1 => (order_no(), order()).prop_map(|(replaced, terms)| Command::ReplaceOrder {
+            replaced,
+            terms: Box::new(terms),
+        }),
         1 => (user(), order_no()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         1 => (user(), of((0..3_u32).prop_map(MarketNo)))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),

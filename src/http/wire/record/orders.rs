@@ -19,13 +19,16 @@ impl OrdersNamed {
     /// Collects the orders of these records.
     pub fn of(view: &ReadModel, records: &[Record]) -> OrdersNamed {
         let named = records.iter().filter_map(|record| match &record.command {
-            Command::PlaceOrder(terms) => Some((terms.user, OrderNo(record.sequence))),
             Command::AmendOrder { user, order, .. } | Command::CancelOrder { user, order } => {
                 Some((*user, *order))
             }
+            Command::ReplaceOrder { replaced, terms } => Some((terms.user, *replaced)),
             _ => None,
         });
-        let ids: BTreeMap<_, _> = named.map(|named| (named, None)).collect();
+        let placed = records.iter().filter_map(|record| {
+            record.command.placement().map(|terms| (terms.user, OrderNo(record.sequence)))
+        });
+        let ids: BTreeMap<_, _> = named.chain(placed).map(|named| (named, None)).collect();
         let users = ids.keys().map(|(user, _)| (*user, view.orders.ids(*user))).collect();
         OrdersNamed { users, ids }
     }
