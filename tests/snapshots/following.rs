@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use engine::Engine;
-use engine::follower::{Followed, Follower};
+use engine::follower::{Followed, Follower, Onlooker};
 use engine::start::{self, Options};
 use engine::throttle::Throttle;
 use exchange::command::Record;
@@ -119,11 +119,14 @@ fn each_record_is_seen_as_readers_saw_it_from_wherever_one_begins() {
     let data = tempfile::tempdir().unwrap();
     let running = start(data.path(), 300);
     let engine = running.engine();
-    for part in commands().chunks(500) {
+    let parts = commands().chunks_exact(500);
+    let rest = parts.remainder();
+    for part in parts {
         let taken = engine.snapshots().taken;
         play(&engine, part);
         wait_for_taken(&engine, taken + 1);
     }
+    play(&engine, rest);
     let moments = moments(engine.followed(), &History::default().paged(ROWS));
     let folder = SnapshotFolder::of(data.path());
     let snapshots = folder.list(Kind::Views).unwrap();

@@ -12,6 +12,7 @@ use super::announcing::{Announcing, Task};
 use super::bell::Bell;
 use super::channel::Topic;
 use super::listening::Listening;
+use super::resume::Resumers;
 use super::ring::{Cursor, Evicted, Ring};
 use super::topics::Watched;
 use super::turn::Turns;
@@ -26,6 +27,8 @@ const TASKS_MAX: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub struct Hub {
     pub(super) shared: Arc<Shared>,
+    /// Those who come back after long.
+    pub(super) resumers: Resumers,
     tasks: Mutex<Option<Sender<Task>>>,
 }
 
@@ -56,6 +59,14 @@ impl Hub {
     pub fn listen(self: &Arc<Self>, engine: &Engine) -> Result<Listening, Problem> {
         let tasks = self.start(engine)?;
         Ok(Listening::new(Arc::clone(self), tasks, engine.clone()))
+    }
+
+    /// Bytes of messages kept for readers.
+    pub fn held_bytes(&self) -> u64 {
+        self.shared.with_rings(|rings| {
+            let held = rings.values().map(|ring| ring.lock().held());
+            held.fold(0, u64::saturating_add)
+        })
     }
 
     fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {

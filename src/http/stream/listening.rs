@@ -17,6 +17,7 @@ use super::gathered::Gathered;
 use super::hub::Hub;
 use super::message::{Asked, Delivered, Message, Slow, Subscribed};
 use super::printing::print;
+use super::resume::Resuming;
 use super::ring::{Cursor, Evicted, Ring};
 use super::snapshot;
 use crate::auth::Caller;
@@ -34,20 +35,20 @@ pub const BEHIND_BYTES_MAX: u64 = 1 << 20;
 /// One connection's subscriptions; dropping it gives everything back.
 #[derive(Debug)]
 pub struct Listening {
-    hub: Arc<Hub>,
+    pub(super) hub: Arc<Hub>,
     tasks: Sender<Task>,
-    engine: Engine,
-    bell: Arc<Bell>,
-    subscriptions: Vec<Subscription>,
+    pub(super) engine: Engine,
+    pub(super) bell: Arc<Bell>,
+    pub(super) subscriptions: Vec<Subscription>,
     /// Everything up to this record was handed out.
-    head: Sequence,
+    pub(super) head: Sequence,
 }
 
 /// A subscription.
 #[derive(Debug)]
 pub(super) struct Subscription {
-    channel: Channel,
-    topic: Topic,
+    pub(super) channel: Channel,
+    pub(super) topic: Topic,
     pub(super) ring: Arc<Ring>,
     pub(super) cursor: Cursor,
     /// What comes before the ring's messages.
@@ -56,6 +57,10 @@ pub(super) struct Subscription {
     drawing: Option<Drawing>,
     /// The record of the last message handed out.
     pub(super) last: Sequence,
+    /// Whether the ring does not reach back to where it is to go on.
+    pub(super) is_evicted: bool,
+    /// What comes from the journal before anything from the ring.
+    pub(super) resuming: Option<Arc<Resuming>>,
 }
 
 impl Listening {
@@ -83,8 +88,11 @@ impl Listening {
             let last = self.subscriptions.last().map_or(now, |last| last.cursor.after);
             Ok(Subscribed { channel: *channel, sequence: last })
         });
-        let asked = asked.collect();
+        let mut asked: Vec<Asked> = asked.collect();
         drop(view);
+        if let Some(from) = from {
+            self.resume(&mut asked, from);
+        }
         for (channel, facts) in snapshots {
             self.add_first(channel, facts, None);
         }
@@ -124,14 +132,9 @@ impl Listening {
         }
         let shared = &self.hub.shared;
         let (ring, cursor) = shared.register(topic, &self.bell, now, from);
-        let cursor = match cursor {
-            Ok(cursor) => cursor,
-            Err(Evicted) => {
-                leave(&ring, &self.bell);
-                let detail = "not everything after this record is in memory any more";
-                return Err(Problem::new(Kind::ReplayBusy, detail));
-            }
-        };
+        let is_evicted = cursor.is_err();
+        let begun = Cursor { next: 0, after: from.unwrap_or(now) };
+        let cursor = cursor.unwrap_or(begun);
         let drawing = if is_drawn {
             let drawing = draw(&self.engine, &self.bell, topic, channel, now);
             Some(drawing.inspect_err(|_| leave(&ring, &self.bell))?)
@@ -148,6 +151,8 @@ impl Listening {
             first,
             drawing,
             last,
+            is_evicted,
+            resuming: None,
         });
         let snapshot = from.is_none() && !is_drawn;
         let facts = || snapshot::of(view, (topic, channel), self.engine.now());
@@ -185,10 +190,12 @@ impl Listening {
         channels.iter().map(end).collect()
     }
 
-    fn end(&mut self, channel: Channel) -> bool {
+    pub(super) fn end(&mut self, channel: Channel) -> bool {
         let place = self.subscriptions.iter().position(|of| of.channel == channel);
         let Some(place) = place else { return false };
-        leave(&self.subscriptions.remove(place).ring, &self.bell);
+        let ended = self.subscriptions.remove(place);
+        leave(&ended.ring, &self.bell);
+        self.go_on_without(ended.resuming);
         true
     }
 
@@ -229,11 +236,14 @@ impl Listening {
             return Err(self.slow());
         }
         let through = self.take_drawn(shared.complete())?;
+        if let Some(delivered) = self.take_resumed(into, bytes_max)? {
+            return Ok(Some(delivered));
+        }
         self.conflate()?;
         let mut gathered = Gathered::default();
         for (index, subscription) in self.subscriptions.iter().enumerate() {
-            // It waits for its snapshot.
-            if subscription.drawing.is_none() {
+            // It waits for its snapshot, or for what comes from the journal.
+            if subscription.drawing.is_none() && subscription.resuming.is_none() {
                 gathered.gather(index, subscription, through, bytes_max);
             }
         }
@@ -278,7 +288,8 @@ impl Listening {
         let view = engine.read();
         let now = view.watermark();
         let mut snapshots = Vec::new();
-        for of in self.subscriptions.iter_mut().filter(|of| of.channel.conflates()) {
+        let conflates = |of: &&mut Subscription| of.channel.conflates() && of.resuming.is_none();
+        for of in self.subscriptions.iter_mut().filter(conflates) {
             let state = of.ring.lock();
             if state.behind(of.cursor) == Ok(0) {
                 continue;
@@ -313,7 +324,8 @@ impl Listening {
     /// Bytes that wait in the rings of some channels.
     fn behind(&self, counts: impl Fn(Channel) -> bool) -> Result<u64, Evicted> {
         let mut bytes = 0_u64;
-        for of in self.subscriptions.iter().filter(|of| counts(of.channel)) {
+        let counts = |of: &&Subscription| counts(of.channel) && of.resuming.is_none();
+        for of in self.subscriptions.iter().filter(counts) {
             if of.ring.end() != of.cursor.next {
                 bytes = bytes.saturating_add(of.ring.lock().behind(of.cursor)?);
             }
@@ -321,13 +333,13 @@ impl Listening {
         Ok(bytes)
     }
 
-    const fn slow(&self) -> Slow {
-        Slow { sequence: self.head }
+    fn slow(&self) -> Slow {
+        Slow { sequence: self.head() }
     }
 
     /// Everything up to this record that concerns the connection was handed out.
-    pub const fn head(&self) -> Sequence {
-        self.head
+    pub fn head(&self) -> Sequence {
+        self.resumed().map_or(self.head, |resumed| resumed.min(self.head))
     }
 }
 

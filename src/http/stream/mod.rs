@@ -14,6 +14,8 @@ mod announcing;
 mod turn;
 mod drawing;
 mod gathered;
+mod resume;
+mod resumed;
 pub mod hub;
 pub mod listening;
 pub mod limits;
