@@ -11,6 +11,7 @@ pub mod venue;
 pub mod asking;
 mod bell;
 pub mod gather;
+mod outbox;
 pub mod placed_here;
 pub mod mailbox;
 pub mod past;

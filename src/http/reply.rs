@@ -6,16 +6,24 @@ use serde::Serialize;
 use tokio::sync::mpsc::Receiver;
 
 use super::listed::{Content, Rows};
+use super::media;
 use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
-use super::stream::events::EVENT_STREAM;
-use super::stream::upgrade::Accepted;
 use super::wire;
 use exchange::units::Sequence;
 
 /// Initial buffer capacity: the size of the answer to an order.
 const BODY_BYTES_USUAL: usize = 512;
+
+/// What the answer to the handshake of a WebSocket says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// What becomes of the handshake's key.
+    pub accept: String,
+    /// The subprotocol, if the client asked for ours.
+    pub protocol: Option<&'static str>,
+}
 
 /// A successful answer.
 #[derive(Debug)]
@@ -120,7 +128,7 @@ impl Reply {
 
     /// A 200 answer of events.
     pub fn events(sequence: Sequence, pieces: Receiver<Bytes>) -> Reply {
-        let (status, media) = (StatusCode::OK, Some(EVENT_STREAM));
+        let (status, media) = (StatusCode::OK, Some(media::EVENT_STREAM));
         Reply { status, media, body: Content::Events(pieces), ..Reply::no_content(sequence) }
     }
 

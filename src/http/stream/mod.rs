@@ -27,6 +27,7 @@ pub mod ends;
 pub mod seats;
 pub mod session;
 pub mod print;
+pub mod commands;
 pub mod connection;
 pub mod upgrade;
 pub mod events;
