@@ -80,6 +80,17 @@ KINDS = {
     29: ("take_fees", {"user": "u32", "amount": "i64"}),
 }
 KINDS[30] = ("replace_order", {"replaced": "u64", **KINDS[19][1]})
+PASSWORD = {"scheme": "u8", "salt": "bytes32", "hashed": "bytes32"}
+KINDS.update({
+    31: ("invite", {"user": "u32", "role": "u8", "invitation": "bytes32", "ends": "i64"}),
+    32: ("sign_up", {"name": "text", **PASSWORD}),
+    33: ("set_password", {"user": "u32", "invitation": "opt<bytes32>", "name": "text",
+                          **PASSWORD}),
+    34: ("sign_in", {"user": "u32", "password_set": "i64", "session": "bytes32", "until": "i64",
+                     "ends": "i64"}),
+    35: ("extend_session", {"user": "u32", "session": "bytes32", "until": "i64"}),
+    36: ("sign_out", {"user": "u32", "session": "opt<bytes32>"}),
+})
 # The idempotency key, before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 # Ranges by field; a price of void_market may also be 0 or 100.
@@ -88,6 +99,8 @@ RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
           "seen_price": (1, 99), "seen_quantity": (1, ORDER_LOTS_MAX),
           "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
+          "ends": (0, TIME_MAX), "until": (0, TIME_MAX), "password_set": (0, TIME_MAX),
+          "scheme": (1, 1),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
 
@@ -173,6 +186,8 @@ def record(body, kind, version, flags):
         check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
         client = fields["client_order_id"]
         check(client is None or is_token(client), "client_order_id")
+    if kind in (32, 33):
+        check(is_token(fields["name"]), "name")
     if "seen_filled" in fields:
         check(fields["seen_filled"] < fields["seen_quantity"], "seen_filled")
     if kind == 1:

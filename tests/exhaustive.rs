@@ -11,7 +11,6 @@ mod naive;
 
 use std::rc::Rc;
 
-use exchange::Exchange;
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{
     Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
@@ -19,8 +18,8 @@ use exchange::command::{
 use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::rules::Rules;
-use exchange::script;
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::{Exchange, script};
 
 use naive::Naive;
 

@@ -15,8 +15,8 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    BodyHash, Command, Condition, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Role,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PlaceOrder,
+    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -24,15 +24,13 @@ use exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::fields::kind_name;
-use journal::marker::Marker;
-use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
+use journal::record::kind_name;
+use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
-use journal::{portable, record};
+use journal::{Journal, member, portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -309,7 +307,42 @@ fn switch_fields(command: &Command) -> Value {
         Command::SetExposureLimit { user, limit } => {
             json!({ "user": user.0, "limit": limit.map(Money::get) })
         }
-        other => panic!("{other:?} is no switch"),
+        sign_in => sign_in_fields(sign_in),
+    }
+}
+
+fn sign_in_fields(command: &Command) -> Value {
+    let hex = |hash: &KeyHash| data_encoding::HEXLOWER.encode(&hash.0);
+    let role = |role: Role| match role {
+        Role::Trader => 1,
+        Role::Operator => 2,
+        Role::Reader => 3,
+    };
+    let of_password = |mut fields: Value, password: &Password| {
+        fields["scheme"] = json!(1);
+        fields["salt"] = json!(hex(&password.salt));
+        fields["hashed"] = json!(hex(&password.hashed));
+        fields
+    };
+    match command {
+        Command::Invite { user, role: what, invitation, ends } => json!({ "user": user.0,
+            "role": role(*what), "invitation": hex(invitation), "ends": ends.get() }),
+        Command::SignUp { name, password } => {
+            of_password(json!({ "name": name.as_str() }), password)
+        }
+        Command::SetPassword { user, invitation, name, password } => of_password(
+            json!({ "user": user.0, "invitation": invitation.as_ref().map(hex),
+                "name": name.as_str() }),
+            password,
+        ),
+        Command::SignIn { user, password_set, session, until, ends } => json!({ "user": user.0,
+            "password_set": password_set.get(), "session": hex(session), "until": until.get(),
+            "ends": ends.get() }),
+        Command::ExtendSession { user, session, until } => json!({ "user": user.0,
+            "session": hex(session), "until": until.get() }),
+        Command::SignOut { user, session } => json!({ "user": user.0,
+            "session": session.as_ref().map(hex) }),
+        other => panic!("{other:?} is not about signing in"),
     }
 }
 
@@ -351,7 +384,7 @@ fn headers_match_the_page() {
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
     let side_files = table(&directory, "## Marker");
-    assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
+    assert_eq!(measured(&side_files), Some(journal::recovery::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
     assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
@@ -365,7 +398,7 @@ fn headers_match_the_page() {
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&directory, "## Snapshots");
-    assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
+    assert_eq!(measured(&snapshot), Some(journal::snapshot::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
     let block = &example()[1];

@@ -16,13 +16,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;
 use exchange::results::{Results, ResultsLog};
 use exchange::rules::Rules;
-use exchange::script;
 use exchange::units::{Sequence, TimeMs};
+use exchange::{Exchange, script};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
@@ -34,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 18] = [
+const SCRIPTS: [&str; 19] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -50,6 +49,7 @@ const SCRIPTS: [&str; 18] = [
     "replace",
     "self_trade",
     "settlement",
+    "sign_in",
     "switches",
     "time_in_force",
     "voiding",

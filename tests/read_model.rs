@@ -8,19 +8,22 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use exchange::Exchange;
+use exchange::ahead::Ahead;
 use exchange::catalogue::{Localized, MarketDraft, Outcome};
 use exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
+use exchange::orders::Order;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use proptest::prelude::*;
 use views::ReadModel;
 use views::activity::ActivityRow;
 use views::fills::{FillList, FillRow};
+use views::history::onward::{OldestFirst, Onward, Start};
 use views::history::{History, HistoryError};
 use views::orders::OrderRow;
 use views::positions::Resolution;
@@ -69,6 +72,7 @@ impl Venue {
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
+        self.compare_fills(sequence);
         if let Some(Effect::OrderAccepted { order, terms }) =
             effects.iter().find(|effect| matches!(effect, Effect::OrderAccepted { .. }))
         {
@@ -79,6 +83,19 @@ impl Venue {
             self.placed.insert(*order, (row, fills));
         }
         effects
+    }
+
+    /// The newest fill that a record made for a user says what that user holds after the record,
+    /// and each fill by what name its order goes.
+    fn compare_fills(&self, record: Sequence) {
+        for user in (0..USERS).map(UserNo) {
+            let mut fills = self.model.orders.fills_of(user).map(Result::unwrap);
+            let Some(fill) = fills.next().filter(|fill| fill.sequence == record) else { continue };
+            let position = self.exchange.purse(user, fill.market).unwrap().position;
+            assert_eq!((fill.held.yes, fill.held.no), (position.yes.held, position.no.held));
+            let order = self.model.orders.order(user, fill.order).row().unwrap().unwrap();
+            assert_eq!(fill.client_id, order.client_id);
+        }
     }
 
     fn orders(&self) -> impl Iterator<Item = OrderRow> {
@@ -104,6 +121,78 @@ impl Venue {
             self.compare_lists(user);
         }
         self.compare_money();
+        self.compare_onward();
+    }
+
+    /// Read oldest first, page by page, each list shows each row once, from whichever record on.
+    fn compare_onward(&self) {
+        let records = self.exchange.sequence().get();
+        for from in [0, 1, records / 3, records - 1, records].map(Sequence::new) {
+            let start = Start::After(from);
+            for user in (0..USERS).map(UserNo) {
+                let orders = &self.model.orders;
+                let fills = all(orders.fills_of(user));
+                let paged = |list: &dyn Fn() -> FillList| {
+                    walked(start, |start| list().onward(start, 3).unwrap())
+                };
+                let newer = |kept: &dyn Fn(&FillRow) -> bool| -> Vec<FillRow> {
+                    let kept = fills.iter().filter(|row| row.sequence > from && kept(row));
+                    kept.rev().copied().collect()
+                };
+                assert_eq!(paged(&|| orders.fills_of(user)), newer(&|_| true));
+                for market in (0..=MARKETS).map(MarketNo) {
+                    let list = || orders.fills_in(user, market).list().unwrap();
+                    assert_eq!(paged(&list), newer(&|row| row.market == market));
+                }
+                if let Some(row) = fills.get(fills.len() / 2) {
+                    let sought = || orders.fills_of_order(user, row.order).list().unwrap();
+                    let list = || sought().unwrap().1;
+                    assert_eq!(paged(&list), newer(&|fill| fill.order == row.order));
+                }
+                for market in (0..=MARKETS).map(|market| Some(MarketNo(market))).chain([None]) {
+                    let page = |start| {
+                        let after = match start {
+                            Start::Place(after) => after,
+                            Start::After(after) => after.get(),
+                            Start::At(_) => unreachable!(),
+                        };
+                        let after = OrderNo(Sequence::new(after));
+                        orders.after(user, market, after, 3).onward(3).unwrap()
+                    };
+                    let newer = all(orders.of(user)).into_iter().filter(|row| {
+                        row.no.0 > from && market.is_none_or(|market| row.market == market)
+                    });
+                    let mut newer: Vec<OrderRow> = newer.collect();
+                    newer.reverse();
+                    assert_eq!(walked(start, page), newer);
+                    let open = newer.into_iter().filter(|row| row.status.open());
+                    let listed = orders.open_after(user, OrderNo(from));
+                    let listed = listed.filter(|row| market.is_none_or(|no| row.market == no));
+                    assert!(listed.eq(open));
+                }
+                let last = fills.first().map_or(Sequence::ZERO, |row| row.sequence);
+                assert_eq!(orders.last_fill_of(user), last);
+                let lines = || self.model.statements.of(user);
+                let mut newer = all(lines());
+                let last = newer.first().map_or(Sequence::ZERO, |line| line.sequence);
+                assert_eq!(self.model.statements.last(user), last);
+                newer.retain(|line| line.sequence > from);
+                newer.reverse();
+                assert_eq!(walked(start, |start| lines().onward(start, 3).unwrap()), newer);
+            }
+            for market in (0..MARKETS).map(MarketNo) {
+                let trades = || self.model.tape.trades(market);
+                let mut newer = all(trades());
+                newer.retain(|row| row.sequence > from);
+                newer.reverse();
+                assert_eq!(walked(start, |start| trades().onward(start, 3).unwrap()), newer);
+                let activity = || self.model.activity.of(market);
+                let mut newer = all(activity());
+                newer.retain(|row| row.sequence() > from);
+                newer.reverse();
+                assert_eq!(walked(start, |start| activity().onward(start, 3).unwrap()), newer);
+            }
+        }
     }
 
     /// The lists by market and by order must equal a filtered walk over all of a user's orders and
@@ -173,6 +262,7 @@ impl Venue {
         let standing = self.exchange.order(row.no);
         assert_eq!(standing.is_some(), row.status.open(), "{row:?}");
         if let Some(order) = standing {
+            self.compare_queue(&order);
             assert_eq!(order.backing.remaining().unwrap(), row.remaining);
             assert_eq!((order.filled, order.quantity), (row.filled, row.quantity));
             assert_eq!(order.wording, row.wording);
@@ -186,6 +276,22 @@ impl Venue {
             cost = cost.plus(fill.price.times(fill.quantity).unwrap()).unwrap();
         }
         assert_eq!((filled, cost), (row.filled, row.filled_cost));
+    }
+
+    /// What stands before an order is what its queue has before it, told if an end is near enough.
+    fn compare_queue(&self, order: &Order) {
+        let side = order.direction();
+        let queue: Vec<Order> = self.exchange.queue(order.market, side, order.price).collect();
+        let place = queue.iter().position(|other| other.no == order.no).unwrap();
+        let lots = queue[..place].iter().map(|order| order.backing.remaining().unwrap().get());
+        let orders = u32::try_from(place).unwrap();
+        let ahead = Ahead { quantity: Lots::new(lots.sum()), orders };
+        let live = self.model.catalogue.market(order.market).unwrap().status.keeps_orders();
+        let nearest = place.min(queue.len() - 1 - place);
+        for most in [0, 1, 2, usize::MAX] {
+            let told = Some(ahead).filter(|_| live && nearest <= most);
+            assert_eq!(self.exchange.ahead_of(order.no, most), told, "{nearest} {most}");
+        }
     }
 
     /// The money on accounts and in open contracts must equal the deposits, as shown to readers.
@@ -222,6 +328,25 @@ const LAST: OrderNo = OrderNo(Sequence::new(u64::MAX));
 /// All rows of a list.
 fn all<T>(list: impl Iterator<Item = Result<T, HistoryError>>) -> Vec<T> {
     list.map(Result::unwrap).collect()
+}
+
+/// All rows from a start on, page by page.
+fn walked<L, T>(mut start: Start, page: impl Fn(Start) -> Onward<L>) -> Vec<T>
+where
+    L: Iterator<Item = Result<T, HistoryError>>,
+{
+    let mut rows = Vec::new();
+    loop {
+        let Onward { list, count, newer, next } = page(start);
+        let shown = all(list.take(count));
+        assert!(shown.len() == count && (newer == 0 || count == 3));
+        rows.extend(shown.into_iter().rev());
+        start = Start::Place(next);
+        if newer == 0 {
+            assert_eq!(page(start).count, 0);
+            return rows;
+        }
+    }
 }
 
 fn draft(market: u32) -> MarketDraft {

@@ -275,8 +275,30 @@ choice! {
 }
 
 /// SHA-256 of an API key; the key itself is never journaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyHash(pub [u8; 32]);
+
+choice! {
+    /// How a password was hashed. A stronger way gets a new row.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PasswordScheme by name {
+        /// Argon2id over 19 MiB, twice, one lane; 32 bytes of salt and of hash.
+        Argon2id19MiB = 1 "argon2id-19-2-1",
+    }
+}
+
+part! {
+    /// A password as it is journaled; the password itself never is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Password {
+        /// How it was hashed.
+        pub scheme: PasswordScheme,
+        /// Random, so that equal passwords have other hashes.
+        pub salt: KeyHash,
+        /// Its hash.
+        pub hashed: KeyHash,
+    }
+}
 
 table! {
     /// A command: what a user, the operator or the clock asks for.
@@ -461,6 +483,64 @@ table! {
             /// The order that is placed.
             terms: Box<PlaceOrder>,
         };
+        /// Invites a user to set a password; an earlier invitation of the user is over.
+        31 invite = Invite {
+            /// Who is invited.
+            user: UserNo,
+            /// What the person may do.
+            role: Role,
+            /// Hash of what the link carries.
+            invitation: KeyHash,
+            /// First moment at which it is over.
+            ends: TimeMs,
+        } => "invite {user} {role} {invitation} until {ends}";
+        /// Creates a user who signs in with this name and password.
+        32 sign_up = SignUp {
+            /// The name, also the public one.
+            name: Token,
+            /// The password.
+            password: Password,
+        } => "sign-up {name} {scheme} {salt} {hashed}";
+        /// Sets with what a user signs in, and ends the user's sessions.
+        33 set_password = SetPassword {
+            /// User.
+            user: UserNo,
+            /// The invitation that allows it; `None` for a user who has a password.
+            invitation: Option<KeyHash>,
+            /// The name.
+            name: Token,
+            /// The password.
+            password: Password,
+        } => "{user} password {invitation?*:own} {name} {scheme} {salt} {hashed}";
+        /// Begins a session.
+        34 sign_in = SignIn {
+            /// Whose.
+            user: UserNo,
+            /// When the password was set that was shown: another one was set if not then.
+            password_set: TimeMs,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+        } => "{user} sign-in {password_set} {session} {until} {ends}";
+        /// Lets a session last longer.
+        35 extend_session = ExtendSession {
+            /// Whose.
+            user: UserNo,
+            /// The session.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+        } => "{user} stays {session} {until}";
+        /// Ends sessions.
+        36 sign_out = SignOut {
+            /// Whose.
+            user: UserNo,
+            /// Which; `None` for all.
+            session: Option<KeyHash>,
+        } => "{user} sign-out {session?*:all}";
     }
 }
 

@@ -3,12 +3,17 @@
 //! A projection can fold them without knowing any trading rule: amounts are those after the change,
 //! and every change of the book names its side and price.
 
+use super::Exchange;
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::command::{Direction, KeyHash, PlaceOrder, Role, TradingMode};
-use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, TradeIndex, UserNo};
-use super::lifecycle::MarketStatus;
+use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, TradingMode};
+use super::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
+};
+use super::invariant::Broken;
+use super::ledger::{Account, Position, Purse};
+use super::market::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;
 use super::table::{choice, part, table};
@@ -380,6 +385,57 @@ table! {
             /// Whether it will be VOIDED.
             voided: bool,
         } => "{market} pays {price} for yes";
+        /// A user was invited to set a password; an earlier invitation is over.
+        33 invited = Invited {
+            /// User.
+            user: UserNo,
+            /// What the person may do.
+            role: Role,
+            /// Hash of what the link carries.
+            invitation: KeyHash,
+            /// First moment at which it is over.
+            ends: TimeMs,
+        } => "{user} is invited as {role} until {ends}";
+        /// A user's name and password were set, and the user's sessions and invitation are over.
+        34 password_set = PasswordSet {
+            /// User.
+            user: UserNo,
+            /// What the person may do.
+            role: Role,
+            /// The name to sign in with.
+            name: Token,
+            /// The password.
+            password: Password,
+        } => "{user} signs in as {name}";
+        /// A session began. The user's sessions that were over are forgotten.
+        35 signed_in = SignedIn {
+            /// Whose.
+            user: UserNo,
+            /// What it may do.
+            role: Role,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+        } => "{user} is signed in until {until}";
+        /// A session lasts longer.
+        36 session_extended = SessionExtended {
+            /// Whose.
+            user: UserNo,
+            /// The session.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+        } => "{user} stays signed in until {until}";
+        /// Sessions ended.
+        37 signed_out = SignedOut {
+            /// Whose.
+            user: UserNo,
+            /// Which; `None` for all.
+            session: Option<KeyHash>,
+        } => "{user} is signed out";
     }
 }
 
@@ -392,4 +448,45 @@ pub struct Applied<'a> {
     pub time: TimeMs,
     /// What happened, in order.
     pub effects: &'a [Effect],
+}
+
+// Builds the effects that report accounts and positions after a change.
+
+impl Account {
+    /// The effect that reports it.
+    pub(super) fn changed(self, user: UserNo) -> Effect {
+        let Account { available, reserved } = self;
+        Effect::AccountChanged { user, available, reserved }
+    }
+}
+
+impl Purse {
+    /// The effect that reports its position.
+    pub(super) fn position_changed(&self, user: UserNo, market: MarketNo) -> Effect {
+        let Position { yes, no, realised } = self.position;
+        Effect::PositionChanged { user, market, yes, no, realised }
+    }
+}
+
+impl Exchange {
+    /// Reports a user's position in a market.
+    pub(super) fn emit_position(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        effects.push(self.ledger.purse(user, market)?.position_changed(user, market));
+        Ok(())
+    }
+
+    /// Reports a user's money.
+    pub(super) fn emit_account(
+        &self,
+        user: UserNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        effects.push(self.ledger.account(user)?.changed(user));
+        Ok(())
+    }
 }

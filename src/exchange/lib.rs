@@ -13,8 +13,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
-mod table;
-pub mod fields;
+pub mod table;
 pub mod rules;
 pub mod script;
 pub mod units;
@@ -24,46 +23,40 @@ pub mod command;
 pub mod effect;
 pub mod reject;
 pub mod catalogue;
-pub mod lifecycle;
 pub mod fees;
 pub mod orders;
 pub mod book;
+pub mod ahead;
 pub mod ledger;
 pub mod market;
-pub mod due;
 pub mod ending;
-mod floor;
 mod plan;
 mod admission;
 mod matching;
-mod emit;
-pub mod prefetch;
 pub mod venue;
+pub mod sign_in;
 pub mod idempotency;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
 pub mod conversion;
-pub mod broken;
 pub mod invariant;
 pub mod image;
-pub mod digest;
 pub mod results;
 
+use self::ending::{Schedule, Slice};
+use self::market::{Market, Trigger};
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};
-use due::Schedule;
 use effect::Effect;
-use ending::Slice;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
-use lifecycle::Trigger;
-use market::Market;
 use orders::{Order, OrderPool};
 use reject::Reject;
 use restrictions::Restrictions;
 use rules::Rules;
+use sign_in::SignIns;
 use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -81,6 +74,7 @@ pub struct Exchange {
     schedule: Schedule,
     idempotency: idempotency::table::IdempotencyTable,
     restrictions: Restrictions,
+    sign_ins: SignIns,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -284,6 +278,12 @@ impl Exchange {
             }
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
+            C::Invite { .. }
+            | C::SignUp { .. }
+            | C::SetPassword { .. }
+            | C::SignIn { .. }
+            | C::ExtendSession { .. }
+            | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
         }
     }
 }

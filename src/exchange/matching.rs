@@ -8,12 +8,11 @@ use super::admission::{Amendment, Incoming, admit_amend, admit_crossing, admit_o
 use super::command::{PlaceOrder, TimeInForce};
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::Fees;
-use super::floor::Floor;
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::orders::{Order, Slot};
-use super::plan::{Act, Plan};
+use super::plan::{Act, Floor, Plan};
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 

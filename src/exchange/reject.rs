@@ -64,6 +64,15 @@ refusals! {
         KeyNotFound = "KEY_NOT_FOUND" "the user has no such key",
         /// This or another user already has the key in force. A revoked key may be given again.
         KeyTaken = "KEY_TAKEN" "this key is already in use",
+        /// No such invitation, or it was used, replaced or is over.
+        InvitationNotFound = "INVITATION_NOT_FOUND"
+            "this invitation was used, replaced by another, or is over",
+        /// Somebody else signs in with this name.
+        NameTaken = "NAME_TAKEN" "somebody else has this name",
+        /// The password was changed while somebody signed in with the one before.
+        PasswordChanged = "PASSWORD_CHANGED" "the password was just changed",
+        /// The user has no such session, or it is over.
+        SessionNotFound = "SESSION_NOT_FOUND" "the user is not signed in like this",
         /// No such category.
         CategoryNotFound = "CATEGORY_NOT_FOUND" "no such category",
         /// The slug belongs to another category.

@@ -25,6 +25,7 @@ use super::stream::seats::Seats;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
+use super::waiting::WaitingReads;
 use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
@@ -35,6 +36,9 @@ use exchange::units::Sequence;
 use views::ReadModel;
 use views::catalogue::MarketRow;
 use views::responses::StoredResponse;
+
+/// Most rows that are looked at without waiting for a turn.
+pub const SHORT_MAX: usize = 1000;
 
 /// The outcome of a command, executed now or by an earlier request.
 #[derive(Debug)]
@@ -114,6 +118,8 @@ pub struct SharedState {
     pub seats: Seats,
     /// What ends connections.
     pub ends: Teller,
+    /// Reads that wait for a change.
+    pub waiting: WaitingReads,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
@@ -134,6 +140,7 @@ impl SharedState {
             hub: Arc::default(),
             seats: Seats::default(),
             ends: Teller::default(),
+            waiting: WaitingReads::default(),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }
@@ -261,6 +268,21 @@ impl Call {
         let look =
             move |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, user, look, again);
         Ok(Writing(ask(&self.engine, asked, look)))
+    }
+
+    /// [`Call::look`], on a thread for it if it looks at so many rows that the worker's other
+    /// connections would wait.
+    pub async fn look_apart<T: Send + 'static>(
+        &self,
+        rows: usize,
+        look: impl FnOnce(&ReadModel) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(Sequence, T), Problem> {
+        if rows <= SHORT_MAX {
+            return self.look(look);
+        }
+        let call = self.clone();
+        let looking = tokio::task::spawn_blocking(move || call.look(look)).await;
+        looking.unwrap_or_else(|_| Err(Problem::internal("a look at many rows ended early")))
     }
 
     /// Calls `look` on one state of the read model; returns its result and that state's last

@@ -9,7 +9,16 @@ use super::form::Form;
 use super::page::{Page, PageRule};
 use super::parse::{self, Fault};
 use super::problem::FieldCode;
-use super::wire::{CursorEcho, Paging, Text};
+use super::wire::{Cursor, CursorEcho, Paging, Text};
+
+/// Reads the text of a cursor.
+pub fn read(text: &str) -> Option<Cursor> {
+    let (cursor, digits): (fn(u64) -> Cursor, _) = match text.strip_prefix(Cursor::AFTER) {
+        Some(digits) => (Cursor::After, digits),
+        None => (Cursor::Before, text),
+    };
+    parse::digits(digits).ok().map(cursor)
+}
 
 /// The requested part of a list: the newest rows before the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +32,11 @@ pub struct CursorPage {
 impl CursorPage {
     /// Reads `cursor` and `limit`. An empty or missing cursor starts with the newest row.
     pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<CursorPage> {
-        let before = form.query("cursor", |text| match text {
-            "" => Ok(None),
+        let before = form.query("cursor", |text| match (text, read(text)) {
+            ("", _) => Ok(None),
             // Opaque to clients; a number beyond the list's end starts with the newest row.
-            _ => parse::digits(text)
-                .map(Some)
-                .map_err(|_| Fault::invalid("is no cursor of this list")),
+            (_, Some(Cursor::Before(before))) => Ok(Some(before)),
+            _ => Err(Fault::invalid("is no cursor of this list")),
         });
         let limit = form.query("limit", |text| rule.limit(text));
         Some(CursorPage { limit: limit?.unwrap_or(rule.standard), before: before?.flatten() })
@@ -42,7 +50,7 @@ impl CursorPage {
         let start = total.saturating_sub(older);
         let end = start.saturating_add(limit).min(total);
         let rest = total.saturating_sub(end);
-        let next_cursor = Some(Text(rest as u64)).filter(|_| rest > 0);
+        let next_cursor = Some(Text(Cursor::Before(rest as u64))).filter(|_| rest > 0);
         (start..end, CursorEcho { has_more: rest > 0, next_cursor })
     }
 
@@ -78,7 +86,7 @@ impl CursorPage {
                 has_more = true;
                 break;
             }
-            shown = Some(Text(key));
+            shown = Some(Text(Cursor::Before(key)));
             page.push(row);
         }
         (page, CursorEcho { has_more, next_cursor: shown.filter(|_| has_more) })

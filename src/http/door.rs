@@ -169,6 +169,11 @@ impl Door {
         response
     }
 
+    /// Has reads that wait for a change answered: the server stops.
+    pub fn stop_waiting(&self) {
+        self.shared.waiting.stop();
+    }
+
     /// The answer to a connection for which no slot is free.
     pub fn no_slot(&self) -> Response<Bytes> {
         self.shared.traffic.turn_away();

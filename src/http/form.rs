@@ -11,6 +11,7 @@ use super::members::{Faults, Given};
 use super::parse::{Fault, Read, Written};
 use super::problem::{FieldCode, NOT_IN_FUTURE, Problem};
 use engine::Engine;
+use exchange::units::Sequence;
 
 /// Most unknown parameters that are told apart.
 const UNKNOWN_MAX: usize = 100;
@@ -74,6 +75,17 @@ impl<'a> Form<'a> {
     /// Whether a query parameter was given and not read yet.
     pub fn asks(&self, name: &str) -> bool {
         self.query.iter().any(|(parameter, _)| parameter == name)
+    }
+
+    /// The text of a query parameter that was given and not read yet.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        let given = self.query.iter().find(|(parameter, _)| parameter == name);
+        given.map(|(_, text)| &**text)
+    }
+
+    /// The venue's last record.
+    pub fn watermark(&self) -> Option<Sequence> {
+        self.engine.map(Engine::watermark)
     }
 
     /// Reads a required query parameter.

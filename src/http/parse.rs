@@ -17,7 +17,7 @@ use exchange::fees::FeeRate;
 use exchange::ids::{
     CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
 };
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 use views::search::Words as Sought;
 

@@ -211,12 +211,16 @@ const fn status_of(reject: Reject) -> StatusCode {
         Reject::DeadlineNotInFuture => StatusCode::BAD_REQUEST,
         Reject::UserNotFound
         | Reject::KeyNotFound
+        | Reject::InvitationNotFound
+        | Reject::SessionNotFound
         | Reject::CategoryNotFound
         | Reject::EventNotFound
         | Reject::MarketNotFound
         | Reject::OrderNotFound => StatusCode::NOT_FOUND,
         Reject::VenueAlreadyOpen
         | Reject::KeyTaken
+        | Reject::NameTaken
+        | Reject::PasswordChanged
         | Reject::SlugTaken
         | Reject::InvalidTransition
         | Reject::EventComplete

@@ -139,6 +139,12 @@ impl Reply {
         Reply { status, tag: self.tag, ..Reply::no_content(self.sequence) }
     }
 
+    /// Adds this tag.
+    #[must_use]
+    pub fn with_tag(self, tag: String) -> Reply {
+        Reply { tag: Some(tag), ..self }
+    }
+
     /// Adds the tag of its body.
     #[must_use]
     pub fn tagged(self) -> Reply {

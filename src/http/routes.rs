@@ -11,7 +11,7 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
-    operations, orders, positions, statement, switches, tape,
+    operations, order_list, orders, positions, statement, switches, tape,
 };
 
 /// The table.
@@ -32,6 +32,7 @@ fn probes() -> Vec<Route> {
         probe("/api/v1/openapi.json", Everybody, |shared, head| {
             openapi::describe(table, shared, head)
         }),
+        probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
         probe("/docs", Everybody, docs::page),
         probe("/docs/start.js", Everybody, docs::start),
         probe("/docs/swagger-ui.css", Everybody, docs::style),
@@ -44,8 +45,8 @@ fn public() -> Vec<Route> {
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
-        read("/markets/{marketId}/activity", markets::activity),
-        read("/markets/{marketId}/trades", tape::trades),
+        long("/markets/{marketId}/activity", markets::activity).tagged(),
+        long("/markets/{marketId}/trades", tape::trades).tagged(),
         read("/markets/{marketId}/stats", tape::stats),
         long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
@@ -55,18 +56,19 @@ fn public() -> Vec<Route> {
         read("/categories/{categoryId}", categories::one),
         read("/time", operations::time),
         stream("/stream"),
-        past("/trading/books/{marketId}/depth", books::depth),
+        past("/trading/books/{marketId}/depth", books::depth).tagged(),
+        read("/trading/books", books::several).tagged(),
     ]
 }
 
 fn trading() -> Vec<Route> {
     vec![
-        long("/trading/orders", orders::list),
-        read("/trading/orders/{orderId}", orders::one).tagged(),
+        long("/trading/orders", order_list::list).tagged(),
+        long("/trading/orders/{orderId}", orders::one).tagged(),
         read("/trading/orders/by-client-id/{clientOrderId}", orders::named).tagged(),
-        read("/trading/positions", positions::list),
-        long("/trading/fills", account::fills),
-        read("/trading/balance", account::balance),
+        long("/trading/positions", positions::list),
+        long("/trading/fills", account::fills).tagged(),
+        long("/trading/balance", account::balance).tagged(),
         read("/trading/heartbeat", switches::heartbeat),
         post("/trading/heartbeat", Required, switches::beat),
         post("/trading/orders", Required, orders::place),
@@ -81,7 +83,7 @@ fn trading() -> Vec<Route> {
 
 fn account() -> Vec<Route> {
     vec![
-        read("/account/ledger", statement::ledger),
+        long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),

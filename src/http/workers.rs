@@ -167,6 +167,7 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
             }
         }
     }
+    door.stop_waiting();
     drop(leaving);
     drain(connections, cancels, limits).await;
     mail.abort();

@@ -2,10 +2,9 @@
 //! account, the scores, the keys. A response cache uses it to decide whether a cached response is
 //! still valid, and a reader who follows a market or an account learns from it what came before.
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Sizes, hold, saved};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
@@ -69,12 +68,25 @@ impl MarketChanges {
     }
 }
 
+/// The records that changed an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct AccountChanges {
+    /// Anything of it.
+    all: Changed,
+    /// Its orders.
+    orders: Sequence,
+    /// Its contracts.
+    positions: Sequence,
+}
+
+saved!(AccountChanges { all, orders, positions });
+
 /// The records of the last changes. Those of markets and accounts are in the image, so that they
 /// are the same after a restart, and in a replay.
 #[derive(Debug, Default)]
 pub struct Changes {
     markets: Table<MarketNo, MarketChanges>,
-    accounts: Table<UserNo, Changed>,
+    accounts: Table<UserNo, AccountChanges>,
     /// Of these two a reader of a model just read has cached nothing.
     scores: Sequence,
     keys: Sequence,
@@ -91,7 +103,7 @@ impl Changes {
     /// The records that changed anything of a user's orders, fills, positions or money, or ended
     /// the user's heartbeat.
     pub fn of_account(&self, user: UserNo) -> Changed {
-        self.accounts.at(user)
+        self.accounts.at(user).all
     }
 
     /// The record that last changed the levels of a market's book.
@@ -99,10 +111,14 @@ impl Changes {
         self.of_market(market).book.last
     }
 
-    /// The record that last placed or changed an order of a user, or a later one that changed the
-    /// account.
+    /// The record that last placed or changed an order of a user.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
-        self.of_account(user).last
+        self.accounts.at(user).orders
+    }
+
+    /// The record that last changed a user's contracts.
+    pub fn of_positions(&self, user: UserNo) -> Sequence {
+        self.accounts.at(user).positions
     }
 
     /// The record that last changed anyone's realised profit or traded volume.
@@ -117,8 +133,14 @@ impl Changes {
 
     #[inline]
     fn account(&mut self, user: UserNo, now: Sequence) -> Result<(), Fault> {
-        self.accounts.row(user)?.at(now);
+        self.accounts.row(user)?.all.at(now);
         Ok(())
+    }
+
+    #[inline]
+    fn order(&mut self, user: UserNo, now: Sequence) -> Result<(), Fault> {
+        self.accounts.row(user)?.orders = now;
+        self.account(user, now)
     }
 }
 
@@ -130,28 +152,32 @@ impl View for Changes {
                 let row = MarketChanges { revised: now, ..MarketChanges::default() };
                 self.markets.add(*market, row)?;
             }
-            Effect::UserCreated { user, .. } => self.accounts.add(*user, Changed::default())?,
-            Effect::OrderAccepted { terms, .. } => self.account(terms.user, now)?,
+            Effect::UserCreated { user, .. } => {
+                self.accounts.add(*user, AccountChanges::default())?
+            }
+            Effect::OrderAccepted { terms, .. } => self.order(terms.user, now)?,
             Effect::OrderRested { user, market, .. }
             | Effect::OrderAmended { user, market, .. }
             | Effect::OrderCancelled { user, market, rested: true, .. } => {
                 self.markets.row(*market)?.book_at(now);
-                self.account(*user, now)?;
+                self.order(*user, now)?;
             }
-            Effect::OrderCancelled { user, rested: false, .. }
-            | Effect::AccountChanged { user, .. }
-            | Effect::HeartbeatExpired { user } => self.account(*user, now)?,
+            Effect::OrderCancelled { user, rested: false, .. } => self.order(*user, now)?,
+            Effect::AccountChanged { user, .. } | Effect::HeartbeatExpired { user } => {
+                self.account(*user, now)?
+            }
             Effect::TradeMade(trade) => {
                 let market = self.markets.row(trade.market)?;
                 market.book.at(now);
                 market.trades.at(now);
                 market.activity.at(now);
-                self.account(trade.taker.user, now)?;
-                self.account(trade.maker.user, now)?;
+                self.order(trade.taker.user, now)?;
+                self.order(trade.maker.user, now)?;
                 self.scores = now;
             }
             // The scores: conservative, as some of these do not change any.
             Effect::PositionChanged { user, .. } | Effect::PositionSettled { user, .. } => {
+                self.accounts.row(*user)?.positions = now;
                 self.account(*user, now)?;
                 self.scores = now;
             }
@@ -164,7 +190,10 @@ impl View for Changes {
                 market.ended = !to.keeps_orders();
             }
             Effect::MarketRevised { market, .. } => self.markets.row(*market)?.revised = now,
-            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = now,
+            Effect::KeyAdded { .. }
+            | Effect::KeyRevoked { .. }
+            | Effect::PasswordSet { .. }
+            | Effect::SignedOut { .. } => self.keys = now,
             _ => {}
         }
         Ok(())

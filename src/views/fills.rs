@@ -4,11 +4,12 @@ mod image;
 
 use super::fault::Fault;
 use super::history::chain::{Links, RowChain, RowIndex, Walk, length};
+use super::history::onward::{OldestFirst, Onward, Start};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use exchange::command::Wording;
-use exchange::effect::{Applied, Trade};
-use exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
+use exchange::effect::{Applied, Effect, Party, Trade};
+use exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, TradeIndex, UserNo};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Whether a party was the maker or the taker.
@@ -20,6 +21,16 @@ pub enum Liquidity {
     Taker,
 }
 
+/// A party's contracts in a market after a fill. A record tells of an incoming order's owner once:
+/// of its fills at once, each has what its owner held after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Yes contracts, those that back orders among them.
+    pub yes: Lots,
+    /// No contracts, the same.
+    pub no: Lots,
+}
+
 /// One party's view of a trade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillRow {
@@ -29,6 +40,8 @@ pub struct FillRow {
     pub order: OrderNo,
     /// When that order was placed.
     pub placed: TimeMs,
+    /// The order's client order id.
+    pub client_id: Option<Token>,
     /// Market.
     pub market: MarketNo,
     /// The order's outcome and side.
@@ -41,6 +54,8 @@ pub struct FillRow {
     pub liquidity: Liquidity,
     /// Fee paid by the party.
     pub fee: Money,
+    /// The party's contracts in this market after it.
+    pub held: Held,
     /// When the trade happened.
     pub time: TimeMs,
     /// The record that made the trade.
@@ -48,12 +63,13 @@ pub struct FillRow {
 }
 
 impl FillRow {
-    /// A party's side of a trade of this record; the order was placed at `placed`.
+    /// A party's side of a trade of this record, whose effects after the trade are `rest`; its
+    /// order has this wording, time and name.
     pub fn of(
-        at: &Applied<'_>,
+        (at, rest): (&Applied<'_>, &[Effect]),
         trade: &Trade,
         liquidity: Liquidity,
-        (wording, placed): (Wording, TimeMs),
+        (wording, placed, client_id): (Wording, TimeMs, Option<Token>),
     ) -> FillRow {
         let party = match liquidity {
             Liquidity::Maker => &trade.maker,
@@ -63,12 +79,14 @@ impl FillRow {
             index: trade.index,
             order: party.order,
             placed,
+            client_id,
             market: trade.market,
             wording,
             price: wording.yes_price(trade.price),
             quantity: trade.quantity,
             liquidity,
             fee: party.fee,
+            held: held_after(rest, trade, liquidity),
             time: at.time,
             sequence: at.sequence,
         }
@@ -83,6 +101,24 @@ impl FillRow {
     pub fn order_id(&self) -> OrderId {
         self.order.id(self.placed)
     }
+}
+
+/// What a party of a trade holds after it, by the effects that follow the trade: the resting
+/// order's owner is told of at once, the incoming order's at the end of the record.
+fn held_after(rest: &[Effect], trade: &Trade, liquidity: Liquidity) -> Held {
+    let held = |party: &Party, effect: &Effect| match effect {
+        Effect::PositionChanged { user, market, yes, no, .. }
+            if (*user, *market) == (party.user, trade.market) =>
+        {
+            Some(Held { yes: yes.held, no: no.held })
+        }
+        _ => None,
+    };
+    let found = match liquidity {
+        Liquidity::Maker => rest.iter().find_map(|effect| held(&trade.maker, effect)),
+        Liquidity::Taker => rest.iter().rev().find_map(|effect| held(&trade.taker, effect)),
+    };
+    found.unwrap_or_default()
 }
 
 /// A fill as stored, with its links.
@@ -113,6 +149,11 @@ impl Fills {
         let pages = self.users.pages(user.0);
         let left = pages.count();
         FillList { pages, kind: ListKind::All(left) }
+    }
+
+    /// The record of a user's last fill. O(1).
+    pub(super) fn last(&self, user: UserNo) -> Sequence {
+        self.users.base(user.0).map_or(Sequence::ZERO, |(sequence, _)| *sequence)
     }
 
     pub(super) fn add_user(&mut self, user: UserNo) -> Result<(), Fault> {
@@ -249,3 +290,29 @@ impl Iterator for FillList {
 }
 
 impl ExactSizeIterator for FillList {}
+
+impl OldestFirst for FillList {
+    /// Rows of a chain are reached by long links, so few pages are read, however many rows are
+    /// older or newer.
+    fn onward(mut self, start: Start, most: usize) -> Result<Onward<FillList>, HistoryError> {
+        let first = self.pages.place(start)?;
+        let FillList { pages, kind } = &mut self;
+        let (count, newer, next) = match kind {
+            ListKind::All(left) => {
+                let (all, first) = (*left, first.min(*left));
+                *left = first.saturating_add(most as RowIndex).min(all);
+                (length(*left - first), length(all - *left), *left)
+            }
+            ListKind::Chain(walk, links) => {
+                let links = *links;
+                let (count, newer) =
+                    walk.onward(first, most, |index| linked(pages, index, links))?;
+                // Without newer ones in the chain, all rows that there are were looked at.
+                let last = walk.index().filter(|_| newer > 0);
+                let next = last.map_or(pages.count(), |index| index.saturating_add(1));
+                (count, newer, next)
+            }
+        };
+        Ok(Onward { list: self, count, newer, next })
+    }
+}

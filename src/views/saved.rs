@@ -11,17 +11,18 @@ use rustc_hash::FxHashMap;
 
 use super::history::History;
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
-use exchange::command::{KeyHash, Role, TradingMode};
+use exchange::command::{KeyHash, Password, Role, TradingMode};
 use exchange::effect::CancelReason;
 use exchange::fees::Fees;
 use exchange::ids::{
-    CategoryId, EventId, KeyId, MarketId, MarketNo, MarketSet, OrderNo, UserId, UserNo,
+    CategoryId, EventId, KeyId, MarketId, MarketNo, MarketSet, OrderNo, Token, UserId, UserNo,
 };
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::restrictions::{Heartbeat, UserRestrictions};
+use exchange::sign_in::Invitation;
 use exchange::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -128,7 +129,7 @@ carried!(
     UserRestrictions,
     Heartbeat
 );
-carried!(Fees, Localized);
+carried!(Fees, Localized, Token, Password, Invitation);
 
 saved!(EventDraft {
     titles,

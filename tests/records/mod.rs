@@ -5,8 +5,9 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
@@ -103,6 +104,42 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
+        sign_in_command(),
+    ]
+    .boxed()
+}
+
+fn sign_in_command() -> BoxedStrategy<Command> {
+    let hash = || any::<[u8; 32]>().prop_map(KeyHash);
+    let password = || {
+        let scheme = PasswordScheme::Argon2id19MiB;
+        (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed })
+    };
+    let role = prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)];
+    prop_oneof![
+        (user(), role, hash(), time()).prop_map(|(user, role, invitation, ends)| Command::Invite {
+            user,
+            role,
+            invitation,
+            ends
+        }),
+        (token(), password()).prop_map(|(name, password)| Command::SignUp { name, password }),
+        (user(), option::of(hash()), token(), password()).prop_map(
+            |(user, invitation, name, password)| {
+                Command::SetPassword { user, invitation, name, password }
+            }
+        ),
+        (user(), time(), hash(), time(), time()).prop_map(
+            |(user, password_set, session, until, ends)| {
+                Command::SignIn { user, password_set, session, until, ends }
+            }
+        ),
+        (user(), hash(), time()).prop_map(|(user, session, until)| Command::ExtendSession {
+            user,
+            session,
+            until
+        }),
+        (user(), option::of(hash())).prop_map(|(user, session)| Command::SignOut { user, session }),
     ]
     .boxed()
 }

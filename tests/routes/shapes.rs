@@ -145,6 +145,7 @@ pub fn trade_activity() -> Shape {
         ("odd", RATIO),
         ("user", user),
         ("createdAt", Moment),
+        ("sequence", Integer),
     ])
 }
 
@@ -164,10 +165,12 @@ pub fn move_activity() -> Shape {
         ("statusFrom", MARKET_STATUS),
         ("statusTo", MARKET_STATUS),
         ("createdAt", Moment),
+        ("sequence", Integer),
     ])
 }
 
-pub fn depth() -> Shape {
+/// A book of the past.
+pub fn past_depth() -> Shape {
     let level = object([("price", PRICE), ("quantity", QUANTITY), ("orders", Integer)]);
     object([
         ("marketId", Uuid),
@@ -179,6 +182,19 @@ pub fn depth() -> Shape {
         ("spread", PRICE),
         ("timestamp", Moment),
     ])
+}
+
+pub fn depth() -> Shape {
+    wider(past_depth(), [("sequence", Integer)])
+}
+
+pub fn books() -> Shape {
+    object([("books", list(depth())), ("unknownMarketIds", list(Uuid))])
+}
+
+pub fn queued_order() -> Shape {
+    let queue = object([("quantityAhead", QUANTITY), ("ordersAhead", Integer)]);
+    wider(order(), [("queue", nullable(queue))])
 }
 
 /// The members that semantics 4 adds to an order.
@@ -296,6 +312,8 @@ pub fn fill() -> Shape {
         ("quantity", QUANTITY),
         ("liquidity", OneOf(&["MAKER", "TAKER"])),
         ("fee", MONEY),
+        ("clientOrderId", nullable(Text)),
+        ("heldAfter", object([("yes", QUANTITY), ("no", QUANTITY)])),
         ("timestamp", Moment),
         ("sequence", Integer),
     ])

@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::Engine;
 use engine::clock::{Clock, Timepiece};
 use engine::start::{Options, Running, start};
-use exchange::command::{Command, Direction};
+use exchange::command::Direction;
 use exchange::ids::{MarketId, MarketNo, UserNo};
 use exchange::units::{Sequence, TimeMs};
 use http::stream::hub::Hub;
@@ -105,8 +105,9 @@ impl Venue {
         self.keep_twin();
     }
 
-    pub fn ask(&self, command: Command) {
-        self.engine.ask(command).unwrap();
+    /// Lets time pass.
+    pub fn wait(&self, ms: i64) {
+        self.hands.0.fetch_add(ms, Ordering::SeqCst);
     }
 
     pub fn market_id(&self, market: MarketNo) -> MarketId {

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::super::broken::Broken;
+use crate::invariant::Broken;
 
 /// Bytes of a text or list that may be allocated before they are read.
 const STEP: usize = 64 << 10;

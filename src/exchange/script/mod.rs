@@ -50,16 +50,11 @@
 //! Lines that begin with `#` are comments. A script that does not begin with record 1 begins with
 //! the line `from 17`.
 
-mod drafts;
-pub mod ladder;
 pub mod names;
 pub mod parse;
-mod parts;
 mod pattern;
-pub mod phrases;
 pub mod print;
-mod reader;
-mod words;
+pub mod reader;
 
 use super::Exchange;
 use super::command::Record;

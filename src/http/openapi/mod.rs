@@ -4,6 +4,7 @@
 //! are in files beside this one; access, bodies and possible errors come from the table of routes
 //! and the kinds of problems. The tests check every request and answer that they see against it.
 
+pub mod asyncapi;
 pub mod operations;
 pub mod problems;
 pub mod schemas;

@@ -69,7 +69,7 @@ impl Hub {
         })
     }
 
-    fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
+    pub(super) fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
         let mut running = self.tasks.lock();
         if self.shared.ended.load(Ordering::SeqCst) {
             return Err(Problem::internal("the hub of the stream has ended"));
@@ -166,3 +166,7 @@ impl Shared {
         self.complete().get() >= self.sent.load(Ordering::SeqCst)
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/hub.rs"]
+mod tests;

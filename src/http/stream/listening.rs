@@ -125,6 +125,8 @@ impl Listening {
             return Err(Problem::new(Kind::ChannelLimit, detail));
         }
         // Of a state the latest is all that is missed.
+        let clock = self.engine.now();
+        let missed = from.map(|from| snapshot::missed(view, topic, from, clock)).transpose()?;
         let from = from.filter(|_| !topic.tells_states());
         let is_drawn = is_of_orders(topic) && from.is_none();
         if is_drawn {
@@ -155,8 +157,11 @@ impl Listening {
             resuming: None,
         });
         let snapshot = from.is_none() && !is_drawn;
-        let facts = || snapshot::of(view, (topic, channel), self.engine.now());
-        Ok(snapshot.then(|| (channel, facts())))
+        let mut facts = snapshot.then(|| snapshot::of(view, (topic, channel), clock));
+        if let Some(facts) = &mut facts {
+            facts.extend(missed.into_iter().flatten());
+        }
+        Ok(facts.map(|facts| (channel, facts)))
     }
 
     /// Puts a snapshot before what is read from a channel's ring. One that stands for what was left
@@ -297,7 +302,9 @@ impl Listening {
             of.cursor = Cursor { next: state.end(), after: now };
             drop(state);
             of.first.clear();
-            let facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
+            let mut facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
+            let missed = snapshot::missed(&view, of.topic, of.last, engine.now());
+            facts.extend(missed.map_err(|_| Slow { sequence: self.head })?);
             snapshots.push((of.channel, facts, of.last));
         }
         drop(view);
@@ -352,7 +359,7 @@ impl Drop for Listening {
 }
 
 /// Takes a reader's bell off a ring.
-fn leave(ring: &Ring, bell: &Arc<Bell>) {
+pub(super) fn leave(ring: &Ring, bell: &Arc<Bell>) {
     let mut state = ring.lock();
     if let Some(place) = state.readers.iter().position(|other| Arc::ptr_eq(other, bell)) {
         state.readers.swap_remove(place);

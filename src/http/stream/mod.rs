@@ -31,3 +31,4 @@ pub mod commands;
 pub mod connection;
 pub mod upgrade;
 pub mod events;
+pub mod waiting;

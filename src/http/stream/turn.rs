@@ -25,12 +25,12 @@ use exchange::command::Direction;
 use exchange::ids::MarketNo;
 use exchange::units::{Sequence, TimeMs};
 use views::depth::Level;
-use views::quote::Quote;
+use views::depth::Quote;
 
 /// Most bytes of messages in all rings.
 const ALL_RINGS_BYTES_MAX: u64 = 64 << 20;
 /// How long a ring lives on without a reader, for those that come back.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+const IDLE_MAX: Duration = Duration::from_mins(1);
 /// A market's quote is told four times a second at most.
 const QUOTE_EVERY: Duration = Duration::from_millis(250);
 /// Markets whose quotes are looked up while the read model's lock is held once.
@@ -76,6 +76,9 @@ struct Shown {
     quote: Quote,
     best: [Option<Level>; 2],
 }
+
+/// What there is to tell of some markets, and the record as of which, with its time.
+type Looked = (Vec<(Topic, Channel, Told)>, (Sequence, TimeMs));
 
 /// Whether the thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,7 +306,7 @@ impl Turns {
     }
 
     /// What the topics that tell states have to tell of these markets.
-    fn look(&mut self, markets: &[MarketNo]) -> (Vec<(Topic, Channel, Told)>, (Sequence, TimeMs)) {
+    fn look(&mut self, markets: &[MarketNo]) -> Looked {
         let view = self.engine.read();
         let topics = self.shared.watched.read();
         // Whoever has begun to listen since may have seen something else.
@@ -374,3 +377,7 @@ impl Turns {
         wakers.into_iter().for_each(Waker::wake);
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/turn.rs"]
+mod tests;

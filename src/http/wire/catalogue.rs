@@ -8,16 +8,16 @@ use serde::{Serialize, Serializer};
 
 use super::account::PersonJson;
 use super::words::{DisputeWindow, MoveName, Odds, Probability, Url};
-use super::{CursorEcho, Number, OutcomeId, Paging, Text, Timestamp};
+use super::{CursorEcho, Number, OutcomeId, Paging, RecordNo, Text, Timestamp};
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::fees::FeeRate;
 use exchange::ids::{CategoryId, CategoryNo, EventId, MarketId};
-use exchange::lifecycle::MarketStatus;
-use exchange::units::{Money, Ratio, SettlementPrice, Tick, TimeMs};
+use exchange::market::MarketStatus;
+use exchange::units::{Money, Ratio, Sequence, SettlementPrice, Tick, TimeMs};
 use views::ReadModel;
 use views::activity::ActivityRow;
 use views::catalogue::{CategoryRow, EventRow, MarketRow};
-use views::quote::FieldQuote;
+use views::depth::FieldQuote;
 
 /// A text in Portuguese, English and Spanish.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -299,7 +299,7 @@ pub struct ActivitiesJson {
 answers! {
     /// A trade, told from the side of the incoming order.
     TradeActivityJson = "TradeActivity" (
-        bet: (Outcome, Money, Tick), user: Option<PersonJson>, time: TimeMs, name: &'static str,
+        bet: (Outcome, Money, Tick), user: Option<PersonJson>, at: (Sequence, TimeMs), name: &'static str,
     ) {
         #[schemars(extend("const" = "TRADE"))]
         r#type: &'static str = name;
@@ -309,18 +309,20 @@ answers! {
         odd: Number<Ratio> = Number(Ratio::of_price(bet.2.into()).odds());
         #[schemars(with = "PersonJson")]
         user: Option<PersonJson> = user;
-        created_at: Timestamp = Timestamp(time);
+        created_at: Timestamp = Timestamp(at.1);
+        sequence: RecordNo = RecordNo(at.0);
     }
 
     /// A market moved from one status to the next.
     MoveActivityJson = "MoveActivity" (
-        moved: (MarketStatus, MarketStatus), time: TimeMs, name: &'static str,
+        moved: (MarketStatus, MarketStatus), at: (Sequence, TimeMs), name: &'static str,
     ) {
         #[schemars(with = "MoveName")]
         r#type: &'static str = name;
         status_from: Text<MarketStatus> = Text(moved.0);
         status_to: Text<MarketStatus> = Text(moved.1);
-        created_at: Timestamp = Timestamp(time);
+        created_at: Timestamp = Timestamp(at.1);
+        sequence: RecordNo = RecordNo(at.0);
     }
 }
 
@@ -338,13 +340,13 @@ impl ActivityJson {
     pub fn of(view: &ReadModel, row: &ActivityRow) -> ActivityJson {
         let name = row.name();
         match *row {
-            ActivityRow::Trade { outcome, stake, price, user, time } => {
+            ActivityRow::Trade { outcome, stake, price, user, sequence, time } => {
                 let user = view.accounts.user(user).map(PersonJson::of);
                 let bet = (outcome, stake, price);
-                ActivityJson::Trade(TradeActivityJson::of(bet, user, time, name))
+                ActivityJson::Trade(TradeActivityJson::of(bet, user, (sequence, time), name))
             }
-            ActivityRow::Moved { from, to, time } => {
-                ActivityJson::Moved(MoveActivityJson::of((from, to), time, name))
+            ActivityRow::Moved { from, to, sequence, time } => {
+                ActivityJson::Moved(MoveActivityJson::of((from, to), (sequence, time), name))
             }
         }
     }

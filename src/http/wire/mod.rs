@@ -24,12 +24,14 @@ pub mod stream;
 pub mod tape;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 pub use self::print::printed;
 use self::words::Spelled;
+
 use exchange::catalogue::Outcome;
 use exchange::decimal::Decimal;
 use exchange::units::{LockedOdds, Money, Sequence, TimeMs};
@@ -162,8 +164,32 @@ pub struct Paging {
 pub struct CursorEcho {
     /// Whether there is more after this page. A list without it was not asked with a cursor.
     pub has_more: bool,
-    /// What to ask for the next page with; null after the last.
-    pub next_cursor: Option<Text<u64>>,
+    /// What to ask for the next page with; null after the last. Oldest first it is never null:
+    /// after the last page it goes on with what comes later.
+    pub next_cursor: Option<Text<Cursor>>,
+}
+
+/// Where the next page of a list is. Opaque to clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cursor {
+    /// Older rows than that of this key.
+    Before(u64),
+    /// Oldest first, from this place on.
+    After(u64),
+}
+
+impl Cursor {
+    /// What the text of a cursor that leads to newer rows begins with.
+    pub const AFTER: &str = "after";
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cursor::Before(key) => write!(f, "{key}"),
+            Cursor::After(place) => write!(f, "{}{place}", Cursor::AFTER),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::words::OrderType;
 use super::{CursorEcho, OutcomeId, Paging, RecordNo, Text, Timestamp};
+use exchange::ahead::Ahead;
 use exchange::command::{Side, TimeInForce};
 use exchange::effect::CancelReason;
 use exchange::ids::{MarketId, OrderId, Token, TradeId};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
-use views::fills::{FillRow, Liquidity};
+use views::fills::{FillRow, Held, Liquidity};
 use views::orders::{OrderRow, OrderStatus};
 
 answers! {
@@ -48,6 +49,17 @@ answers! {
         sequence: RecordNo = RecordNo(row.no.0);
         /// When what rests of it is cancelled; null for never.
         expires_at: Option<Timestamp> = row.time_in_force.expires_at().map(Timestamp);
+        /// Its place in the queue of its price; only with queue=true. null where it does not rest,
+        /// or more than 1000 orders stand before it and as many behind it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<QueueJson>")]
+        queue: Option<Option<QueueJson>> = None;
+    }
+
+    /// What is filled before an order, if nothing of it is cancelled.
+    QueueJson = "QueuePlace" (ahead: Ahead) {
+        quantity_ahead: Text<Lots> = Text(ahead.quantity);
+        orders_ahead: u32 = ahead.orders;
     }
 
     /// An order as an amend left it, or would leave it.
@@ -107,6 +119,12 @@ answers! {
         cancelled_quantity: Text<Lots> = Text(row.cancelled);
     }
 
+    /// Contracts of a market, those that back open orders among them.
+    HeldJson = "Held" (held: Held) {
+        yes: Text<Lots> = Text(held.yes);
+        no: Text<Lots> = Text(held.no);
+    }
+
     /// A fill of one of the caller's orders.
     FillJson = "Fill" (view: &ReadModel, row: &FillRow) {
         /// The trade's id; the other side's fill has the same.
@@ -123,6 +141,11 @@ answers! {
         /// What it cost the caller besides: the market's rate x price x (1 - price) x quantity,
         /// rounded up.
         fee: Text<Money> = Text(row.fee);
+        /// The owner's own name for the order.
+        client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// What the caller holds in this market after it. Of several fills that an order made at
+        /// once, each has what was held after the last.
+        held_after: HeldJson = HeldJson::of(row.held);
         timestamp: Timestamp = Timestamp(row.time);
         sequence: RecordNo = RecordNo(row.sequence);
     }
@@ -132,6 +155,14 @@ impl OrderJson {
     /// The order as of this row.
     pub fn seen(view: &ReadModel, row: &OrderRow) -> OrderJson {
         OrderJson::of(view.catalogue.market(row.market).map(|market| market.id), row)
+    }
+}
+
+impl OrderJson {
+    /// The order with its place in the queue, if that is known.
+    #[must_use]
+    pub fn queued(self, ahead: Option<Ahead>) -> OrderJson {
+        OrderJson { queue: Some(ahead.map(QueueJson::of)), ..self }
     }
 }
 

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
+use super::Cursor;
 use exchange::catalogue::Outcome;
 use exchange::command::{Role, Side, TimeInForce, TradingMode};
 use exchange::decimal::{Decimal, DecimalText};
-use exchange::digest::StateDigest;
 use exchange::effect::CancelReason;
 use exchange::fees::FeeRate;
 use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, TradeId, UserId};
-use exchange::lifecycle::MarketStatus;
-use exchange::results::ResultsHash;
+use exchange::market::MarketStatus;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{AveragePrice, Lots, LotsSum, Money, MoneySum, SettlementPrice, Tick};
 use views::fills::Liquidity;
 use views::orders::OrderStatus;
@@ -86,6 +86,7 @@ spelled! {
     Token, "Token", token => token.as_str();
     Arc<str>, "Text", text => text;
     u64, "Text", number => DecimalText::of_integer(*number).as_str();
+    Cursor, "Text", cursor => &cursor.to_string();
     StateDigest, "Hash", digest => &digest.to_string();
     ResultsHash, "Hash", hash => &hash.to_string();
     Outcome, "OutcomeId", outcome => outcome.id();

@@ -1,10 +1,10 @@
 //! Packing of fills, and fills in the read model's image.
 
-use super::{Fill, FillRow, Fills, Liquidity};
+use super::{Fill, FillRow, Fills, Held, Liquidity};
 use crate::history::chain::{Links, RowIndex};
-use crate::history::pack::Coder;
+use crate::history::onward::Made;
 use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
+use crate::history::{Coder, History, Kind};
 use crate::saved::Sizes;
 use exchange::catalogue::Outcome;
 use exchange::command::{Side, Wording};
@@ -12,10 +12,11 @@ use exchange::ids::{OrderNo, TradeIndex};
 use exchange::image::coding::{BadImage, ImageSink, ImageSource};
 use exchange::units::{Sequence, TimeMs};
 
-/// Bits of the byte that holds outcome, side and liquidity.
+/// Bits of the byte that holds outcome, side, liquidity and whether the order has a name.
 const NO: u8 = 1;
 const SOLD: u8 = 1 << 1;
 const TOOK: u8 = 1 << 2;
+const NAMED: u8 = 1 << 3;
 
 impl Row for Fill {
     type Base = (Sequence, TimeMs);
@@ -23,7 +24,7 @@ impl Row for Fill {
     const KIND: Kind = Kind::Fills;
 
     fn base(&self) -> Self::Base {
-        (self.row.sequence, self.row.time)
+        self.made()
     }
 
     fn code(
@@ -39,12 +40,13 @@ impl Row for Fill {
         let order = OrderNo(coder.sequence(sequence, row.map(|row| row.order.0))?);
         let placed = coder.time(time, row.map(|row| row.placed))?;
         let market = coder.market(row.map(|row| row.market))?;
-        let bits = coder.imaged(row.map(|FillRow { wording, liquidity, .. }| {
+        let bits = coder.imaged(row.map(|FillRow { wording, liquidity, client_id, .. }| {
             (if wording.outcome == Outcome::No { NO } else { 0 })
                 | (if wording.side == Side::Sell { SOLD } else { 0 })
                 | (if *liquidity == Liquidity::Taker { TOOK } else { 0 })
+                | (if client_id.is_some() { NAMED } else { 0 })
         }))?;
-        if bits > NO | SOLD | TOOK {
+        if bits > NO | SOLD | TOOK | NAMED {
             return Err(BadImage::Value("fill"));
         }
         let wording = Wording {
@@ -55,22 +57,36 @@ impl Row for Fill {
         let price = coder.imaged(row.map(|row| row.price))?;
         let quantity = coder.lots(row.map(|row| row.quantity))?;
         let fee = coder.money(row.map(|row| row.fee))?;
+        let held = Held {
+            yes: coder.lots(row.map(|row| row.held.yes))?,
+            no: coder.lots(row.map(|row| row.held.no))?,
+        };
+        let name = row.and_then(|row| row.client_id);
+        let client_id = if bits & NAMED == 0 { None } else { Some(coder.token(name)?) };
         let row = FillRow {
             index,
             order,
             placed,
+            client_id,
             market,
             wording,
             price,
             quantity,
             liquidity,
             fee,
+            held,
             time,
             sequence,
         };
         let of_order = Links::code(fill.map(|fill| fill.of_order), row_index, coder)?;
         let in_market = Links::code(fill.map(|fill| fill.in_market), row_index, coder)?;
         Ok(Fill { row, of_order, in_market })
+    }
+}
+
+impl Made for Fill {
+    fn made(&self) -> (Sequence, TimeMs) {
+        (self.row.sequence, self.row.time)
     }
 }
 

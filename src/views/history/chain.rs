@@ -3,8 +3,7 @@
 //! millions of keys. Every 64th and 4096th row of a chain also has a long link, so that skipping
 //! far back reads few pages.
 
-use super::HistoryError;
-use super::pack::Coder;
+use super::{Coder, HistoryError};
 use exchange::image::coding::BadImage;
 
 /// The index of a row in its stream, or a number of rows.
@@ -141,6 +140,11 @@ impl Walk {
         self.next.map_or(0, |(ordinal, _)| length(ordinal) + 1)
     }
 
+    /// The next row's index.
+    pub(crate) fn index(&self) -> Option<RowIndex> {
+        self.next.map(|(_, index)| index)
+    }
+
     /// The next row's index; moves on by that row's links.
     pub(crate) fn advance(
         &mut self,
@@ -188,6 +192,23 @@ impl Walk {
             };
             (ordinal, index) = leads;
         }
+    }
+
+    /// Moves to the newest of the `most` oldest rows from the index `first` on. Returns how many
+    /// of these there are, and how many rows are newer.
+    pub(crate) fn onward(
+        &mut self,
+        first: RowIndex,
+        most: usize,
+        mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<(usize, usize), HistoryError> {
+        let (all, mut older) = (self.left(), *self);
+        older.pass_while(|_, index| index >= first, &mut links)?;
+        let from_first = all.saturating_sub(older.left());
+        let count = most.min(from_first);
+        let newer = from_first.saturating_sub(count);
+        self.pass(newer, links)?;
+        Ok((count, newer))
     }
 
     /// Skips this many rows.

@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::chain::{RowIndex, length};
-use super::pack::{Coder, Packing, Unpacking};
-use super::{History, HistoryError, Kind, PageKey};
+use super::{Coder, History, HistoryError, Kind, Packing, PageKey, Unpacking};
 use crate::fault::{Fault, is_next};
 use crate::saved::hold;
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes};
@@ -269,6 +268,27 @@ impl<R: Row> Pages<R> {
         row.map(Some).ok_or(HistoryError::Damaged { key, cause: BadImage::Truncated })
     }
 
+    /// How many rows `passed` is true for: all up to some row, and none after it. Looks first at
+    /// the newest rows, which are in memory, then for it by binary search.
+    pub(crate) fn before(&mut self, passed: impl Fn(&R) -> bool) -> Result<RowIndex, HistoryError> {
+        let (mut low, mut high) = (0, self.tail.count);
+        let first = self.tail.first(self.history.rows_per_page());
+        if self.row(first)?.as_ref().is_some_and(&passed) {
+            low = first;
+        } else {
+            high = high.min(first);
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.row(middle)?.as_ref().is_some_and(&passed) {
+                low = middle.saturating_add(1);
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
     fn key(&self, first: RowIndex) -> PageKey {
         let page = first / self.history.rows_per_page();
         PageKey { kind: R::KIND, owner: self.owner, page }
@@ -299,9 +319,9 @@ impl<R: Row> Pages<R> {
 pub struct Newest<R: Row> {
     /// Rows that are newer than those of the stream, oldest first.
     newer: Vec<R>,
-    pages: Pages<R>,
+    pub(super) pages: Pages<R>,
     /// Number of rows left; these are the oldest.
-    left: RowIndex,
+    pub(super) left: RowIndex,
 }
 
 impl<R: Row> Newest<R> {
@@ -321,15 +341,7 @@ impl<R: Row> Newest<R> {
         time: impl Fn(&R) -> TimeMs,
         is_it: impl Fn(&R) -> bool,
     ) -> Result<Option<R>, HistoryError> {
-        let mut low = 0;
-        while low < self.left {
-            let middle = low.midpoint(self.left);
-            if self.pages.row(middle)?.is_some_and(|row| time(&row) <= *times.end()) {
-                low = middle.saturating_add(1);
-            } else {
-                self.left = middle;
-            }
-        }
+        self.left = self.left.min(self.pages.before(|row| time(row) <= *times.end())?);
         for row in self {
             let row = row?;
             if time(&row) < *times.start() {

@@ -5,19 +5,24 @@ use super::open::OpenOrder;
 use super::page::{Ending, Terms};
 use super::traders::Traders;
 use super::{JustEnded, Orders, UserOrders};
-use crate::fault::{Fault, Faults, is_next};
+use crate::fault::{Fault, Faults, Projection, is_next};
 use crate::fills::{FillRow, Liquidity};
 use crate::history::stream::Row;
 use crate::history::{History, PageKey};
-use crate::view::Projection;
 use exchange::command::PlaceOrder;
 use exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use exchange::ids::{OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, TimeMs};
 
 impl Orders {
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+    /// Folds an effect of a record; `rest` are those that follow it.
+    fn fold_effect(
+        &mut self,
+        at: &Applied<'_>,
+        effect: &Effect,
+        rest: &[Effect],
+    ) -> Result<(), Fault> {
         match effect {
             Effect::UserCreated { user, .. } => {
                 is_next(user.index(), self.users.len())?;
@@ -51,8 +56,8 @@ impl Orders {
                 self.note_placed(result)
             }
             Effect::TradeMade(trade) => {
-                let taker = self.fill(at, trade, trade.taker, Liquidity::Taker);
-                let maker = self.fill(at, trade, trade.maker, Liquidity::Maker);
+                let taker = self.fill(at, rest, trade, Liquidity::Taker);
+                let maker = self.fill(at, rest, trade, Liquidity::Maker);
                 let maker = self.note_placed(maker);
                 taker.and_then(|(_, result)| result).and(maker)
             }
@@ -173,14 +178,18 @@ impl Orders {
     fn fill(
         &mut self,
         at: &Applied<'_>,
+        rest: &[Effect],
         trade: &Trade,
-        party: Party,
         liquidity: Liquidity,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
+        let party = match liquidity {
+            Liquidity::Taker => trade.taker,
+            Liquidity::Maker => trade.maker,
+        };
         let Party { user, order, remaining, .. } = party;
         if remaining.is_zero() {
             let mut open_order = self.take(user, order)?;
-            let filled = self.filled(&mut open_order, at, trade, liquidity);
+            let filled = self.filled(&mut open_order, at, rest, trade, liquidity);
             let result = filled.and(open_order.check_parts(remaining));
             return Ok((open_order.created_at, result.and(self.end(at, open_order, None))));
         }
@@ -188,7 +197,7 @@ impl Orders {
         let incoming = self.incoming.filter(|incoming| incoming.no == order);
         let known = incoming.or_else(|| self.open.get(user, order));
         let mut open_order = known.ok_or(unknown)?;
-        let filled = self.filled(&mut open_order, at, trade, liquidity);
+        let filled = self.filled(&mut open_order, at, rest, trade, liquidity);
         if incoming.is_some() {
             self.incoming = Some(open_order);
         } else {
@@ -202,6 +211,7 @@ impl Orders {
         &mut self,
         open_order: &mut OpenOrder,
         at: &Applied<'_>,
+        rest: &[Effect],
         trade: &Trade,
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
@@ -209,8 +219,9 @@ impl Orders {
         open_order.filled = open_order.filled.plus(trade.quantity)?;
         open_order.filled_cost = open_order.filled_cost.plus(price.times(trade.quantity)?)?;
         open_order.updated_at = at.time;
-        let OpenOrder { user, market, wording, created_at, .. } = *open_order;
-        let fill = FillRow::of(at, trade, liquidity, (wording, created_at));
+        let OpenOrder { user, market, wording, created_at, client_id, .. } = *open_order;
+        let of_order = (wording, created_at, client_id);
+        let fill = FillRow::of((at, rest), trade, liquidity, of_order);
         let (unknown, fills) = (Fault::UnknownMarket(market), &mut self.fills);
         let traders = self.markets.get_mut(market.index()).ok_or(unknown)?;
         let of_order = &mut open_order.fills;
@@ -273,8 +284,10 @@ impl Projection for Orders {
         self.just_ended.clear();
         self.placed.clear();
         self.store_traders();
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
+        let mut effects = applied.effects;
+        while let [effect, rest @ ..] = effects {
+            faults.check(self.fold_effect(applied, effect, rest));
+            effects = rest;
         }
         faults.check(self.settle_incoming());
     }

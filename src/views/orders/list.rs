@@ -1,10 +1,9 @@
 //! Reading a user's orders, now or later: open ones from memory, the rest from pages.
 
-use super::names::Names;
+use super::OrderRow;
 use super::open::OpenOrder;
 use super::page::{Ending, OrderPage, Terms, endings_key};
-use super::row::OrderRow;
-use super::traders::Begins;
+use super::traders::{Begins, Names};
 use crate::fills::{FillList, FillRow};
 use crate::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use crate::history::stream::{Row, Tail};
@@ -75,7 +74,7 @@ impl OrderPages {
     }
 
     /// The order at an index as it was placed.
-    fn terms(&mut self, index: RowIndex) -> Result<Option<Terms>, HistoryError> {
+    pub(super) fn terms(&mut self, index: RowIndex) -> Result<Option<Terms>, HistoryError> {
         if index >= self.tail.count() {
             return Ok(None);
         }
@@ -125,29 +124,37 @@ impl OrderPages {
         Ok(Some(Found { row: ending.row(self.user, &terms), fills: ending.fills }))
     }
 
-    fn links(&mut self, index: RowIndex) -> Result<Links, HistoryError> {
+    pub(super) fn links(&mut self, index: RowIndex) -> Result<Links, HistoryError> {
         Ok(self.terms(index)?.map_or_else(Links::default, |terms| terms.in_market))
     }
 
     /// How many orders were placed before this one, by binary search; reads a page at each step.
-    fn before(&mut self, no: OrderNo) -> Result<RowIndex, HistoryError> {
+    pub(super) fn before(&mut self, no: OrderNo) -> Result<RowIndex, HistoryError> {
         if let Some(index) = self.before_in_cached(no) {
             return Ok(index);
         }
+        if no.0 > self.tail.base().0 {
+            return Ok(self.tail.count());
+        }
+        self.before_by(|terms| terms.no < no)
+    }
+
+    /// How many orders, from the oldest, `passed` is true for.
+    pub(super) fn before_by(
+        &mut self,
+        passed: impl Fn(&Terms) -> bool,
+    ) -> Result<RowIndex, HistoryError> {
         let (mut low, mut high) = (0, self.tail.count());
         // The newest orders are asked for most, and are in memory.
         let first = self.tail.first(self.history.rows_per_page());
-        if no.0 > self.tail.base().0 {
-            return Ok(high);
-        }
-        if self.terms(first)?.is_some_and(|terms| terms.no < no) {
+        if self.terms(first)?.as_ref().is_some_and(&passed) {
             low = first;
         } else {
             high = high.min(first);
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.terms(middle)?.is_some_and(|terms| terms.no < no) {
+            if self.terms(middle)?.as_ref().is_some_and(&passed) {
                 low = middle + 1;
             } else {
                 high = middle;

@@ -2,9 +2,10 @@
 //! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
-use super::names::fingerprint;
-use super::row::{OrderRow, OrderStatus};
+use super::traders::fingerprint;
+use super::{OrderRow, OrderStatus};
 use crate::fault::Fault;
 use crate::history::chain::{RowChain, RowIndex};
 use exchange::command::{PlaceOrder, TimeInForce, Wording};
@@ -237,6 +238,13 @@ impl Open {
         let own = self.users.get(user.index());
         let before = own.into_iter().flat_map(move |own| own.range(..no));
         before.map(move |(no, standing)| standing.order(user, *no)).rev()
+    }
+
+    /// A user's open orders after this one, oldest first.
+    pub(super) fn after(&self, user: UserNo, no: OrderNo) -> impl Iterator<Item = OpenOrder> {
+        let own = self.users.get(user.index());
+        let after = own.into_iter().flat_map(move |own| own.range((Excluded(no), Unbounded)));
+        after.map(move |(no, standing)| standing.order(user, *no))
     }
 
     /// Adds an order.

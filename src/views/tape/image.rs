@@ -2,11 +2,10 @@
 
 use super::TradeRow;
 use super::candles::{Candle, Done, Prices};
-use crate::history::Kind;
 use crate::history::chain::RowIndex;
-use crate::history::pack::Coder;
-use crate::history::saved::Refers;
+use crate::history::onward::Made;
 use crate::history::stream::Row;
+use crate::history::{Coder, Kind, Refers};
 use exchange::ids::{MarketNo, TradeIndex, UserNo};
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged};
 use exchange::units::{Lots, LotsSum, Sequence, TimeMs};
@@ -19,7 +18,7 @@ impl Row for TradeRow {
     const KIND: Kind = Kind::Trades;
 
     fn base(&self) -> Self::Base {
-        (self.sequence, self.time)
+        self.made()
     }
 
     fn code(
@@ -73,6 +72,12 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
         let interest = candle.map(|candle| candle.interest.get());
         let interest = Lots::new(coder.from(before.interest.get(), interest)?);
         Ok(Done(Candle { start, prices, trades, through, interest }))
+    }
+}
+
+impl Made for TradeRow {
+    fn made(&self) -> (Sequence, TimeMs) {
+        (self.sequence, self.time)
     }
 }
 

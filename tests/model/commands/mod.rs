@@ -9,16 +9,17 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
-    Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
-use exchange::lifecycle::MarketStatus;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 use crate::naive::{Naive, Order as NaiveOrder};
+use exchange::market::MarketStatus;
 
 /// Users that a venue under test begins with.
 pub const USERS_COUNT: u32 = 4;
@@ -661,6 +662,39 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             let (profile_name, profile_pic) = (String::new(), String::new());
             Command::CreateUser { profile_name, profile_pic }
         }
+        _ => sign_in(twin, small),
+    }
+}
+
+/// Invitations, passwords and sessions, often of what is there.
+fn sign_in(twin: &Naive, small: u32) -> Command {
+    let turn = u32::try_from(twin.sequence).unwrap();
+    let user = UserNo(turn % 3);
+    let later = |ms| TimeMs::new(twin.now.get() + i64::from(ms)).unwrap();
+    let name = Token::new(&format!("name-{}", turn % 5)).unwrap();
+    let hash = |kind: u32| KeyHash([u8::try_from((turn + kind) % 251).unwrap(); 32]);
+    let scheme = PasswordScheme::Argon2id19MiB;
+    let password = Password { scheme, salt: hash(1), hashed: hash(2) };
+    let person = twin.people.iter().find(|row| row.user == user);
+    let session = person.and_then(|row| row.sessions.last()).map_or(hash(3), |row| row.0);
+    match small {
+        0 | 1 => {
+            Command::Invite { user, role: Role::Trader, invitation: hash(4), ends: later(20_000) }
+        }
+        2 if twin.users_count < USERS_MAX => Command::SignUp { name, password },
+        4 => {
+            let invited = twin.invited.iter().find(|row| row.user == user);
+            let invitation = invited.map(|row| row.hash);
+            Command::SetPassword { user, invitation, name, password }
+        }
+        5 | 6 | 8 | 9 | 10 => {
+            let password_set = person.map_or(twin.now, |row| row.set);
+            let (until, ends) = (later(60_000 + turn % 7_000), later(90_000));
+            Command::SignIn { user, password_set, session: hash(5), until, ends }
+        }
+        12 => Command::ExtendSession { user, session, until: later(80_000) },
+        13 => Command::SignOut { user, session: Some(session) },
+        14 if turn % 4 == 0 => Command::SignOut { user, session: None },
         _ => Command::AdvanceClock,
     }
 }

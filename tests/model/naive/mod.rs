@@ -12,6 +12,7 @@ pub mod exclusive;
 pub mod ledger;
 pub mod markets;
 pub mod repeats;
+pub mod sign_in;
 pub mod standing;
 pub mod trading;
 
@@ -66,6 +67,8 @@ pub struct Naive {
     pub rules: Option<Rules>,
     pub users_count: u32,
     keys: Vec<Key>,
+    pub invited: Vec<sign_in::Invited>,
+    pub people: Vec<sign_in::Person>,
     slugs: Vec<String>,
     events_count: u32,
     pub events: Vec<exclusive::Event>,
@@ -156,6 +159,12 @@ impl Naive {
             Command::SetVenueMode { mode } => self.set_mode(None, *mode),
             Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
             Command::SetExposureLimit { user, limit } => self.set_limit(*user, *limit),
+            Command::Invite { .. }
+            | Command::SignUp { .. }
+            | Command::SetPassword { .. }
+            | Command::SignIn { .. }
+            | Command::ExtendSession { .. }
+            | Command::SignOut { .. } => self.sign_in_command(command),
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }

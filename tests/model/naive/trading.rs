@@ -3,7 +3,6 @@
 use exchange::command::{Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce};
 use exchange::effect::{CancelReason, Effect, Party, Trade};
 use exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
-use exchange::lifecycle::MarketStatus;
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick, TimeMs};
 
@@ -11,6 +10,7 @@ use super::book::QueuePosition;
 use super::ledger::{Backing, Bet, Rates, Unbacked, lots, money};
 use super::markets::Due;
 use super::{Naive, Order, number};
+use exchange::market::MarketStatus;
 
 pub fn order_no(number: u64) -> OrderNo {
     OrderNo(Sequence::new(number))

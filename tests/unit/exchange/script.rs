@@ -7,8 +7,8 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password, PasswordScheme,
+    PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
@@ -72,7 +72,7 @@ fn market_revision() -> BoxedStrategy<MarketRevision> {
 fn event_draft() -> BoxedStrategy<EventDraft> {
     (text(), event_revision(), any::<bool>())
         .prop_map(|(name, revision, mutually_exclusive)| {
-            let mut draft = drafts::event_draft(&name);
+            let mut draft = names::event_draft(&name);
             draft.mutually_exclusive = mutually_exclusive;
             draft.revise(&revision);
             draft
@@ -84,7 +84,7 @@ fn market_draft() -> BoxedStrategy<MarketDraft> {
     let rest = (of((0..3_u32).prop_map(EventNo)), prop_oneof![Just(0), any::<u32>()]);
     (text(), time(), market_revision(), rest)
         .prop_map(|(name, now, revision, rest)| {
-            let mut draft = drafts::market_draft(&name, now);
+            let mut draft = names::market_draft(&name, now);
             draft.revise(&revision);
             (draft.event, draft.dispute_window_seconds) = rest;
             draft
@@ -258,6 +258,38 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
         1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))
             .prop_map(|(user, limit)| Command::SetExposureLimit { user, limit }),
+        1 => sign_in(),
+    ]
+    .boxed()
+}
+
+fn sign_in() -> BoxedStrategy<Command> {
+    let user = || (0..4_u32).prop_map(UserNo);
+    let hash = || any::<[u8; 32]>().prop_map(KeyHash);
+    let time = || (0..TimeMs::MAX.get()).prop_map(|ms| TimeMs::new(ms).unwrap());
+    let name = || "[a-z]{1,9}".prop_map(|name| Token::new(&name).unwrap());
+    let password = || {
+        let scheme = PasswordScheme::Argon2id19MiB;
+        (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed })
+    };
+    let role = prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)];
+    prop_oneof![
+        (user(), role, hash(), time()).prop_map(|(user, role, invitation, ends)| Command::Invite {
+            user,
+            role,
+            invitation,
+            ends
+        }),
+        (name(), password()).prop_map(|(name, password)| Command::SignUp { name, password }),
+        (user(), of(hash()), name(), password()).prop_map(|(user, invitation, name, password)| {
+            Command::SetPassword { user, invitation, name, password }
+        }),
+        (user(), hash(), time()).prop_map(|(user, session, until)| Command::ExtendSession {
+            user,
+            session,
+            until
+        }),
+        (user(), of(hash())).prop_map(|(user, session)| Command::SignOut { user, session }),
     ]
     .boxed()
 }

@@ -23,6 +23,7 @@ fn a_trade_is_shown_from_the_takers_side() {
             stake: Money::new(40 * 4),
             price: tick(40),
             user: BOB,
+            sequence: Sequence::new(3),
             time: at(3),
         };
         assert_eq!(rows(&activity), [expected]);
@@ -55,6 +56,9 @@ fn every_move_has_the_name_of_semantics_3() {
         (Resolved, Settled, "MARKET_SETTLED"),
         (Draft, Voided, "MARKET_VOIDED"),
     ] {
-        assert_eq!(ActivityRow::Moved { from, to, time: at(1) }.name(), name);
+        assert_eq!(
+            ActivityRow::Moved { from, to, sequence: Sequence::new(1), time: at(1) }.name(),
+            name
+        );
     }
 }

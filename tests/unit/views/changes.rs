@@ -7,13 +7,18 @@ use crate::performance::{Day, Score};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::effect::CancelReason;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, TimeMs};
 
 /// All users' scores.
 fn scores(model: &ReadModel) -> Vec<(UserNo, Score)> {
     let performance = &model.performance;
     performance.since(&performance.before(Day::of(TimeMs::default()))).collect()
+}
+
+/// A user's positions.
+fn positions(model: &ReadModel) -> Vec<String> {
+    model.positions.of(ANN).map(|row| format!("{:?}", row.unwrap())).collect()
 }
 
 /// Everything that readers see of the book and of two users' orders.
@@ -61,16 +66,17 @@ fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
     model.fold(&applied(1, &records[0]));
     for (record, effects) in (2..).zip(&records[1..]) {
         let ((book, orders), before) = (shown(&model), scores(&model));
+        let held = positions(&model);
         model.fold(&applied(record, effects));
         let (book_now, orders_now) = shown(&model);
         let now = Sequence::new(record);
         let changed = [ANN, BOB].map(|user| model.changes.of_orders(user) == now);
         let differs = [0, 1].map(|user| orders[user] != orders_now[user]);
-        // Positions and pay-outs count too.
-        let held = [record >= 8, false];
-        assert_eq!(changed, [0, 1].map(|user| differs[user] || held[user]), "orders at {record}");
+        assert_eq!(changed, differs, "orders at {record}");
         let book_changed = model.changes.of_book(RAIN) == now;
         assert_eq!(book_changed, book != book_now, "book at {record}");
+        let moved = model.changes.of_positions(ANN) == now;
+        assert_eq!(moved, held != positions(&model), "positions at {record}");
         // So does a position change that leaves the scores as they are.
         let scores_changed = model.changes.of_scores() == now;
         assert_eq!(scores_changed, before != scores(&model) || record == 8, "at {record}");

@@ -127,15 +127,16 @@ impl Account<'_> {
 
     /// Its fills, in the order of the trades.
     fn fills(&self, orders: &[OrderRow]) -> Vec<FillRow> {
-        let mut fills = Vec::new();
-        for effect in self.at.effects {
+        let (mut fills, mut effects) = (Vec::new(), self.at.effects);
+        while let [effect, rest @ ..] = effects {
+            effects = rest;
             let Effect::TradeMade(trade) = effect else { continue };
             let parties = [(trade.taker, Liquidity::Taker), (trade.maker, Liquidity::Maker)];
             for (party, liquidity) in parties {
                 let order = orders.iter().find(|order| order.no == party.order);
                 if let Some(order) = order.filter(|_| party.user == self.user) {
-                    let of_order = (order.wording, order.created_at);
-                    fills.push(FillRow::of(self.at, trade, liquidity, of_order));
+                    let of_order = (order.wording, order.created_at, order.client_id);
+                    fills.push(FillRow::of((self.at, rest), trade, liquidity, of_order));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ledger::Purse;
-use crate::lifecycle::MarketStatus;
+use crate::market::MarketStatus;
 use crate::script;
 
 const RAIN: MarketNo = MarketNo(0);
@@ -110,6 +110,34 @@ fn what_a_record_left_broken_is_found_as_a_check_of_everything_finds_it() {
         assert_eq!(running.check(&exchange), Err(broken), "{what}");
         assert!(exchange.check().is_err(), "{what}");
     }
+}
+
+/// Where no order is left, what is locked is an error of the books, and nobody is paid on it.
+#[test]
+fn contracts_that_are_still_locked_are_not_paid() {
+    let (mut exchange, _) = traded();
+    with_purse(&mut exchange, BOB, |purse| purse.position.no.locked = ONE);
+    let resolved = &script::parse("from 14\nresolve ?0 yes").unwrap()[0];
+    let applied = exchange.apply(resolved, &mut Vec::new());
+    assert_eq!(applied, Err(Broken::LockedWithoutOrder));
+}
+
+/// Two markets of an exclusive event that both announce yes would pay what nobody paid in.
+#[test]
+fn an_event_that_announces_more_than_a_whole_is_found() {
+    let text = "venue USD\nevent sky exclusive\nmarket rain of sky window 1h\n\
+                market snow of sky window 1h\npublish rain\npublish snow\nresolve rain yes";
+    let (mut exchange, mut running) = (Exchange::new(), Running::default());
+    for record in script::parse(text).unwrap() {
+        let mut effects = Vec::new();
+        exchange.apply(&record, &mut effects).unwrap();
+        running.follow(&exchange, &effects);
+    }
+    assert_eq!(exchange.check(), Ok(()));
+    let snow = exchange.market_mut(MarketNo(1)).unwrap();
+    (snow.status, snow.winner) = (MarketStatus::Resolved, Some(Outcome::Yes));
+    assert_eq!(exchange.check(), Err(Broken::EventOverpaid));
+    assert_eq!(running.check(&exchange), Err(Broken::EventOverpaid));
 }
 
 /// What is over leaves nothing behind, or memory would grow with the journal.

@@ -1,0 +1,245 @@
+// The push stream: one socket for the page, channels by what is on screen, resumed after a cut from the last record heard.
+// Messages wait for the next frame and are handed over together, so that a page draws at most once a frame.
+import { signal } from "./lib.js";
+import { sequence } from "./api.js";
+
+/**
+ * @typedef {{channel: string, kind: string, sequence: number, previous?: number, time: string, data: any, conflated?: boolean}} Message
+ * @typedef {(messages: Message[]) => void} Listener
+ */
+
+const LATE_AFTER = 8_000;
+const BANNER_AFTER = 12_000;
+const LONGEST_PAUSE = 15_000;
+
+/** "connecting": never yet live. "live". "late": was live, and nothing was heard for 8 s, or the connection is gone. */
+export const state = signal(/** @type {"connecting" | "live" | "late"} */ ("connecting"));
+/** Whether the feed has been late so long that the page says so. */
+export const alarm = signal(false);
+/** When something was last heard, in milliseconds. */
+export const heardAt = signal(0);
+/** After a cut: how many records were caught up, and in how long. Null when there is nothing to say. */
+export const caughtUp = signal(/** @type {{records: number, seconds: number} | null} */ (null));
+
+/** @type {Map<string, Set<Listener>>} */
+const listeners = new Map();
+/** Channels of which this page has a first state, and so can go on from a record. @type {Set<string>} */
+const known = new Set();
+/** @type {WebSocket | null} */
+let socket = null;
+let heard = 0;
+let attempt = 0;
+let asked = 0;
+let running = false;
+let pause = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let again;
+/** @type {{from: number, at: number} | null} */
+let cut = null;
+/** @type {Message[]} */
+let queue = [];
+let drawing = false;
+
+/** @param {Record<string, unknown>} message */
+function say(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: String(++asked), ...message }));
+}
+
+/** @param {string[]} channels */
+function subscribe(channels) {
+  const fresh = channels.filter((one) => !known.has(one));
+  const old = channels.filter((one) => known.has(one));
+  if (fresh.length) say({ op: "subscribe", channels: fresh });
+  if (old.length) say({ op: "subscribe", channels: old, from: heard });
+}
+
+/** Channels that this turn of the page asks for: they go in one message. @type {Set<string>} */
+const beginning = new Set();
+
+/** @param {string} channel */
+function begin(channel) {
+  if (!beginning.size) {
+    queueMicrotask(() => {
+      subscribe([...beginning].filter((one) => listeners.has(one)));
+      beginning.clear();
+    });
+  }
+  beginning.add(channel);
+}
+
+/**
+ * Hears a channel until the returned function is called.
+ * @param {string} channel @param {Listener} listener
+ */
+export function listen(channel, listener) {
+  let set = listeners.get(channel);
+  if (!set) {
+    listeners.set(channel, (set = new Set()));
+    known.delete(channel);
+    begin(channel);
+  }
+  set.add(listener);
+  return () => {
+    set.delete(listener);
+    if (set.size || listeners.get(channel) !== set) return;
+    listeners.delete(channel);
+    known.delete(channel);
+    say({ op: "unsubscribe", channels: [channel] });
+  };
+}
+
+function drain() {
+  drawing = false;
+  const waiting = queue;
+  queue = [];
+  /** @type {Map<string, Message[]>} */
+  const sorted = new Map();
+  for (const message of waiting) {
+    const list = sorted.get(message.channel);
+    if (list) list.push(message);
+    else sorted.set(message.channel, [message]);
+  }
+  for (const [channel, messages] of sorted) for (const listener of listeners.get(channel) ?? []) listener(messages);
+}
+
+/** @param {any} message */
+function take(message) {
+  heardAt.value = Date.now();
+  alarm.value = false;
+  if (
+    typeof message.sequence === "number" &&
+    message.sequence > heard &&
+    (message.kind === "heartbeat" || message.channel)
+  )
+    heard = message.sequence;
+  if (message.kind === "heartbeat") {
+    if (message.sequence > sequence.value) sequence.value = message.sequence;
+    live();
+    return;
+  }
+  if (!message.channel) {
+    control(message);
+    return;
+  }
+  known.add(message.channel);
+  if (message.sequence > sequence.value) sequence.value = message.sequence;
+  queue.push(message);
+  if (drawing) return;
+  drawing = true;
+  // A hidden page gets no frames: it catches up at its next look, but must not keep messages without bound.
+  if (document.hidden) setTimeout(drain, 1000);
+  else requestAnimationFrame(drain);
+}
+
+/** An answer to a control message: refused as a whole, or channel by channel. @param {any} answer */
+function control(answer) {
+  const refused = (answer.channels ?? []).filter((/** @type {any} */ one) => one.error);
+  const busy =
+    answer.error?.code === "REPLAY_BUSY"
+      ? [...known]
+      : refused
+          .filter((/** @type {any} */ one) => one.error.code === "REPLAY_BUSY")
+          .map((/** @type {any} */ one) => one.channel);
+  if (busy.length) {
+    // What was replayed so far has come; the rest is asked for from there.
+    if (typeof answer.sequence === "number" && answer.sequence > heard) heard = answer.sequence;
+    setTimeout(
+      () => subscribe(busy.filter((/** @type {string} */ one) => listeners.has(one))),
+      1000 * (answer.retryAfter ?? 1),
+    );
+    return;
+  }
+  // What cannot be gone on with is begun anew, with a snapshot; what cannot be begun either stays silent.
+  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter(
+    (/** @type {string} */ one) => known.delete(one) && listeners.has(one),
+  );
+  if (lost.length) subscribe(lost);
+}
+
+function live() {
+  if (cut && heard >= cut.from) {
+    caughtUp.value = { records: heard - cut.from, seconds: (Date.now() - cut.at) / 1000 };
+    setTimeout(() => (caughtUp.value = null), 6000);
+  }
+  cut = null;
+  attempt = 0;
+  state.value = "live";
+}
+
+function lost() {
+  if (state.value === "live") {
+    state.value = "late";
+    cut = { from: heard, at: Date.now() };
+  }
+}
+
+function connect() {
+  clearTimeout(again);
+  const url = new URL("/api/v1/stream", location.href);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  const mine = new WebSocket(url, "openoutcry.v1");
+  socket = mine;
+  mine.onopen = () => {
+    if (cut) cut.at = Date.now();
+    subscribe([...listeners.keys()]);
+  };
+  mine.onmessage = (event) => {
+    let message;
+    try {
+      message = JSON.parse(event.data);
+    } catch {
+      mine.close();
+      return;
+    }
+    take(message);
+  };
+  mine.onclose = (event) => {
+    if (socket !== mine) return;
+    socket = null;
+    lost();
+    attempt += 1;
+    pause = Math.min(LONGEST_PAUSE, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+    try {
+      const said = JSON.parse(event.reason);
+      if (said.retryAfter) pause = Math.max(pause, said.retryAfter * 1000);
+    } catch {
+      // A close without a reason in JSON: the pause above.
+    }
+    if (running) again = setTimeout(connect, pause);
+  };
+}
+
+function watch() {
+  const silent = Date.now() - heardAt.value;
+  if (state.value === "live" && silent > LATE_AFTER) {
+    lost();
+    // A socket that says nothing may be dead without knowing: begin another.
+    socket?.close();
+  }
+  alarm.value = heardAt.value > 0 && state.value === "late" && silent > BANNER_AFTER;
+}
+
+/** Connects now, without waiting for the next try. */
+export function tryNow() {
+  if (!running) return;
+  attempt = 0;
+  const old = socket;
+  socket = null;
+  old?.close();
+  connect();
+}
+
+export function start() {
+  if (running) return;
+  running = true;
+  connect();
+  setInterval(watch, 1000);
+  addEventListener("online", tryNow);
+}
+
+/** Begins anew as somebody else: what was heard belongs to the former reader. */
+export function restart() {
+  known.clear();
+  heard = 0;
+  tryNow();
+}

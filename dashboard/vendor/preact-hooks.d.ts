@@ -1,0 +1,7 @@
+export function useState<T>(first: T | (() => T)): [T, (next: T | ((before: T) => T)) => void];
+export function useEffect(act: () => void | (() => void), inputs?: readonly unknown[]): void;
+export function useLayoutEffect(act: () => void | (() => void), inputs?: readonly unknown[]): void;
+export function useRef<T>(first: T): { current: T };
+export function useMemo<T>(make: () => T, inputs: readonly unknown[]): T;
+export function useCallback<T extends Function>(act: T, inputs: readonly unknown[]): T;
+export function useId(): string;

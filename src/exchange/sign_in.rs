@@ -1,0 +1,308 @@
+//! How people sign in: invitations, passwords by their hash, and sessions. A session is a key that
+//! ends by itself; it is remembered only while it lasts, so that signing in every day takes no
+//! memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::command::{Command, KeyHash, Password, Role};
+use super::effect::Effect;
+use super::ids::{Token, UserNo};
+use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use super::invariant::Broken;
+use super::reject::Reject;
+use super::rules::SESSIONS_MAX;
+use super::units::TimeMs;
+use super::{Exchange, Stamp, Stop};
+
+/// A link with which a person sets a first password, or a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invitation {
+    /// What the person may do.
+    pub role: Role,
+    /// Hash of what the link carries.
+    pub hash: KeyHash,
+    /// First moment at which it is over.
+    pub ends: TimeMs,
+}
+
+/// A person who is signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Hash of what the browser carries.
+    pub hash: KeyHash,
+    /// First moment at which it is over unless it is used.
+    pub until: TimeMs,
+    /// First moment at which it is over in any case.
+    pub ends: TimeMs,
+}
+
+/// What a user signs in with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The name to sign in with, of one user only.
+    pub name: Token,
+    /// What the person may do.
+    pub role: Role,
+    /// The password.
+    pub password: Password,
+    /// When it was set.
+    pub set: TimeMs,
+    /// Where the person is signed in.
+    pub sessions: Vec<Session>,
+}
+
+/// Everybody who was invited or signs in.
+#[derive(Debug, Clone, Default)]
+pub struct SignIns {
+    invitations: BTreeMap<UserNo, Invitation>,
+    people: BTreeMap<UserNo, Person>,
+    /// Whose each name is.
+    names: BTreeMap<Token, UserNo>,
+    /// Hashes of all sessions.
+    sessions: BTreeSet<KeyHash>,
+}
+
+impl SignIns {
+    /// Whether nobody was ever invited or signed up.
+    pub fn is_empty(&self) -> bool {
+        self.invitations.is_empty() && self.people.is_empty()
+    }
+
+    /// The users who are in it, some twice.
+    pub(super) fn users(&self) -> impl Iterator<Item = UserNo> {
+        self.invitations.keys().chain(self.people.keys()).copied()
+    }
+
+    /// Whether somebody else has the name.
+    fn taken(&self, name: Token, user: Option<UserNo>) -> bool {
+        self.names.get(&name).is_some_and(|owner| Some(*owner) != user)
+    }
+
+    /// Ends a user's sessions but those that `stay`; returns how many did.
+    fn end(&mut self, user: UserNo, stay: impl Fn(&Session) -> bool) -> usize {
+        let SignIns { people, sessions, .. } = self;
+        let Some(person) = people.get_mut(&user) else { return 0 };
+        let ended = person.sessions.extract_if(.., |session| !stay(session));
+        ended.map(|session| sessions.remove(&session.hash)).count()
+    }
+
+    /// Sets what a user signs in with. All of the user's sessions end.
+    fn set(&mut self, user: UserNo, person: Person) {
+        self.end(user, |_| false);
+        if let Some(before) = self.people.get(&user) {
+            self.names.remove(&before.name);
+        }
+        self.names.insert(person.name, user);
+        self.people.insert(user, person);
+    }
+}
+
+impl Exchange {
+    /// Executes a command about signing in.
+    pub(super) fn dispatch_sign_in(
+        &mut self,
+        command: &Command,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        match *command {
+            Command::Invite { user, role, invitation: hash, ends } => {
+                self.invite(user, Invitation { role, hash, ends }, effects)
+            }
+            Command::SignUp { name, password } => self.sign_up(name, password, at, effects),
+            Command::SetPassword { user, invitation, name, password } => {
+                self.set_password(user, invitation, (name, password), at, effects)
+            }
+            Command::SignIn { user, password_set, session, until, ends } => {
+                let session = Session { hash: session, until, ends };
+                self.sign_in(user, password_set, session, at, effects)
+            }
+            Command::ExtendSession { user, session, until } => {
+                self.extend_session(user, session, until, at, effects)
+            }
+            Command::SignOut { user, session } => self.sign_out(user, session, effects),
+            _ => Err(Stop::Broken(Broken::Dangling)),
+        }
+    }
+
+    fn invite(
+        &mut self,
+        user: UserNo,
+        invitation: Invitation,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        self.sign_ins.invitations.insert(user, invitation);
+        let Invitation { role, hash: invitation, ends } = invitation;
+        effects.push(Effect::Invited { user, role, invitation, ends });
+        Ok(())
+    }
+
+    /// Creates a user who signs in with this.
+    fn sign_up(
+        &mut self,
+        name: Token,
+        password: Password,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        if self.sign_ins.taken(name, None) {
+            return Err(Stop::Refused(Reject::NameTaken));
+        }
+        let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
+        self.create_user(name.as_str(), "", effects)?;
+        self.put_password(user, (name, Role::Trader), password, at, effects);
+        Ok(())
+    }
+
+    /// Sets a user's name and password: with an invitation, which is over then, or, for whoever has
+    /// a password already, without.
+    fn set_password(
+        &mut self,
+        user: UserNo,
+        invitation: Option<KeyHash>,
+        (name, password): (Token, Password),
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        let role = match invitation {
+            Some(hash) => {
+                let found = self.sign_ins.invitations.get(&user);
+                let found = found.filter(|found| found.hash == hash && at.time < found.ends);
+                found.ok_or(Reject::InvitationNotFound)?.role
+            }
+            None => self.sign_ins.people.get(&user).ok_or(Reject::InvitationNotFound)?.role,
+        };
+        if self.sign_ins.taken(name, Some(user)) {
+            return Err(Stop::Refused(Reject::NameTaken));
+        }
+        if invitation.is_some() {
+            self.sign_ins.invitations.remove(&user);
+        }
+        self.put_password(user, (name, role), password, at, effects);
+        Ok(())
+    }
+
+    fn put_password(
+        &mut self,
+        user: UserNo,
+        (name, role): (Token, Role),
+        password: Password,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        let person = Person { name, role, password, set: at.time, sessions: Vec::new() };
+        self.sign_ins.set(user, person);
+        effects.push(Effect::PasswordSet { user, role, name, password });
+    }
+
+    /// Begins a session, of whoever showed the password that was set at `password_set`.
+    fn sign_in(
+        &mut self,
+        user: UserNo,
+        password_set: TimeMs,
+        session: Session,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let person = self.sign_ins.people.get(&user).filter(|person| person.set == password_set);
+        let role = person.ok_or(Reject::PasswordChanged)?.role;
+        if self.sign_ins.sessions.contains(&session.hash) {
+            return Err(Stop::Refused(Reject::KeyTaken));
+        }
+        self.sign_ins.end(user, |other| other.until > at.time);
+        let sessions = self.sign_ins.people.get(&user).map_or(&[][..], |person| &person.sessions);
+        if sessions.len() >= SESSIONS_MAX
+            && let Some(first) = sessions.iter().min_by_key(|other| other.until).copied()
+        {
+            self.sign_ins.end(user, |other| other.hash != first.hash);
+            effects.push(Effect::SignedOut { user, session: Some(first.hash) });
+        }
+        self.sign_ins.sessions.insert(session.hash);
+        if let Some(person) = self.sign_ins.people.get_mut(&user) {
+            person.sessions.push(session);
+        }
+        let Session { hash, until, ends } = session;
+        effects.push(Effect::SignedIn { user, role, session: hash, until, ends });
+        Ok(())
+    }
+
+    /// Lets a session last longer, as its owner uses it.
+    fn extend_session(
+        &mut self,
+        user: UserNo,
+        session: KeyHash,
+        until: TimeMs,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let person = self.sign_ins.people.get_mut(&user);
+        let mut sessions = person.into_iter().flat_map(|person| &mut person.sessions);
+        let found = sessions.find(|found| found.hash == session && found.until > at.time);
+        let found = found.ok_or(Reject::SessionNotFound)?;
+        found.until = until.min(found.ends);
+        effects.push(Effect::SessionExtended { user, session, until: found.until });
+        Ok(())
+    }
+
+    /// Ends a session, or all of a user's.
+    fn sign_out(
+        &mut self,
+        user: UserNo,
+        session: Option<KeyHash>,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let stays = |other: &Session| session.is_some_and(|session| other.hash != session);
+        if self.sign_ins.end(user, stays) == 0 {
+            return Err(Stop::Refused(Reject::SessionNotFound));
+        }
+        effects.push(Effect::SignedOut { user, session });
+        Ok(())
+    }
+}
+
+impl Imaged for SignIns {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let SignIns { invitations, people, names: _, sessions: _ } = self;
+        let invitations: Vec<_> = invitations.iter().map(|(user, row)| (*user, *row)).collect();
+        invitations.write(sink);
+        let people: Vec<_> = people.iter().map(|(user, row)| (*user, row.clone())).collect();
+        people.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let invitations: Vec<(UserNo, Invitation)> = Imaged::read(source)?;
+        let people: Vec<(UserNo, Person)> = Imaged::read(source)?;
+        let mut read = SignIns { invitations: ascending(invitations)?, ..SignIns::default() };
+        read.people = ascending(people)?;
+        for (user, person) in &read.people {
+            let mut sound = person.sessions.len() <= SESSIONS_MAX;
+            sound &= read.names.insert(person.name, *user).is_none();
+            sound &= person.sessions.iter().all(|session| read.sessions.insert(session.hash));
+            if !sound {
+                return Err(BadImage::Contradiction("a name or session of two users"));
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl<T: Imaged> Imaged for (UserNo, T) {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.0.write(sink);
+        self.1.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Ok((Imaged::read(source)?, Imaged::read(source)?))
+    }
+}
+
+/// Rows by user, which an image has in the users' order.
+fn ascending<T>(rows: Vec<(UserNo, T)>) -> Result<BTreeMap<UserNo, T>, BadImage> {
+    if !rows.is_sorted_by(|(one, _), (other, _)| one < other) {
+        return Err(BadImage::Contradiction("people out of order"));
+    }
+    Ok(rows.into_iter().collect())
+}

@@ -1,0 +1,93 @@
+// A running demo venue, and browsers that visit it as one of its people.
+//
+// OPENOUTCRY_URL    the venue, http://127.0.0.1:8080 by default; it must be a demo, since scenes trade
+// OPENOUTCRY_SHOTS  a folder for screenshots; none are kept without it
+// CHROMIUM          the browser, /usr/bin/chromium by default
+// NODE_PATH or node_modules beside or above must have playwright-core and axe-core.
+import { createRequire } from "node:module";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { after } from "node:test";
+
+const require = createRequire(import.meta.url);
+
+export const URL_BASE = process.env.OPENOUTCRY_URL ?? "http://127.0.0.1:8080";
+export const SHOTS = process.env.OPENOUTCRY_SHOTS;
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** The public keys of the demo's people. */
+export const KEYS = { ana: "demo-ana-trader-on-a-local-venue-1", ben: "demo-ben-trader-on-a-local-venue-2", olga: "demo-olga-operator-of-a-local-venue-5" };
+
+/** What is missing on this machine or venue, in words; null where all is there. */
+export async function missing() {
+  try {
+    require.resolve("playwright-core");
+    require.resolve("axe-core");
+  } catch {
+    return "playwright-core or axe-core is not installed";
+  }
+  if (!existsSync(CHROMIUM)) return `no browser at ${CHROMIUM}`;
+  try {
+    const page = await fetch(URL_BASE);
+    if (!(page.headers.get("content-type") ?? "").startsWith("text/html")) return `${URL_BASE} serves no dashboard`;
+  } catch {
+    return `no venue at ${URL_BASE}`;
+  }
+  return null;
+}
+
+/** @type {any} */
+let browser;
+
+/** One browser for all scenes: a second one would starve a small machine. */
+export async function launched() {
+  browser ??= await require("playwright-core").chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  return browser;
+}
+after(() => browser?.close());
+
+const LOCALES = { en: "en-US", pt: "pt-BR", es: "es-ES" };
+
+/**
+ * A page of somebody's own browser. What the page itself gets wrong fails the scene.
+ * @param {{who?: keyof typeof KEYS, language?: keyof typeof LOCALES, theme?: "light" | "dark", width?: number}} [how]
+ */
+export async function visit({ who, language = "en", theme = "light", width = 1280 } = {}) {
+  const context = await (await launched()).newContext({ baseURL: URL_BASE, viewport: { width, height: 900 }, colorScheme: theme, locale: LOCALES[language], timezoneId: "America/Sao_Paulo", extraHTTPHeaders: who ? { "X-API-Key": KEYS[who] } : {} });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const faults = [];
+  page.on("pageerror", (/** @type {Error} */ error) => faults.push(String(error.stack)));
+  page.on("console", (/** @type {any} */ message) => message.type() === "error" && /Content.Security.Policy/i.test(message.text()) && faults.push(message.text()));
+  return { context, page, faults };
+}
+
+/** The public interface, as one of the demo's people. @param {keyof typeof KEYS} who @param {string} path @param {unknown} [body] @param {string} [method] */
+export async function api(who, path, body, method = body === undefined ? "GET" : "POST") {
+  const answer = await fetch(`${URL_BASE}/api/v1${path}`, { method, headers: { "X-API-Key": KEYS[who], "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body) });
+  const content = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${content}`);
+  return content ? JSON.parse(content) : null;
+}
+
+/** A market with bids and asks. @param {string} [words] */
+export async function busyMarket(words = "brasileirao") {
+  return (await api("ana", `/markets/search?q=${words}&limit=1`)).markets[0];
+}
+
+/** Violations of what WCAG 2.2 AA and good practice ask, in words. @param {any} page */
+export async function violations(page) {
+  const session = await page.context().newCDPSession(page);
+  // Through the debugger: the policy of the page would rightly refuse a script from elsewhere.
+  await session.send("Runtime.evaluate", { expression: readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") });
+  const { result } = await session.send("Runtime.evaluate", { awaitPromise: true, returnByValue: true, expression: `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+    .then((found) => found.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html).join(" | ").slice(0, 300)))` });
+  await session.detach();
+  return result.value;
+}
+
+/** @param {any} page @param {string} name */
+export async function shot(page, name) {
+  if (!SHOTS) return;
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+}

@@ -1,0 +1,126 @@
+//! Signing in, written a second time: lists of invitations and of people.
+
+use exchange::command::{Command, KeyHash, Password, Role};
+use exchange::effect::Effect;
+use exchange::ids::{Token, UserNo};
+use exchange::reject::Reject;
+use exchange::units::TimeMs;
+
+use super::Naive;
+
+#[derive(Clone)]
+pub struct Invited {
+    pub user: UserNo,
+    pub role: Role,
+    pub hash: KeyHash,
+    pub ends: TimeMs,
+}
+
+#[derive(Clone)]
+pub struct Person {
+    pub user: UserNo,
+    pub role: Role,
+    pub name: Token,
+    pub set: TimeMs,
+    /// Hash, end if unused, end.
+    pub sessions: Vec<(KeyHash, TimeMs, TimeMs)>,
+}
+
+impl Naive {
+    pub(super) fn sign_in_command(&mut self, command: &Command) -> Result<(), Reject> {
+        match *command {
+            Command::Invite { user, role, invitation: hash, ends } => {
+                self.known_user(user)?;
+                self.invited.retain(|row| row.user != user);
+                self.invited.push(Invited { user, role, hash, ends });
+                self.emit(Effect::Invited { user, role, invitation: hash, ends });
+            }
+            Command::SignUp { name, password } => {
+                self.name_free(name, None)?;
+                let user = UserNo(self.users_count);
+                self.users_count += 1;
+                let (profile_name, profile_pic) = (name.as_str().to_owned(), String::new());
+                self.emit(Effect::UserCreated { user, profile_name, profile_pic });
+                self.person(user, Role::Trader, name, password);
+            }
+            Command::SetPassword { user, invitation, name, password } => {
+                self.known_user(user)?;
+                let role = self.role_of(user, invitation)?;
+                self.name_free(name, Some(user))?;
+                if invitation.is_some() {
+                    self.invited.retain(|row| row.user != user);
+                }
+                self.person(user, role, name, password);
+            }
+            Command::SignIn { user, password_set, session, until, ends } => {
+                let now = self.now;
+                let taken = |row: &Person| row.sessions.iter().any(|row| row.0 == session);
+                let taken = self.people.iter().any(taken);
+                let person = self.people.iter_mut().find(|row| row.user == user);
+                let person = person.filter(|row| row.set == password_set);
+                let person = person.ok_or(Reject::PasswordChanged)?;
+                let role = person.role;
+                if taken {
+                    return Err(Reject::KeyTaken);
+                }
+                person.sessions.retain(|(_, until, _)| *until > now);
+                let mut gone = None;
+                if person.sessions.len() == 16 {
+                    let first = person.sessions.iter().map(|row| row.1).min().unwrap();
+                    let place = person.sessions.iter().position(|row| row.1 == first).unwrap();
+                    gone = Some(person.sessions.remove(place).0);
+                }
+                person.sessions.push((session, until, ends));
+                if gone.is_some() {
+                    self.emit(Effect::SignedOut { user, session: gone });
+                }
+                self.emit(Effect::SignedIn { user, role, session, until, ends });
+            }
+            Command::ExtendSession { user, session, until } => {
+                let now = self.now;
+                let mine = self.people.iter_mut().filter(|row| row.user == user);
+                let mut sessions = mine.flat_map(|row| &mut row.sessions);
+                let found = sessions.find(|row| row.0 == session && row.1 > now);
+                let found = found.ok_or(Reject::SessionNotFound)?;
+                found.1 = until.min(found.2);
+                let until = found.1;
+                self.emit(Effect::SessionExtended { user, session, until });
+            }
+            Command::SignOut { user, session } => {
+                let person = self.people.iter_mut().find(|row| row.user == user);
+                let person = person.ok_or(Reject::SessionNotFound)?;
+                let before = person.sessions.len();
+                person.sessions.retain(|row| session.is_some() && Some(row.0) != session);
+                if person.sessions.len() == before {
+                    return Err(Reject::SessionNotFound);
+                }
+                self.emit(Effect::SignedOut { user, session });
+            }
+            _ => unreachable!("only commands about signing in come here"),
+        }
+        Ok(())
+    }
+
+    fn role_of(&self, user: UserNo, invitation: Option<KeyHash>) -> Result<Role, Reject> {
+        let role = match invitation {
+            Some(hash) => {
+                let mut mine = self.invited.iter().filter(|row| row.user == user);
+                mine.find(|row| row.hash == hash && self.now < row.ends).map(|row| row.role)
+            }
+            None => self.people.iter().find(|row| row.user == user).map(|row| row.role),
+        };
+        role.ok_or(Reject::InvitationNotFound)
+    }
+
+    fn name_free(&self, name: Token, user: Option<UserNo>) -> Result<(), Reject> {
+        let others = self.people.iter().filter(|row| Some(row.user) != user);
+        let taken = others.into_iter().any(|row| row.name == name);
+        if taken { Err(Reject::NameTaken) } else { Ok(()) }
+    }
+
+    fn person(&mut self, user: UserNo, role: Role, name: Token, password: Password) {
+        self.people.retain(|row| row.user != user);
+        self.people.push(Person { user, role, name, set: self.now, sessions: Vec::new() });
+        self.emit(Effect::PasswordSet { user, role, name, password });
+    }
+}
