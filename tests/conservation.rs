@@ -334,7 +334,7 @@ impl Venue {
                 }
             }
             Move::CancelAll { user } => {
-                self.ask(Command::CancelOrders { user: UserNo(user), market: None });
+                self.ask(Command::CancelOrders { user: UserNo(user), market: None, group: None });
             }
             Move::TakeFees { user, tenths } => {
                 let before = self.totals.kept;

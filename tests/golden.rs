@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 20] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -41,6 +41,7 @@ const SCRIPTS: [&str; 19] = [
     "conversion",
     "expiry",
     "fees",
+    "groups",
     "heartbeat",
     "idempotency_keys",
     "life_cycle",

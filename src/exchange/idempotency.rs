@@ -61,6 +61,7 @@ impl Fingerprint {
             valid_until,
             copy_from,
             client_order_id: _,
+            group,
         } = terms;
         let (force, expires_at) = match time_in_force {
             TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),
@@ -95,6 +96,11 @@ impl Fingerprint {
         hash.update(time(expires_at));
         hash.update(time(*valid_until));
         hash.update(copy_from.map_or(-1, |user| i64::from(user.0)).to_le_bytes());
+        if let Some(group) = group {
+            hash.update(b"group");
+            hash.update(group.as_str().as_bytes());
+            hash.update([0]);
+        }
         if let Some(replaced) = replaced {
             hash.update(replaced.0.get().to_le_bytes());
         }

@@ -238,7 +238,9 @@ impl Exchange {
             C::ReplaceOrder { replaced, terms } => {
                 matching::replace_order(self, *replaced, terms, at, effects)
             }
-            C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
+            C::CancelOrders { user, market, group } => {
+                self.cancel_orders(*user, *market, group.as_deref().copied(), at, effects)
+            }
             C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
             C::CreateUser { profile_name, profile_pic } => {

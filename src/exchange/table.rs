@@ -4,7 +4,7 @@
 
 use super::decimal::{Decimal, DecimalText};
 use super::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
 use super::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
@@ -54,31 +54,40 @@ macro_rules! choice {
 }
 
 /// Declares a struct that is a part of commands or effects: its fields in their order on disk, with
-/// the names that they have in the journal where those differ.
+/// the names that they have in the journal where those differ; after a semicolon a field that only
+/// bodies of a later version have.
 macro_rules! part {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $called:literal)?, )*
+            $( ; $version:literal $(#[$later_meta:meta])* pub $later:ident: $later_type:ty, )?
         }
     ) => {
         $(#[$meta])*
         pub struct $name {
             $( $(#[$field_meta])* pub $field: $type, )*
+            $( $(#[$later_meta])* pub $later: Option<$later_type>, )?
         }
 
         const _: () = {
             use $crate::table::{Field, Named, Shown};
             use $crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, called};
-            $crate::image::coding::imaged!($name { $($field $(= $called)?),* });
+            $crate::image::coding::imaged!(
+                $name { $($field $(= $called)?),* $(; $version $later)? }
+            );
 
             impl Field for $name {
                 fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
                     $( self.$field.show(called!($field $($called)?), to); )*
+                    $( self.$later.show(stringify!($later), to); )?
                 }
 
                 fn taken<N: Named>(_: &'static str, named: &N) -> Result<Self, N::Error> {
-                    Ok($name { $($field: Field::taken(called!($field $($called)?), named)?),* })
+                    Ok($name {
+                        $($field: Field::taken(called!($field $($called)?), named)?,)*
+                        $($later: Field::taken(stringify!($later), named)?,)?
+                    })
                 }
             }
         };
@@ -87,7 +96,8 @@ macro_rules! part {
 
 /// Declares an enum of records: commands or effects. A row has a number on disk, a name, and either
 /// nothing, one struct or named fields, in their order on disk; after a semicolon a field that only
-/// bodies of a later version have.
+/// bodies of a later version have. After `@` stands the later version of a row with a struct that
+/// has one.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -100,6 +110,7 @@ macro_rules! table {
                     $( $(#[$field_meta:meta])* $field:ident: $type:ty, )*
                     $( ; $version:literal $(#[$later_meta:meta])* $later:ident: $later_type:ty, )?
                 } )?
+                $( @ $further:literal )?
                 $( => $words:literal )?
                 ;
             )*
@@ -122,7 +133,8 @@ macro_rules! table {
                 [$( ($no, stringify!($name)) ),*];
 
             /// The versions of bodies after the first, each with the number of its kind.
-            pub const LATER: &[($number, u8)] = &[$( $( $( ($no, $version), )? )? )*];
+            pub const LATER: &[($number, u8)] =
+                &[$( $( $( ($no, $version), )? )? $( ($no, $further), )? )*];
 
             /// The words of the kinds that a pattern says (`script/pattern.rs`).
             pub const WORDS: &[($number, &str)] = &[$( $( ($no, $words), )? )*];
@@ -140,10 +152,21 @@ macro_rules! table {
             /// version reads all that it could ever read.
             #[must_use]
             #[inline]
-            pub const fn version(&self) -> u8 {
+            pub fn version(&self) -> u8 {
+                use $crate::image::coding::Imaged;
                 match self {
-                    $( $( $( $table::$row { $later: Some(_), .. } => $version, )? )? )*
-                    _ => 1,
+                    $(
+                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )? } )? => {
+                            let version = 1_u8;
+                            $( let version = version.max(Imaged::version($inner)); )?
+                            $(
+                                $( let version = version.max(Imaged::version($field)); )*
+                                $( let version =
+                                    if $later.is_some() { $version } else { version }; )?
+                            )?
+                            version
+                        }
+                    )*
                 }
             }
 
@@ -229,11 +252,11 @@ macro_rules! table {
                     $(
                         $no => Ok($table::$row
                             $( ({
-                                let $inner: $inner_type = Imaged::read(source)?;
+                                let $inner: $inner_type = Imaged::read_version(version, source)?;
                                 $inner
                             }) )?
                             $( {
-                                $( $field: <$type>::read(source)
+                                $( $field: <$type>::read_version(version, source)
                                     .map_err(|bad| bad.of_field(stringify!($field)))?, )*
                                 $( $later: if version >= $version {
                                     Some(<$later_type>::read(source)?)
@@ -426,6 +449,7 @@ shown! {
     TimeMs: it => Value::Time(*it), name in n => n.time(name);
     String: it => Value::Text(it);
     Token: it => Value::Text(it.as_str()), name in n => n.word(name, Token::new);
+    Group: it => Value::Text(it.as_str()), name in n => n.word(name, Group::new);
     UserNo: it => Value::User(*it), name in n => Ok(short(n.number(name, Kind::User)?, UserNo));
     KeyNo: it => Value::Key(*it), name in n => Ok(short(n.number(name, Kind::Key)?, KeyNo));
     CategoryNo: it => Value::Category(*it);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::call::Call;
 use super::cursor::EitherPage;
 use super::onward::Asked;
-use super::orders::{found, number};
+use super::own_orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;

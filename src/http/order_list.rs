@@ -19,7 +19,7 @@ use super::unread_rows::{UnreadRows, read_in_turns};
 use super::waiting::{Until, follow};
 use super::wire::Text;
 use super::wire::order::{CutJson, ListedOrder, OrdersJson};
-use exchange::ids::{MarketId, OrderNo, UserNo};
+use exchange::ids::{Group, MarketId, MarketNo, OrderNo, UserNo};
 use exchange::units::Sequence;
 use views::ReadModel;
 use views::history::HistoryError;
@@ -37,6 +37,12 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::text);
+    let group = if form.asks("group") && active != Some(Some(true)) {
+        let detail = "is taken only with active=true: only open orders are found by group";
+        form.query("group", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
+    } else {
+        form.query("group", parse::text)
+    };
     let page = Asked::read(&mut form, ORDERS_PAGE, |form, rule| {
         // Without a cursor there are no pages.
         if form.asks("cursor") {
@@ -47,31 +53,33 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
             .map(|_| None)
     });
     let until = Until::read(&mut form);
-    let (active, ((market, page), until)) = form.finish(active.zip(market.zip(page).zip(until)))?;
+    let which = active.zip(group).zip(market.zip(page));
+    let (((active, group), (market, page)), until) = form.finish(which.zip(until))?;
     let user = call.caller.user;
     let followed = |view: &ReadModel| Ok((Topic::Account(user), view.changes.of_orders(user)));
     let tag = match follow(&call, until, followed).await? {
         ControlFlow::Break(reply) => return Ok(reply),
         ControlFlow::Continue(tag) => tag,
     };
-    Ok(listed(&call, active == Some(true), market, page).await?.with_tag(tag))
+    let which = (active == Some(true), group);
+    Ok(listed(&call, which, market, page).await?.with_tag(tag))
 }
 
 /// The orders that are asked for.
 async fn listed(
     call: &Call,
-    active: bool,
+    (active, group): (bool, Option<Group>),
     market: Option<MarketId>,
     page: Asked<Option<CursorPage>>,
 ) -> Result<Reply, Problem> {
     let page = match page {
         Asked::Newest(page) => page,
         Asked::Onward(page) => {
-            return orders_onward::list(call, market, active, page).await;
+            return orders_onward::list(call, market, (active, group), page).await;
         }
     };
-    let wanted = Wanted { active, market, page };
-    if let Wanted { active: true, market: None, page: None } = wanted {
+    let wanted = Wanted { active, market, group, page };
+    if let Wanted { active: true, market: None, group: None, page: None } = wanted {
         return all_open(call).await;
     }
     // Count the rows before copying them.
@@ -173,6 +181,8 @@ async fn all_open(call: &Call) -> Result<Reply, Problem> {
 struct Wanted {
     active: bool,
     market: Option<MarketId>,
+    /// Only with `active`.
+    group: Option<Group>,
     page: Option<CursorPage>,
 }
 
@@ -187,8 +197,7 @@ impl Wanted {
             Some(None) => Rows::Open { rows: Vec::new(), count: 0 },
             _ if self.active => {
                 let open = view.orders.open_before(user, before);
-                let in_market = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let rows = open.filter(in_market).take(most).collect();
+                let rows = open.filter(|row| self.has(market, row)).take(most).collect();
                 Rows::Open { rows, count: view.orders.open_count_of(user) }
             }
             Some(Some(market)) => {
@@ -202,7 +211,13 @@ impl Wanted {
     fn open(self, view: &ReadModel, user: UserNo) -> Vec<OrderRow> {
         let market = self.market.map(|id| view.catalogue.market_no(id));
         let open = view.orders.open_of(user);
-        open.filter(|row| market.is_none_or(|of| of == Some(row.market))).collect()
+        open.filter(|row| self.has(market, row)).collect()
+    }
+
+    /// Whether an open order is one of them; `market` is theirs, `Some(None)` one that is unknown.
+    fn has(self, market: Option<Option<MarketNo>>, row: &OrderRow) -> bool {
+        market.is_none_or(|of| of == Some(row.market))
+            && self.group.is_none_or(|group| row.group == Some(group))
     }
 }
 

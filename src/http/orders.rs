@@ -5,6 +5,7 @@ use super::lazy_view::LazyView;
 use super::listed;
 use super::members::{Checked, bodies, lacking};
 use super::order_form::{OrderForm, TimeLimit};
+use super::own_orders::{found, incomplete_effects, named_order, number, own_order, own_row};
 use super::parse::{self, Escaped};
 use super::problem::{Kind, Problem, Told};
 use super::queue_place;
@@ -14,7 +15,7 @@ use super::wire::order::{CancelledJson, CancelledOrderJson, ListedOrder, OrderJs
 use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
-use exchange::ids::{OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
@@ -89,11 +90,6 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
         }
         _ => None,
     }
-}
-
-/// The problem for a record whose effects lack what the answer needs.
-pub fn incomplete_effects() -> Problem {
-    Problem::internal("a record's effects do not say what came of it")
 }
 
 /// `GET /trading/orders/{orderId}`
@@ -190,7 +186,9 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::text);
-    let market = form.finish(market)?;
+    let group = form.query("group", parse::text);
+    let (market, group) = form.finish(market.zip(group))?;
+    let group = group.map(Box::new);
     let user = call.caller.user;
     let (_, market) =
         call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
@@ -199,48 +197,14 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let look = |view: &ReadModel, _: &Applied<'_>| {
         Some(view.orders.just_ended().map(CancelledOrderJson::of).collect::<Vec<_>>())
     };
-    let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
+    let written =
+        call.submit_and_look(Command::CancelOrders { user, market, group }, look, never).await?;
     let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
     let lists: Vec<(&str, Box<dyn listed::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),
         ("orders", Box::new(written.shown.into_iter())),
     ];
     Reply::lists(written.sequence, &CancelledJson::default(), lists)
-}
-
-/// The number in an order's id; the caller must check that the order has this very id.
-pub fn number(id: OrderId) -> OrderNo {
-    OrderNo(id.sequence())
-}
-
-/// An order of the caller; another user's order is not found, rather than forbidden (semantics 7).
-pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
-    own_row(call, id).map(|row| row.no)
-}
-
-fn own_row(call: &Call, id: OrderId) -> Result<OrderRow, Problem> {
-    let (sequence, sought) =
-        call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    found(sought.row()?.filter(|row| row.id() == id), sequence)
-}
-
-/// An open order of the caller. Ended orders are not searched: that would copy much of the caller's
-/// history under the lock.
-pub fn own_open_order(lazy_view: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
-    let row = lazy_view.view().orders.open_order_of(lazy_view.caller(), number(id));
-    row.filter(|row| row.id() == id).map(|row| row.no)
-}
-
-/// The caller's newest order with this client order id.
-pub fn named_order(call: &Call, id: Token) -> Result<OrderNo, Problem> {
-    let (sequence, sought) = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
-    found(sought.row()?, sequence).map(|row| row.no)
-}
-
-/// Turns an order that was not found into a problem that names the record searched.
-pub fn found<T>(found: Option<T>, sequence: Sequence) -> Result<T, Problem> {
-    let not_found = || Problem { sequence: Some(sequence), ..Problem::of(Reject::OrderNotFound) };
-    found.ok_or_else(not_found)
 }
 
 /// Answers an order that was found at `sequence`.

@@ -3,8 +3,10 @@
 use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
+use tokio::sync::mpsc::Receiver;
 
 use super::listed::{Content, Rows};
+use super::media;
 use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
@@ -13,6 +15,15 @@ use exchange::units::Sequence;
 
 /// Initial buffer capacity: the size of the answer to an order.
 const BODY_BYTES_USUAL: usize = 512;
+
+/// What the answer to the handshake of a WebSocket says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// What becomes of the handshake's key.
+    pub accept: String,
+    /// The subprotocol, if the client asked for ours.
+    pub protocol: Option<&'static str>,
+}
 
 /// A successful answer.
 #[derive(Debug)]
@@ -33,6 +44,8 @@ pub struct Reply {
     pub media: Option<&'static str>,
     /// Whether the body is gzipped already.
     pub gzipped: bool,
+    /// The answer to the handshake of a WebSocket.
+    pub accepted: Option<Accepted>,
     /// The body; empty if the status has no content.
     pub body: Content,
 }
@@ -102,8 +115,21 @@ impl Reply {
             tag: None,
             media: None,
             gzipped: false,
+            accepted: None,
             body: Content::Whole(Bytes::new()),
         }
+    }
+
+    /// A 101 answer: what follows on the connection is a WebSocket.
+    pub fn switching(sequence: Sequence, accepted: Accepted) -> Reply {
+        let reply = Reply::no_content(sequence);
+        Reply { status: StatusCode::SWITCHING_PROTOCOLS, accepted: Some(accepted), ..reply }
+    }
+
+    /// A 200 answer of events.
+    pub fn events(sequence: Sequence, pieces: Receiver<Bytes>) -> Reply {
+        let (status, media) = (StatusCode::OK, Some(media::EVENT_STREAM));
+        Reply { status, media, body: Content::Events(pieces), ..Reply::no_content(sequence) }
     }
 
     /// A 304 answer: the client has what this one shows.

@@ -95,7 +95,8 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 /// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
 /// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, drew: _, location, tag, media, gzipped, body } = reply;
+    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, body, .. } =
+        reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -115,6 +116,14 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
     }
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
+    if let Some(accepted) = accepted {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        put(headers, header::SEC_WEBSOCKET_ACCEPT, &accepted.accept);
+        if let Some(protocol) = accepted.protocol {
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+        }
     }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);

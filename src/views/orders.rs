@@ -22,7 +22,7 @@ use super::history::chain::{RowIndex, length};
 use super::history::stream::Tail;
 use exchange::command::{TimeInForce, Wording};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketNo, OrderId, OrderNo, Token, UserNo};
 use exchange::units::{AveragePrice, Lots, Money, Sequence, Tick, TimeMs};
 
 /// Greater than any order number.
@@ -338,6 +338,8 @@ pub struct OrderRow {
     pub updated_at: TimeMs,
     /// Client order id.
     pub client_id: Option<Token>,
+    /// The group to which its owner counts it.
+    pub group: Option<Group>,
 }
 
 impl OrderRow {

@@ -99,18 +99,21 @@ impl Client {
     /// Reads until it is told everything that readers see.
     pub fn catch_up(&mut self, engine: &Engine) {
         let end = engine.watermark();
-        for _ in 0..60_000 {
+        let (mut idle, mut head) = (0, Sequence::ZERO);
+        while idle < 60_000 {
             while self.read() {}
             let Some(listening) = &self.listening else { panic!("it was cut as too slow") };
-            if listening.head() >= end {
+            // It may take long, as long as it goes on.
+            idle = if listening.head() > head { 0 } else { idle + 1 };
+            head = listening.head();
+            if head >= end {
                 // What was told together with the head.
                 while self.read() {}
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let head = self.listening.as_ref().map(Listening::head);
-        panic!("{:?} has come to {head:?} of {end}, and no further", self.channels);
+        panic!("{:?} has come to {head} of {end}, and no further", self.channels);
     }
 
     pub fn assert_told_as(&self, other: &Client) {

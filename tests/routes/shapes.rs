@@ -266,6 +266,7 @@ pub fn order() -> Shape {
         ("createdAt", Moment),
         ("updatedAt", Moment),
         ("expiresAt", nullable(Moment)),
+        ("group", nullable(Text)),
     ]);
     wider(shape, beside())
 }

@@ -25,11 +25,13 @@ use super::sign_in::SignIns;
 use super::units::{MoneySum, Sequence};
 use crate::market::MarketStatus;
 
-/// Version of the image; a change of what it holds, or of its order, gets a new one.
+/// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
+/// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
-/// The version of those that end with how people sign in: so a venue where nobody does has the
-/// image, and the digest, that it always had.
-const IMAGE_VERSION_SIGN_INS: u32 = 2;
+/// What some images have at their end, each added to the version: the groups of orders, how people
+/// sign in.
+const WITH_SIGN_INS: u32 = 1;
+const WITH_GROUPS: u32 = 2;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -55,8 +57,14 @@ impl Exchange {
             slice: _,
             plan: _,
         } = self;
-        let signs_in = !sign_ins.is_empty();
-        if signs_in { IMAGE_VERSION_SIGN_INS } else { IMAGE_VERSION }.write(sink);
+        let grouped = orders.grouped();
+        let mut version = IMAGE_VERSION;
+        for (part, there) in
+            [(WITH_SIGN_INS, !sign_ins.is_empty()), (WITH_GROUPS, !grouped.is_empty())]
+        {
+            version = version.saturating_add(if there { part } else { 0 });
+        }
+        version.write(sink);
         sequence.write(sink);
         time.write(sink);
         rules.write(sink);
@@ -70,8 +78,16 @@ impl Exchange {
         }
         restrictions.write(sink);
         idempotency.write(sink);
-        if signs_in {
+        if !sign_ins.is_empty() {
             sign_ins.write(sink);
+        }
+        if !grouped.is_empty() {
+            write_count(grouped.len(), sink);
+            for (user, group, order) in grouped {
+                user.write(sink);
+                group.write(sink);
+                order.write(sink);
+            }
         }
         Ok(())
     }
@@ -101,7 +117,8 @@ impl Exchange {
 
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
-        if ![IMAGE_VERSION, IMAGE_VERSION_SIGN_INS].contains(&version) {
+        let parts = version.wrapping_sub(IMAGE_VERSION);
+        if parts > WITH_SIGN_INS | WITH_GROUPS {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -133,14 +150,29 @@ impl Exchange {
         }
         exchange.restrictions = Imaged::read(source)?;
         exchange.idempotency = Imaged::read(source)?;
-        if version == IMAGE_VERSION_SIGN_INS {
+        if parts & WITH_SIGN_INS != 0 {
             exchange.sign_ins = Imaged::read(source)?;
             if exchange.sign_ins.is_empty() {
                 return Err(BadImage::Version(version));
             }
         }
+        if parts & WITH_GROUPS != 0 {
+            exchange.read_groups(source)?;
+        }
         exchange.schedule_all();
         Ok(exchange)
+    }
+
+    fn read_groups(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let (count, mut last) = (read_count(source)?, None);
+        for _ in 0..count {
+            let next = (Imaged::read(source)?, Imaged::read(source)?, Imaged::read(source)?);
+            if last >= Some(next) || !self.orders.set_group(next) {
+                return Err(BadImage::Contradiction("a group of no order"));
+            }
+            last = Some(next);
+        }
+        if count == 0 { Err(BadImage::Contradiction("no groups")) } else { Ok(()) }
     }
 
     fn read_market(

@@ -11,8 +11,8 @@ use crate::effect::{Holding, Party};
 use crate::ending::Ending;
 use crate::fees::FeeRate;
 use crate::ids::{
-    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
-    Token, TradeIndex, UserId, UserNo,
+    CategoryId, CategoryNo, EventId, EventNo, Group, KeyId, KeyNo, MarketId, MarketNo, MarketSet,
+    OrderNo, Token, TradeIndex, UserId, UserNo,
 };
 use crate::ledger::{Account, Position};
 use crate::orders::Backing;
@@ -137,15 +137,23 @@ imaged!(Heartbeat { until, expired });
 imaged!(UserRestrictions { mode, exposure_limit, heartbeat });
 imaged!(Restrictions { venue, users });
 
-impl Imaged for Token {
-    fn write(&self, sink: &mut impl ImageSink) {
-        write_text(self.as_str(), sink);
-    }
+/// Labels, as texts.
+macro_rules! labels {
+    ($($name:ident),*) => {$(
+        impl Imaged for $name {
+            fn write(&self, sink: &mut impl ImageSink) {
+                write_text(self.as_str(), sink);
+            }
 
-    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        Token::new(&String::read(source)?).ok_or(BadImage::Value("Token"))
-    }
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                let text = String::read(source)?;
+                $name::new(&text).ok_or(BadImage::Value(stringify!($name)))
+            }
+        }
+    )*};
 }
+
+labels!(Token, Group);
 
 impl Imaged for Ratio {
     fn write(&self, sink: &mut impl ImageSink) {

@@ -15,7 +15,7 @@ use crate::command::{
     SeenTerms, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use crate::effect::Effect;
-use crate::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::ids::{Group, MarketNo, OrderNo, Token, UserNo};
 use crate::rules::Rules;
 use crate::units::{Lots, Tick};
 
@@ -227,7 +227,7 @@ impl Reader<'_> {
         let mut self_trade = SelfTradePrevention::CancelTaker;
         let (mut post_only, mut reduce_only) = (false, false);
         let (mut valid_until, mut copy_from, mut name) = (None, None, None);
-        let mut client_order_id = None;
+        let (mut client_order_id, mut group) = (None, None);
         let mut market = self.names.current_market();
         while let Some(part) = self.next_if_bare() {
             match part {
@@ -245,6 +245,10 @@ impl Reader<'_> {
                 "valid" => valid_until = Some(self.moment()?),
                 "copy" => copy_from = Some(self.user()?),
                 "client" => client_order_id = Some(Box::new(self.token()?)),
+                "group" => {
+                    let text = self.quoted()?;
+                    group = Some(Box::new(Group::new(&text).ok_or(ScriptError::NotAName(text))?));
+                }
                 "on" => market = Some(self.market()?),
                 "as" => name = Some(self.name()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
@@ -269,6 +273,7 @@ impl Reader<'_> {
             valid_until,
             copy_from,
             client_order_id,
+            group,
         };
         Ok((order, name))
     }

@@ -89,6 +89,7 @@ fn words_of(field: &str, value: &Value<'_>, now: TimeMs, names: &Names) -> Optio
         Value::Count(count) => count.to_string(),
         Value::Decimal(text) => text.as_str().to_owned(),
         Value::Time(time) => moment(*time, now),
+        Value::Text(text) if field == "group" => quote(text),
         Value::Text(text) => (*text).to_owned(),
         Value::Word(word) => (*word).to_owned(),
         Value::Hash(hash) => data_encoding::HEXLOWER.encode(*hash),
@@ -159,7 +160,7 @@ fn given<'a>(
             },
         };
         if there {
-            let word = line.bare(name)?;
+            let word = line.either(name)?;
             let rest = word.strip_prefix(before);
             words.push((name, rest.ok_or_else(|| ScriptError::Unexpected(word.to_owned()))?));
         } else if let Some(default) = default {

@@ -209,6 +209,9 @@ impl Writer<'_> {
         if let Some(id) = &order.client_order_id {
             self.part("client", quote(id.as_str()));
         }
+        if let Some(group) = &order.group {
+            self.part("group", quote(group.as_str()));
+        }
         if self.names.current_market() != Some(order.market) {
             self.part("on", self.names.of_market(order.market));
         }

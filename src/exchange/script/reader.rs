@@ -53,6 +53,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next word, quoted or not.
+    pub fn either(&mut self, what: &'static str) -> Result<&'a str, ScriptError> {
+        match self.next() {
+            Some(Word::Bare(word) | Word::Quoted(word)) => Ok(word),
+            None => Err(ScriptError::Missing(what)),
+        }
+    }
+
     /// The next word unless it is quoted.
     pub fn next_if_bare(&mut self) -> Option<&'a str> {
         match self.words {

@@ -1,5 +1,5 @@
-//! The `AsyncAPI` 3.0 document of the stream: `GET /api/v1/asyncapi.json`. Its messages are the kinds
-//! in `wire/stream.rs`; their examples were obtained from a venue by a test.
+//! The `AsyncAPI` 3.0 document of the stream: `GET /api/v1/asyncapi.json`. Its messages are the
+//! kinds in `wire/stream.rs`; their examples were obtained from a venue by a test.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

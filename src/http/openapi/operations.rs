@@ -219,7 +219,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.push(Kind::UnsupportedMediaType);
     }
     match route.endpoint {
-        Endpoint::Probe(_) => {}
+        Endpoint::Probe(_) | Endpoint::Stream => {}
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
         Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) | Endpoint::Several(_) => {
             kinds.push(Kind::HistoryUnreadable);

@@ -57,7 +57,7 @@ pub struct DepthJson {
 /// Books of one moment, in the order in which they were asked for.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Books")]
+#[schemars(rename = "BookList")]
 pub struct BooksJson {
     pub books: Vec<PrintedBook>,
     /// Of these ids there is no public market.

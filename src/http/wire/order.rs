@@ -12,7 +12,7 @@ use super::{CursorEcho, OutcomeId, Paging, RecordNo, Text, Timestamp};
 use exchange::ahead::Ahead;
 use exchange::command::{Side, TimeInForce};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketId, OrderId, Token, TradeId};
+use exchange::ids::{Group, MarketId, OrderId, Token, TradeId};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
 use views::fills::{FillRow, Held, Liquidity};
@@ -45,6 +45,8 @@ answers! {
         filled_cost: Text<Money> = Text(row.filled_cost);
         /// The owner's own name for it.
         client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// The group to which its owner counts it.
+        group: Option<Text<Group>> = row.group.map(Text);
         /// The record that placed it.
         sequence: RecordNo = RecordNo(row.no.0);
         /// When what rests of it is cancelled; null for never.

@@ -160,7 +160,7 @@ impl<'a> Reading<'_, 'a> {
         let mut outcomes = Vec::new();
         for (name, value) in command.fields() {
             match (name, value) {
-                ("seen", Value::None) => {}
+                ("seen" | "group", Value::None) => {}
                 (_, Value::None) if revises => {}
                 ("yes_text" | "no_text", texts) => {
                     let id = if name == "yes_text" { "yes" } else { "no" };

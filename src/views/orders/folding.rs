@@ -160,6 +160,7 @@ impl Orders {
             time_in_force: terms.time_in_force,
             created_at: at.time,
             client_id: open_order.client_id,
+            group: open_order.group,
             in_market: in_market.ok_or(Fault::UnknownMarket(market))?,
         };
         owner.push(&self.history, user, &placed)?;

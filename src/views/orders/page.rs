@@ -14,7 +14,7 @@ use crate::history::{Coder, History, Kind, Packing, PageKey, Unpacking};
 use crate::saved::{Sizes, hold};
 use exchange::command::{TimeInForce, Wording};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketNo, OrderNo, Token, UserNo};
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_bytes, read_count,
     write_bytes, write_count,
@@ -32,6 +32,7 @@ pub struct Terms {
     pub(super) time_in_force: TimeInForce,
     pub(super) created_at: TimeMs,
     pub(super) client_id: Option<Token>,
+    pub(super) group: Option<Group>,
     /// Links to the user's earlier orders in the same market.
     pub(super) in_market: Links,
 }
@@ -53,19 +54,29 @@ impl Row for Terms {
     ) -> Result<Self, BadImage> {
         let no = OrderNo(coder.sequence(before.0, row.map(|row| row.no.0))?);
         let created_at = coder.time(before.1, row.map(|row| row.created_at))?;
-        let named = |row: &Terms| u64::from(row.market.0) << 1 | u64::from(row.client_id.is_some());
-        let market = coder.number(row.map(named))?;
-        let named = market & 1 == 1;
+        let head = |row: &Terms| {
+            let labels = u64::from(row.group.is_some()) << 1 | u64::from(row.client_id.is_some());
+            u64::from(row.market.0) << 2 | labels
+        };
+        let head = coder.number(row.map(head))?;
+        let (named, grouped) = (head & 1 == 1, head & 2 == 2);
         let name = row.and_then(|row| row.client_id);
+        let group = row.and_then(|row| Token::new(row.group.as_ref()?.as_str()));
         Ok(Terms {
             no,
-            market: MarketNo(u32::try_from(market >> 1).map_err(|_| BadImage::Value("market"))?),
+            market: MarketNo(u32::try_from(head >> 2).map_err(|_| BadImage::Value("market"))?),
             wording: coder.imaged(row.map(|row| row.wording))?,
             price: coder.imaged(row.map(|row| row.price))?,
             quantity: coder.lots(row.map(|row| row.quantity))?,
             time_in_force: coder.imaged(row.map(|row| row.time_in_force))?,
             created_at,
             client_id: if named { Some(coder.token(name)?) } else { None },
+            group: if grouped {
+                let group = Group::new(coder.token(group)?.as_str());
+                Some(group.ok_or(BadImage::Value("Group"))?)
+            } else {
+                None
+            },
             in_market: Links::code(row.map(|row| row.in_market), index, coder)?,
         })
     }
@@ -92,6 +103,7 @@ impl Terms {
             created_at: self.created_at,
             updated_at: self.created_at,
             client_id: self.client_id,
+            group: self.group,
         }
     }
 }
@@ -246,6 +258,7 @@ imaged!(OrderRow {
     created_at,
     updated_at,
     client_id,
+    group,
 });
 imaged!(OpenOrder {
     no,
@@ -260,6 +273,7 @@ imaged!(OpenOrder {
     created_at,
     updated_at,
     client_id,
+    group,
     row_index,
     fills,
 });
