@@ -140,6 +140,7 @@ struct Run {
 /// When each record was answered, by its sequence.
 type Answered = Arc<Mutex<rustc_hash::FxHashMap<u64, Instant>>>;
 
+#[allow(clippy::too_many_lines, reason = "a run from its beginning to its end")]
 fn exchange_run(exchange: &Exchange, listeners: usize, rate: u64, duration: Duration) -> Run {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

@@ -1,4 +1,4 @@
-//! Order entry over WebSockets compared with HTTP, on one binary in one run, by how many
+//! Order entry over sockets compared with HTTP, on one binary in one run, by how many
 //! connections and how deep each is pipelined; and the fan-out of one busy book to many listeners,
 //! compared with a server that only writes frames, as many at once as wait.
 //!

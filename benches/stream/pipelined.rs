@@ -15,6 +15,9 @@ use super::bodies;
 use super::load::{self, Measured, Requests, histogram, micros};
 use super::target::Exchange;
 
+/// Before the length of a body.
+const LENGTH: &[u8] = b"content-length: ";
+
 /// Orders of each connection's own trader, as frames.
 pub fn placements(exchange: &Exchange) -> Requests {
     exchange.requests(|_, number, k| {
@@ -49,7 +52,6 @@ impl Way {
                 // Found by the length that is announced; the rest is not read.
                 let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
                 assert!(bytes.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(bytes));
-                const LENGTH: &[u8] = b"content-length: ";
                 let at = bytes[..head].windows(LENGTH.len()).position(|part| part == LENGTH)?;
                 let digits = bytes[at + LENGTH.len()..].iter().take_while(|b| b.is_ascii_digit());
                 let length = digits.fold(0, |sum, b| sum * 10 + usize::from(b - b'0'));
@@ -79,7 +81,7 @@ pub fn masked(text: &[u8]) -> Vec<u8> {
     match text.len() {
         short @ 0..=125 => frame.push(0x80 | u8::try_from(short).expect("short")),
         long => {
-            frame.push(0x80 | 126);
+            frame.push(0x80 | 0x7e);
             frame.extend_from_slice(&u16::try_from(long).expect("a length").to_be_bytes());
         }
     }

@@ -163,6 +163,7 @@ impl Pending {
 
 /// An element of the intake queue.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "all but the last are commands")]
 pub enum Intake {
     /// Commands of one caller.
     Commands(Pending),

@@ -155,6 +155,7 @@ impl Exchange {
         self.cancel_abandoned(user, work, at, effects)
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "as all that executes a command")]
     pub(super) fn set_venue_mode(
         &mut self,
         mode: TradingMode,

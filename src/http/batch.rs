@@ -59,6 +59,7 @@ impl Subject {
 }
 
 /// What the answer shows of an operation.
+#[allow(clippy::large_enum_variant, reason = "most are placements")]
 pub enum Shown {
     /// It placed an order.
     Placed(Placed),

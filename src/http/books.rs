@@ -142,8 +142,8 @@ pub fn several(call: &Call) -> Result<Reply, Problem> {
                 Ok(row) => {
                     let asked = Asked { market, outcome, levels };
                     // A market that becomes public changes its activity.
-                    let changes = view.changes.of_market(row.no);
-                    changed = changed.max(changes.book.last).max(changes.activity.last);
+                    let last = view.changes.of_market(row.no);
+                    changed = changed.max(last.book.last).max(last.activity.last);
                     seen.push(Seen::of(call, view, asked, row.no));
                 }
                 Err(_) => unknown.push(Text(market)),

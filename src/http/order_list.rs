@@ -215,6 +215,7 @@ impl Wanted {
     }
 
     /// Whether an open order is one of them; `market` is theirs, `Some(None)` one that is unknown.
+    #[allow(clippy::option_option, reason = "a market that is asked for may be none")]
     fn has(self, market: Option<Option<MarketNo>>, row: &OrderRow) -> bool {
         market.is_none_or(|of| of == Some(row.market))
             && self.group.is_none_or(|group| row.group == Some(group))

@@ -153,7 +153,7 @@ impl View for Changes {
                 self.markets.add(*market, row)?;
             }
             Effect::UserCreated { user, .. } => {
-                self.accounts.add(*user, AccountChanges::default())?
+                self.accounts.add(*user, AccountChanges::default())?;
             }
             Effect::OrderAccepted { terms, .. } => self.order(terms.user, now)?,
             Effect::OrderRested { user, market, .. }
@@ -164,7 +164,7 @@ impl View for Changes {
             }
             Effect::OrderCancelled { user, rested: false, .. } => self.order(*user, now)?,
             Effect::AccountChanged { user, .. } | Effect::HeartbeatExpired { user } => {
-                self.account(*user, now)?
+                self.account(*user, now)?;
             }
             Effect::TradeMade(trade) => {
                 let market = self.markets.row(trade.market)?;

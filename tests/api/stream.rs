@@ -24,6 +24,7 @@ const WAIT: Duration = Duration::from_secs(20);
 /// A client's side of a stream.
 struct Client(WebSocket<TcpStream>);
 
+#[allow(clippy::result_large_err, reason = "seldom an error")]
 /// Opens a stream with these headers; the answer to the handshake if it was refused.
 fn open(served: &Served, headers: &[(&str, &str)]) -> Result<Client, Response<Option<Vec<u8>>>> {
     let stream = TcpStream::connect(served.address).unwrap();
@@ -96,6 +97,7 @@ fn fields(answer: &Value) -> Vec<String> {
         .collect()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "orders are made where they are sent")]
 fn place(id: &str, order: Value) -> Value {
     json!({"op": "place", "id": id, "body": order})
 }

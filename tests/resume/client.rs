@@ -64,7 +64,7 @@ impl Client {
     pub fn cut(&mut self) {
         if let Some(listening) = self.listening.take() {
             // A client knows its last message, or a later heartbeat.
-            if self.told.len() % 2 == 0 {
+            if self.told.len().is_multiple_of(2) {
                 self.position = self.position.max(listening.head());
             }
         }
@@ -142,7 +142,9 @@ impl Client {
 pub fn assert_same_state(clients: &mut [&mut Client]) {
     let mut states = Vec::new();
     for _ in 0..10_000 {
-        clients.iter_mut().for_each(|client| while client.read() {});
+        for client in clients.iter_mut() {
+            while client.read() {}
+        }
         states = clients.iter().map(|client| client.states()).collect();
         if states.windows(2).all(|pair| pair.first() == pair.last()) {
             return;

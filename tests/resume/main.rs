@@ -231,7 +231,9 @@ proptest! {
         steps in prop::collection::vec(step(), 10..40),
     ) {
         let mut scene = Scene::begin();
-        steps.into_iter().for_each(|step| scene.step(step));
+        for step in steps {
+            scene.step(step);
+        }
         scene.end();
     }
 }
@@ -242,7 +244,9 @@ fn whoever_is_cut_often_is_told_the_same_in_the_end() {
     let steps = prop::collection::vec(step(), STEPS);
     let steps = steps.new_tree(&mut TestRunner::deterministic()).unwrap().current();
     let mut scene = Scene::begin();
-    steps.into_iter().for_each(|step| scene.step(step));
+    for step in steps {
+        scene.step(step);
+    }
     scene.end();
 }
 
@@ -259,7 +263,7 @@ fn a_record_that_is_not_there_yet_is_refused_by_name() {
     let mut client = Client::of(caller(UserNo(1), Role::Trader), &["account", "trades:*"], true);
     client.position = Sequence::new(scene.engine.watermark().get() + 1);
     let asked = client.ask(&scene.hub, &scene.engine);
-    assert!(asked.iter().all(|asked| asked.is_err()), "{asked:?}");
+    assert!(asked.iter().all(Result::is_err), "{asked:?}");
     client.position = scene.engine.watermark();
     let asked = client.ask(&scene.hub, &scene.engine);
     assert!(asked.iter().all(Result::is_ok), "{asked:?}");

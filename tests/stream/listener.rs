@@ -20,7 +20,7 @@ use crate::rebuilt::Rebuilt;
 use crate::venue::{Shown, Venue};
 
 /// How long what must come may take on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Channels that tell each change, with the sequences of the message before.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl Listener {
             own == channel
                 || own.split_once(":*").is_some_and(|(kind, top)| {
                     channel.split_once(':').is_some_and(|(other, id)| {
-                        kind == other && id.ends_with(":top") == !top.is_empty()
+                        kind == other && id.ends_with(":top") != top.is_empty()
                     })
                 })
         })

@@ -14,10 +14,13 @@ struct Resting {
     lots: u64,
 }
 
+/// Quantity and orders, by side and price.
+type Levels = BTreeMap<(usize, u8), (u64, u32)>;
+
 /// Everything that was told.
 #[derive(Debug, Default)]
 pub struct Rebuilt {
-    books: BTreeMap<String, BTreeMap<(usize, u8), (u64, u32)>>,
+    books: BTreeMap<String, Levels>,
     orders: BTreeMap<String, BTreeMap<u64, Resting>>,
     tops: BTreeMap<String, [Option<Level>; 2]>,
     trades: BTreeMap<String, usize>,
@@ -82,7 +85,7 @@ impl Rebuilt {
                 let count = usize::try_from(data["count"].as_u64().unwrap()).unwrap();
                 self.activity.insert(id, count);
             }
-            "snapshot" => {}
+            "snapshot" | "stats" => {}
             "book" => {
                 self.books.insert(id.clone(), BTreeMap::new());
                 self.levels(&id, data);
@@ -136,7 +139,6 @@ impl Rebuilt {
             }
             "record" => self.records.push(data["sequence"].as_u64().unwrap()),
             "results" => assert_eq!(data["through"], sequence),
-            "stats" => {}
             _ => self.take_account(kind, data, sequence),
         }
     }
@@ -149,8 +151,8 @@ impl Rebuilt {
                 self.account_begun = Some(sequence);
                 *account = Account::default();
                 assert_eq!(data["truncated"], false);
-                account.available = data["balance"]["available"].as_str().unwrap().to_owned();
-                account.reserved = data["balance"]["reserved"].as_str().unwrap().to_owned();
+                data["balance"]["available"].as_str().unwrap().clone_into(&mut account.available);
+                data["balance"]["reserved"].as_str().unwrap().clone_into(&mut account.reserved);
                 for order in data["orders"].as_array().unwrap() {
                     take_order(account, order);
                 }

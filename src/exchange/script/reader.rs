@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
     // Words.
 
     /// The next word.
-    pub fn next(&mut self) -> Option<&'a Word> {
+    pub(super) fn next(&mut self) -> Option<&'a Word> {
         let (first, rest) = self.words.split_first()?;
         self.words = rest;
         Some(first)

@@ -143,9 +143,9 @@ impl Commands {
             _ => Bytes::new(),
         };
         let (caller, shared) = (session.caller, door.shared());
-        let begun = door.entry().begin(order, caller, engine, shared, request_id, began);
-        let counted = begun.as_ref().map(|begun| (begun.route.number, begun.route.class));
-        let answer = begun
+        let asked = door.entry().begin(order, caller, engine, shared, request_id, began);
+        let counted = asked.as_ref().map(|begun| (begun.route.number, begun.route.class));
+        let answer = asked
             .map_or_else(|| Err(Problem::internal("a command has no route")), |begun| begun.answer);
         let work = match answer {
             Err(problem) => Work::Done(Box::new(Err(problem))),

@@ -200,7 +200,7 @@ impl Resuming {
         if outbox.failed {
             return Taken::Failed;
         }
-        let had_room = outbox.has_room();
+        let was_roomy = outbox.has_room();
         let (mut bytes, mut last) = (0_usize, None);
         while let Some(next) = outbox.messages.front() {
             if bytes >= bytes_max && last.is_some_and(|last| last < next.sequence) {
@@ -218,7 +218,7 @@ impl Resuming {
         outbox.stalled = false;
         let has_room = outbox.has_room();
         drop(outbox);
-        if has_room && !had_room {
+        if has_room && !was_roomy {
             self.shared.stir();
         }
         Taken::Messages(bytes)

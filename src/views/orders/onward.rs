@@ -44,8 +44,8 @@ impl OrdersAfter {
             Some(index) => pages.terms(index)?.map(|terms| terms.no.0),
             None => None,
         };
-        let list = OrderList { pages, kind, before: None };
-        Ok(Onward { list, count, newer, next: last.unwrap_or(newest).get() })
+        let orders = OrderList { pages, kind, before: None };
+        Ok(Onward { list: orders, count, newer, next: last.unwrap_or(newest).get() })
     }
 }
 

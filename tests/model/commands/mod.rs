@@ -267,8 +267,8 @@ pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> KeyedCommand {
 }
 
 /// One of two groups.
-fn group(pick: u8) -> Box<Group> {
-    Box::new(Group::new(if pick % 2 == 0 { "even" } else { "odd" }).unwrap())
+fn group(pick: u8) -> Group {
+    Group::new(if pick.is_multiple_of(2) { "even" } else { "odd" }).unwrap()
 }
 
 fn token(letter: char, number: u8) -> Token {
@@ -443,7 +443,7 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         valid_until: place.valid_for.map(|ms| after(now, i64::from(ms))),
         copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
         client_order_id: place.client.map(|number| token('c', number).into()),
-        group: (place.price % 3 != 0).then(|| group(place.price)),
+        group: (!place.price.is_multiple_of(3)).then(|| Box::new(group(place.price))),
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Person {
 }
 
 impl Naive {
+    #[allow(clippy::too_many_lines, reason = "a line for each thing that a command does")]
     pub(super) fn sign_in_command(&mut self, command: &Command) -> Result<(), Reject> {
         match *command {
             Command::Invite { user, role, invitation: hash, ends } => {

@@ -39,7 +39,7 @@ fn what_is_asked_in_a_turn_keeps_its_order_and_each_has_its_own_answer() {
         let all =
             [first.await.unwrap().0.sequence(), answer.sequence(), several[0], several[1], last];
         let expected: Vec<u64> = (1..=5).map(|after| before.get() + after).collect();
-        assert_eq!(all.map(|sequence| sequence.get()).to_vec(), expected);
+        assert_eq!(all.map(Sequence::get).to_vec(), expected);
         let alone = ask_only(&engine, user(6)).await.unwrap().0.sequence();
         assert_eq!(alone.get(), before.get() + 6, "outside of a turn it is submitted at once");
     });

@@ -26,7 +26,7 @@ const STAY: Duration = Duration::from_secs(2);
 /// with the others: to come back for one costs more.
 const DRAIN: Duration = Duration::from_millis(20);
 /// How long the state of the last replay is kept for the next: it is as large as the venue's own.
-const KEEP: Duration = Duration::from_secs(60);
+const KEEP: Duration = Duration::from_mins(1);
 /// How long to sleep when there is nothing to do.
 const SLEEP: Duration = Duration::from_millis(100);
 

@@ -21,7 +21,9 @@ fn venue() -> Running {
     engine.ask(Command::CreateUser { profile_name, profile_pic }).unwrap();
     let deposit = Command::Deposit { user: UserNo(0), amount: Money::new(7) };
     let coming: Vec<_> = (0..DEPOSITS).map(|_| engine.begin(deposit.clone())).collect();
-    coming.into_iter().for_each(|coming| drop(coming.wait().unwrap()));
+    for coming in coming {
+        drop(coming.wait().unwrap());
+    }
     running
 }
 

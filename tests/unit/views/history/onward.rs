@@ -55,7 +55,7 @@ fn a_page_has_the_oldest_rows_from_its_start_on_wherever_that_is() {
             for (start, first) in [
                 (Start::After(after), place(&rows, &|row| row.made().0 <= after)),
                 (Start::At(time(record)), place(&rows, &|row| row.made().1 < time(record))),
-                (Start::Place(record * 3), rows.len().min(record as usize * 3)),
+                (Start::Place(record * 3), rows.len().min(usize::try_from(record).unwrap() * 3)),
             ] {
                 for most in [1, 3, 5, 100] {
                     let list = streams.pages(0).newest_first();
@@ -67,7 +67,7 @@ fn a_page_has_the_oldest_rows_from_its_start_on_wherever_that_is() {
                     let expected = &rows[first..rows.len().min(first + most)];
                     assert_eq!(shown, expected, "{start:?}");
                     assert_eq!(newer, rows.len() - first - expected.len());
-                    assert_eq!(next as usize, first + expected.len());
+                    assert_eq!(usize::try_from(next).unwrap(), first + expected.len());
                 }
             }
         }

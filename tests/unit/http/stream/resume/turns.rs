@@ -8,12 +8,13 @@ fn places(of: &[(u64, u64)]) -> (Vec<Place>, Instant) {
     let now = begun + Duration::from_secs(100);
     let place = |&(position, seconds)| Place {
         position: Sequence::new(position),
-        since: now - Duration::from_secs(seconds),
+        since: now.checked_sub(Duration::from_secs(seconds)).unwrap(),
     };
     (of.iter().map(place).collect(), now)
 }
 
 #[test]
+#[allow(clippy::type_complexity, reason = "a table")]
 fn the_replay_goes_on_to_the_nearest_and_to_whoever_waits_too_long() {
     // Those who wait, where the replay stands, whether it may leave, where it goes.
     let cases: [(&[(u64, u64)], Option<u64>, bool, u64); 8] = [
