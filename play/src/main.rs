@@ -41,7 +41,8 @@ const EXIT_USAGE: u8 = 2;
 const DETAILS: &str = "\
 Each run creates the flow's markets and accounts again and funds the accounts. Markets are played in
 parallel, each with its commands in order, as fast as the server answers. Books and accounts are
-read over HTTP in either transport. The summary on stdout has throughput, latency percentiles and the number of differences.
+read over HTTP with either transport. The summary on stdout has throughput, latency percentiles and
+the number of differences.
 
 Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
 or the files are wrong.";

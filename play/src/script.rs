@@ -167,8 +167,8 @@ struct Script<'a> {
 
 impl<'a> Script<'a> {
     /// How many of the lines can be sent together: those of one account before the next expected
-    /// book, if the orders that they cancel are known. A cancel is not sent behind a placement: if a
-    /// busy server refused the placement alone, it could not be retried in its place.
+    /// book, if the orders that they cancel are known. A cancel is not sent behind a placement: if
+    /// a busy server refused the placement alone, it could not be retried in its place.
     fn together(&self, lines: &[FlowLine], book_after: Option<LineNo>) -> usize {
         let pairs = lines.iter().zip(lines.iter().skip(1));
         let more = |(before, line): &(&FlowLine, &FlowLine)| {
