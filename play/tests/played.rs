@@ -1,7 +1,7 @@
 //! The beginning of the sample of recorded flow, played to a server: no difference over either
 //! transport.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
 use std::net::SocketAddr;
 use std::process::{Command as Process, Output};
