@@ -1,5 +1,5 @@
-//! `play`: plays recorded order flow to a running server over REST, and compares every
-//! answer and account with expectations.
+//! `play`: plays recorded order flow to a running server over its stream or its HTTP interface, and
+//! compares every answer and account with expectations.
 //!
 //! Must not know: any trading rule, or server internals.
 
@@ -10,6 +10,7 @@ mod expect;
 mod script;
 mod stage;
 mod summary;
+mod transport;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -32,14 +33,16 @@ use flow::{Flow, FlowError, MarketIndex};
 use script::{Counts, Played, SharedPlay};
 use stage::StageError;
 use summary::{Latencies, Summary};
+use transport::{Transport, Way};
 
 /// Exit code for bad arguments or files.
 const EXIT_USAGE: u8 = 2;
 
 const DETAILS: &str = "\
 Each run creates the flow's markets and accounts again and funds the accounts. Markets are played in
-parallel, each over one connection, with its commands in order, as fast as the server answers. The
-summary on stdout has throughput, latency percentiles and the number of differences.
+parallel, each with its commands in order, as fast as the server answers. Books and accounts are
+read over HTTP with either transport. The summary on stdout has throughput, latency percentiles and
+the number of differences.
 
 Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
 or the files are wrong.";
@@ -64,6 +67,10 @@ struct PlayArgs {
     /// API key with the operator's role; better in the environment than on the command line
     #[arg(long, value_name = "KEY", env = "OPENOUTCRY_OPERATOR_KEY", hide_env_values = true)]
     operator_key: String,
+
+    /// How commands are sent
+    #[arg(long, value_enum, default_value_t = Transport::Stream)]
+    transport: Transport,
 
     /// Expected fills: every fill must be there, in order, with its maker, and no other
     #[arg(long, value_name = "FILLS.jsonl[.gz]")]
@@ -171,7 +178,8 @@ async fn orchestrate(
     progress.set_message("making markets and accounts");
     let stage = stage::build(&target, operator, &flow).await?;
     let deposit = stage.deposit;
-    let shared = Arc::new(SharedPlay { target, stage, expectations, progress });
+    let way = Way::of(args.transport, stage.keys.len());
+    let shared = Arc::new(SharedPlay { target, way, stage, expectations, progress });
 
     shared.progress.set_message("playing");
     shared.progress.reset();
@@ -200,6 +208,7 @@ async fn orchestrate(
         flow: args.flow.file_name().unwrap_or_default().display().to_string(),
         markets: flow.markets().len(),
         accounts: flow.accounts().len(),
+        transport: args.transport,
         deposit,
         lines: flow.lines().len(),
         fills,

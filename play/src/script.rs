@@ -1,13 +1,12 @@
-//! Plays one market's commands in order over one connection. Each command waits for the answer to
-//! the previous one, because a cancel needs the id that its order was given.
+//! Plays one market's commands in order. Commands of one account that follow each other may be sent
+//! together; all else waits for the answers before it, because accounts' streams have no common
+//! order, and a cancel needs the id that its order was given.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use indicatif::ProgressBar;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use uuid::Uuid;
 
 use crate::answers::{DepthAnswer, OrderAnswer, PlacedAnswer, lots, read};
@@ -15,6 +14,7 @@ use crate::compare::{self, Differences, LEVELS_SHOWN_MAX, Subject, Traded};
 use crate::expect::{Expectations, ExpectedFills};
 use crate::stage::Stage;
 use crate::summary::{Kind, Latencies};
+use crate::transport::{Command, OrderBody, Way};
 use client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 use exchange::catalogue::Outcome;
 use exchange::command::TimeInForce;
@@ -26,6 +26,8 @@ use flow::{AccountIndex, FlowLine, LineNo, MarketIndex, OrderRef};
 pub struct SharedPlay {
     /// The server.
     pub target: Target,
+    /// How commands get there.
+    pub way: Way,
     /// Markets and accounts on it.
     pub stage: Stage,
     /// The expected results.
@@ -127,15 +129,20 @@ pub async fn play(shared: Arc<SharedPlay>, market: MarketIndex, lines: Vec<FlowL
     };
     let books = shared.expectations.books.get(market.0).map_or(&[][..], Vec::as_slice);
     let mut books = books.iter().peekable();
-    for (position, line) in lines.iter().enumerate() {
+    let mut left = &lines[..];
+    while let Some(first) = left.first() {
         // A book expected after an earlier line is the current book.
-        while let Some(book) = books.next_if(|book| book.after_line < line.line) {
+        while let Some(book) = books.next_if(|book| book.after_line < first.line) {
             if let Err(error) = script.book(book).await {
-                return unplayed(script.played, Some(line), &error);
+                return unplayed(script.played, Some(first), &error);
             }
         }
-        let Err(error) = script.command(line).await else { continue };
-        return unplayed(script.played, lines.get(position), &error);
+        let book_after = books.peek().map(|book| book.after_line);
+        let (now, later) = left.split_at(script.together(left, book_after));
+        if let Err(error) = script.commands(now).await {
+            return unplayed(script.played, Some(first), &error);
+        }
+        left = later;
     }
     for book in books {
         if let Err(error) = script.book(book).await {
@@ -158,50 +165,80 @@ struct Script<'a> {
     played: Played,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OrderBody<'a> {
-    market_id: &'a str,
-    outcome_id: &'static str,
-    side: &'static str,
-    order_type: &'static str,
-    price: String,
-    quantity: String,
-    time_in_force: &'static str,
-}
-
-impl OrderBody<'_> {
-    fn of<'a>(market_id: &'a str, order: &PlacedOrder) -> OrderBody<'a> {
-        OrderBody {
-            market_id,
-            outcome_id: order.wording.outcome.id(),
-            side: order.wording.side.name(),
-            order_type: "LIMIT",
-            price: order.price.to_string(),
-            quantity: order.quantity.to_string(),
-            time_in_force: order.time_in_force.name(),
-        }
-    }
-}
-
 impl<'a> Script<'a> {
-    async fn command(&mut self, line: &FlowLine) -> Result<(), ClientError> {
-        match line.action {
-            Action::Place(order) => self.place(line, order).await?,
-            Action::Cancel => self.cancel(line).await?,
+    /// How many of the lines can be sent together: those of one account before the next expected
+    /// book, if the orders that they cancel are known. A cancel is not sent behind a placement: if
+    /// a busy server refused the placement alone, it could not be retried in its place.
+    fn together(&self, lines: &[FlowLine], book_after: Option<LineNo>) -> usize {
+        let pairs = lines.iter().zip(lines.iter().skip(1));
+        let more = |(before, line): &(&FlowLine, &FlowLine)| {
+            line.account == before.account
+                && book_after.is_none_or(|book| line.line <= book)
+                && match (before.action, line.action) {
+                    (_, Action::Place(_)) => true,
+                    (Action::Place(_), Action::Cancel) => false,
+                    (Action::Cancel, Action::Cancel) => {
+                        self.played.orders.contains_key(&line.order)
+                    }
+                }
+        };
+        let depth = self.shared.way.depth();
+        pairs.take_while(more).count().saturating_add(1).min(depth)
+    }
+
+    /// Sends commands of one account together, and compares their answers.
+    async fn commands(&mut self, lines: &[FlowLine]) -> Result<(), ClientError> {
+        let (mut asked, mut commands) = (Vec::new(), Vec::new());
+        for line in lines {
+            let Some(command) = self.command(line) else { continue };
+            asked.push(line);
+            commands.push(command);
         }
-        self.shared.progress.inc(1);
+        if let Some(first) = asked.first()
+            && let Some((_, key)) = self.parties(first)
+        {
+            let SharedPlay { way, target, .. } = self.shared;
+            let by = (first.account, key);
+            let replies = way.ask(&mut self.connection, target, by, &commands).await?;
+            for (line, reply) in asked.iter().zip(replies) {
+                self.answered(line, &reply);
+            }
+        }
+        self.shared.progress.inc(lines.len() as u64);
         Ok(())
     }
 
-    async fn place(&mut self, line: &FlowLine, order: PlacedOrder) -> Result<(), ClientError> {
-        let Some((market, key)) = self.parties(line) else { return Ok(()) };
-        let body = serde_json::to_vec(&OrderBody::of(market, &order)).map(Bytes::from).ok();
-        let ask =
-            Ask { method: Method::POST, path: "/trading/orders", key, idempotency_key: None, body };
-        let reply = self.ask(Kind::Place, &ask).await?;
+    fn command(&mut self, line: &FlowLine) -> Option<Command<'a>> {
+        let (market, _) = self.parties(line)?;
+        if let Action::Place(order) = line.action {
+            return Some(Command::Place { body: OrderBody::of(market, &order) });
+        }
+        let Some(accepted) = self.played.orders.get(&line.order) else {
+            let says = format!("order {} was refused, so it cannot be cancelled", line.order.0);
+            self.differ(Subject::Answer, line.line, says);
+            return None;
+        };
+        Some(Command::Cancel { order_id: accepted.id.to_string() })
+    }
+
+    /// Compares the answer to a command.
+    fn answered(&mut self, line: &FlowLine, reply: &Reply) {
+        self.played.counts.commands += 1;
+        match line.action {
+            Action::Place(order) => {
+                self.count(Kind::Place, reply);
+                self.placed(line, order, reply);
+            }
+            Action::Cancel => {
+                self.count(Kind::Cancel, reply);
+                self.cancelled_by(line, reply);
+            }
+        }
+    }
+
+    fn placed(&mut self, line: &FlowLine, order: PlacedOrder, reply: &Reply) {
         let expected = self.fills().map(|fills| fills.of_line(line.line));
-        let verdict = match refusal(&reply, StatusCode::OK) {
+        let verdict = match refusal(reply, StatusCode::OK) {
             Some(says) => Err(says),
             None => read(&reply.body).and_then(|a| self.accepted(line, order, expected, &a)),
         };
@@ -209,7 +246,6 @@ impl<'a> Script<'a> {
             let owner = format!("order {}: {says}", line.order.0);
             self.differ(Subject::Answer, line.line, owner);
         }
-        Ok(())
     }
 
     /// Records the answer to an accepted order and compares it.
@@ -243,26 +279,15 @@ impl<'a> Script<'a> {
         compare::placed(&order, answer, &trades)
     }
 
-    async fn cancel(&mut self, line: &FlowLine) -> Result<(), ClientError> {
-        let Some((_, key)) = self.parties(line) else { return Ok(()) };
-        let Some(accepted) = self.played.orders.get(&line.order).copied() else {
-            let says = format!("order {} was refused, so it cannot be cancelled", line.order.0);
-            self.differ(Subject::Answer, line.line, says);
-            return Ok(());
-        };
-        let path = format!("/trading/orders/{}", accepted.id);
-        let ask =
-            Ask { method: Method::DELETE, path: &path, key, idempotency_key: None, body: None };
-        let reply = self.ask(Kind::Cancel, &ask).await?;
-        if let Some(order) = self.played.orders.get_mut(&line.order) {
-            order.cancelled = true;
-        }
+    fn cancelled_by(&mut self, line: &FlowLine, reply: &Reply) {
+        let Some(order) = self.played.orders.get_mut(&line.order) else { return };
+        let accepted = *order;
+        order.cancelled = true;
         let filled = self.fills().map(|fills| fills.filled(line.order));
-        if let Err(says) = self.cancelled(&accepted, filled, &reply) {
+        if let Err(says) = self.cancelled(&accepted, filled, reply) {
             let says = format!("cancel of order {}: {says}", line.order.0);
             self.differ(Subject::Answer, line.line, says);
         }
-        Ok(())
     }
 
     /// Compares the answer to a cancel; a cancelled order must have its final expected fills.
@@ -313,7 +338,8 @@ impl<'a> Script<'a> {
             );
             let ask =
                 Ask { method: Method::GET, path: &path, key, idempotency_key: None, body: None };
-            let reply = self.ask(Kind::Depth, &ask).await?;
+            let reply = self.connection.ask(&ask).await?;
+            self.count(Kind::Depth, &reply);
             let verdict = match refusal(&reply, StatusCode::OK) {
                 Some(says) => Err(says),
                 None => read::<DepthAnswer>(&reply.body)
@@ -327,14 +353,9 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    async fn ask(&mut self, kind: Kind, ask: &Ask<'_>) -> Result<Reply, ClientError> {
-        let reply = self.connection.ask(ask).await?;
+    fn count(&mut self, kind: Kind, reply: &Reply) {
         self.played.latencies.record(kind, reply.took);
         self.played.counts.repeats += u64::from(reply.repeats);
-        if kind != Kind::Depth {
-            self.played.counts.commands += 1;
-        }
-        Ok(reply)
     }
 
     fn parties(&self, line: &FlowLine) -> Option<(&'a str, &'a ApiKey)> {
@@ -366,26 +387,7 @@ pub fn refusal(reply: &Reply, expected: StatusCode) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn orders_are_written_in_the_interface_s_words() {
-        let order = PlacedOrder {
-            wording: exchange::command::Wording {
-                outcome: Outcome::No,
-                side: exchange::command::Side::Sell,
-            },
-            price: exchange::units::Tick::new(5).unwrap(),
-            quantity: Lots::new(2_500_000),
-            time_in_force: TimeInForce::ImmediateOrCancel,
-        };
-        assert_eq!(
-            serde_json::to_string(&OrderBody::of("m", &order)).unwrap(),
-            concat!(
-                r#"{"marketId":"m","outcomeId":"no","side":"SELL","orderType":"LIMIT","#,
-                r#""price":"0.05","quantity":"2.5","timeInForce":"IOC"}"#
-            )
-        );
-    }
+    use bytes::Bytes;
 
     #[test]
     fn a_refusal_shows_its_code() {

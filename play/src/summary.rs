@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::audit::Audited;
 use crate::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
 use crate::script::Counts;
+use crate::transport::Transport;
 use exchange::units::Money;
 
 /// A kind of request whose latency is measured.
@@ -88,6 +89,8 @@ pub struct Summary {
     pub markets: usize,
     /// How many accounts.
     pub accounts: usize,
+    /// How commands were sent.
+    pub transport: Transport,
     /// Deposit of each account.
     pub deposit: Money,
     /// Lines of the flow to be played.
@@ -148,6 +151,7 @@ impl Summary {
             "flow": self.flow,
             "markets": self.markets,
             "accounts": self.accounts,
+            "transport": self.transport.name(),
             "deposit": self.deposit.to_string(),
             "lines": self.lines,
             "commands": self.counts.commands,
@@ -177,8 +181,13 @@ impl fmt::Display for Summary {
         let counts = &self.counts;
         writeln!(
             f,
-            "played       {}: {} lines, {} markets, {} accounts with {} each",
-            self.flow, self.lines, self.markets, self.accounts, self.deposit
+            "played       {}: {} lines, {} markets, {} accounts with {} each, over {}",
+            self.flow,
+            self.lines,
+            self.markets,
+            self.accounts,
+            self.deposit,
+            self.transport.name()
         )?;
         writeln!(
             f,
@@ -267,6 +276,7 @@ mod tests {
             flow: "f.jsonl".to_owned(),
             markets: 1,
             accounts: 2,
+            transport: Transport::Stream,
             deposit: Money::new(1_000_000_000),
             lines: 3,
             fills: Some(1),

@@ -1,5 +1,7 @@
 //! HTTP client of `admin` and `play`: one keep-alive HTTP/1.1 connection, one request at a time.
 
+pub mod stream;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -179,6 +181,18 @@ pub enum ClientError {
     /// The body could not be read whole.
     #[error("the answer's body cannot be read: {0}")]
     Body(Box<dyn std::error::Error + Send + Sync>),
+    /// A stream was lost, or was refused.
+    #[error("stream lost: {0}")]
+    Stream(Box<tungstenite::Error>),
+    /// The server ended a stream.
+    #[error("the server ended the stream: {0}")]
+    Closed(String),
+    /// A stream's answers are not in the order of the commands.
+    #[error("command {0} was answered out of turn")]
+    Order(String),
+    /// A message of a stream is not the JSON that it must be.
+    #[error("a message of the stream: {0}")]
+    Json(serde_json::Error),
     /// No answer within [`ANSWER_TIME_MAX`].
     #[error("no answer within {} s", ANSWER_TIME_MAX.as_secs())]
     TimedOut,
@@ -187,7 +201,26 @@ pub enum ClientError {
 impl ClientError {
     /// Whether the request may have reached the server, and so may have been executed.
     pub const fn may_have_been_sent(&self) -> bool {
-        matches!(self, ClientError::Http(_) | ClientError::Body(_) | ClientError::TimedOut)
+        match self {
+            ClientError::Http(_)
+            | ClientError::Body(_)
+            | ClientError::Stream(_)
+            | ClientError::Closed(_)
+            | ClientError::Order(_)
+            | ClientError::Json(_)
+            | ClientError::TimedOut => true,
+            ClientError::Url(_)
+            | ClientError::Https(_)
+            | ClientError::Key
+            | ClientError::Connect { .. }
+            | ClientError::Form(_) => false,
+        }
+    }
+}
+
+impl From<tungstenite::Error> for ClientError {
+    fn from(error: tungstenite::Error) -> ClientError {
+        ClientError::Stream(Box::new(error))
     }
 }
 
@@ -240,12 +273,8 @@ impl Connection {
         let named = response.headers().get(RETRY_AFTER).map(pause_named);
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
         let body = body.collect().await.map_err(ClientError::Body)?.to_bytes();
-        let busy = match status {
-            StatusCode::TOO_MANY_REQUESTS => Some(named.unwrap_or(REPEAT_PAUSE)),
-            StatusCode::SERVICE_UNAVAILABLE => named,
-            _ => None,
-        };
-        Ok((Reply { status, body, replayed, took: started.elapsed(), repeats: 0 }, busy))
+        let took = started.elapsed();
+        Ok((Reply { status, body, replayed, took, repeats: 0 }, busy(status, named)))
     }
 
     fn request(&self, ask: &Ask<'_>) -> Result<hyper::Request<Full<Bytes>>, ClientError> {
@@ -267,22 +296,37 @@ impl Connection {
     }
 }
 
+/// The pause before a retry if the server was too busy.
+fn busy(status: StatusCode, named: Option<Duration>) -> Option<Duration> {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => Some(named.unwrap_or(REPEAT_PAUSE)),
+        StatusCode::SERVICE_UNAVAILABLE => named,
+        _ => None,
+    }
+}
+
 /// The `Retry-After` pause, clamped to the bounds above.
 fn pause_named(value: &HeaderValue) -> Duration {
     let seconds = value.to_str().ok().and_then(|text| text.parse().ok());
-    seconds
-        .map_or(REPEAT_PAUSE, |s: u64| Duration::from_secs(s.min(REPEAT_PAUSE_MAX_SECONDS)))
-        .max(REPEAT_PAUSE)
+    seconds.map_or(REPEAT_PAUSE, pause_of)
 }
 
-async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+fn pause_of(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(REPEAT_PAUSE_MAX_SECONDS)).max(REPEAT_PAUSE)
+}
+
+async fn socket(target: &Target) -> Result<TcpStream, ClientError> {
     let connect_error =
         |error| ClientError::Connect { address: format!("{}:{}", target.host, target.port), error };
     let stream = TcpStream::connect((target.host.as_str(), target.port)).await;
     let stream = stream.map_err(connect_error)?;
     // With one small request at a time, Nagle's algorithm would only add latency.
     stream.set_nodelay(true).map_err(connect_error)?;
-    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    Ok(stream)
+}
+
+async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+    let (sender, connection) = handshake(TokioIo::new(socket(target).await?)).await?;
     tokio::spawn(async move {
         // The next request gets the same error and reports it.
         drop(connection.await);

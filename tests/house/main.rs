@@ -18,7 +18,7 @@ use source::{Source, tree};
 fn everything() -> Vec<Source> {
     static TREE: OnceLock<Vec<Source>> = OnceLock::new();
     TREE.get_or_init(|| {
-        tree(&["src", "play/src", "replay/src", "replay/tests", "tests", "benches"])
+        tree(&["src", "play/src", "play/tests", "replay/src", "replay/tests", "tests", "benches"])
     })
     .clone()
 }
