@@ -131,14 +131,20 @@ def run(server, seconds, folder):
         maker = child("maker", *quoting)
         end = time.monotonic() + seconds
         trade(venue, markets, end - seconds * 2 / 3)
+        # What happens while a client is stopped it has not read when it is cut.
+        client.send_signal(signal.SIGSTOP)
+        trade(venue, markets, time.monotonic() + 1)
         venue.process.kill()
         venue.process.wait()
-        time.sleep(1)
         venue.start()
+        trade(venue, markets, time.monotonic() + 5)
+        client.send_signal(signal.SIGCONT)
         trade(venue, markets, end - seconds / 3)
+        maker.send_signal(signal.SIGSTOP)
+        trade(venue, markets, time.monotonic() + 1)
         maker.kill()
         maker.wait()
-        trade(venue, markets, time.monotonic() + 2)
+        trade(venue, markets, time.monotonic() + 1)
         maker = child("maker", *quoting)
         trade(venue, markets, end)
         time.sleep(7)  # A heartbeat later everything has been told.
