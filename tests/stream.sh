@@ -58,7 +58,7 @@ clients() {
     echo "websockets cannot be fetched: no client listens"
     return
   }
-  timeout "$((seconds + 180))" "$folder/venv/bin/python" tests/stream_clients.py "$binary" "$seconds"
+  timeout "$((seconds + 240))" "$folder/venv/bin/python" tests/stream_clients.py "$binary" "$seconds"
 }
 
 clients

@@ -104,6 +104,18 @@ def trade(venue, markets, until):
         time.sleep(random.uniform(0.01, 0.1))
 
 
+def wait_for_all(venue, told):
+    """Waits until a client has as many fills as there are, for a minute at most, and a heartbeat."""
+    for _ in range(60):
+        lines = [json.loads(line) for line in told.read_text().splitlines()]
+        fills = [line["id"] for line in lines if "id" in line]
+        last = venue.ask("/trading/fills?limit=1")["fills"][0]["id"]
+        if last in fills:
+            break
+        time.sleep(1)
+    time.sleep(6)
+
+
 def run(server, seconds, folder):
     venue = Venue(server, folder)
     venue.start()
@@ -147,8 +159,8 @@ def run(server, seconds, folder):
         trade(venue, markets, time.monotonic() + 1)
         maker = child("maker", *quoting)
         trade(venue, markets, end)
-        time.sleep(7)  # A heartbeat later everything has been told.
-        for ends in (maker, client):
+        for ends, told in ((maker, "fills.jsonl"), (client, "client.out")):
+            wait_for_all(venue, folder / told)
             ends.send_signal(signal.SIGTERM)
             check("a client's end", ends.wait(30) == 0, (folder / "maker.log").read_text(),
                   (folder / "client.log").read_text())
