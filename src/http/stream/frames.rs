@@ -161,7 +161,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         let room = self.protocol.get_mut().room();
         // Writing to memory cannot fail.
         if header.format(u64::try_from(length).unwrap_or(u64::MAX), room).is_ok() {
-            for part in &parts {
+            for part in parts {
                 room.extend_from_slice(part);
             }
         }

@@ -1,6 +1,7 @@
 //! Unit tests of `src/http/gather.rs`.
 
 use super::*;
+use exchange::units::Sequence;
 use crate::asking::{ask, ask_only, ask_several};
 use engine::start::{Options, start};
 use exchange::command::Command;
