@@ -23,8 +23,10 @@ pub fn folder() -> TempDir {
 pub struct Exchange {
     /// Its server.
     pub server: Server,
-    keys: Vec<String>,
-    market: String,
+    /// A key of each trader.
+    pub keys: Vec<String>,
+    /// The market of the orders.
+    pub market: String,
     _data: TempDir,
 }
 
@@ -95,7 +97,8 @@ impl Exchange {
         }
     }
 
-    fn requests(&self, request: impl Fn(&str, usize, usize) -> Vec<u8>) -> Requests {
+    /// Requests of each connection, by its key, its number and theirs.
+    pub fn requests(&self, request: impl Fn(&str, usize, usize) -> Vec<u8>) -> Requests {
         let requests = self.keys.iter().enumerate().map(|(number, key)| {
             let each = (0..REQUESTS_PER_CONNECTION).map(|k| request(key, number, k));
             each.collect::<Arc<[Vec<u8>]>>()

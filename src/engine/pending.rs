@@ -18,9 +18,9 @@ use views::ReadModel;
 
 /// Whoever submits commands, and hears of each of them once.
 pub trait Caller: Send + Sync {
-    /// The read model as the record of one of the commands left it, before the next is folded. It
-    /// delays the projector and all readers, so it must only copy what the answer needs.
-    fn look(&self, _: &ReadModel, _: &Applied<'_>) {}
+    /// The read model as the record of the command at this position left it, before the next is
+    /// folded. It delays the projector and all readers, so it must only copy what the answer needs.
+    fn look(&self, _position: usize, _: &ReadModel, _: &Applied<'_>) {}
 
     /// The outcome of the commands at these positions of those submitted. Returns whom to wake for
     /// it: that happens once other callers have heard, too, so that a thread that serves many of
@@ -69,9 +69,10 @@ impl Slot {
         self.positions.len()
     }
 
-    /// Shows the read model to the caller, just after a record of the commands was folded.
-    pub fn look(&self, view: &ReadModel, applied: &Applied<'_>) {
-        self.caller.look(view, applied);
+    /// Shows the read model to the caller, just after the record of the `index`th of the commands
+    /// was folded.
+    pub fn look(&self, index: usize, view: &ReadModel, applied: &Applied<'_>) {
+        self.caller.look(self.positions.start.saturating_add(index), view, applied);
     }
 
     /// Hands the outcome over; returns whom to wake for it.

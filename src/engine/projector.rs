@@ -95,8 +95,8 @@ impl Projector {
                 let end = first.saturating_add(slot.count());
                 for (index, applied) in records.by_ref() {
                     fold(&mut view, index, &applied);
-                    if index >= first {
-                        slot.look(&view, &applied);
+                    if let Some(place) = index.checked_sub(first) {
+                        slot.look(place, &view, &applied);
                     }
                     if index.saturating_add(1) >= end {
                         break;

@@ -4,11 +4,13 @@
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::bell::Bell;
+use super::gather::{self, Place};
 use super::mailbox::Mailbox;
 use engine::matcher::Trying;
 use engine::pending::{Answer, Caller, Outcome, Refusal};
@@ -19,30 +21,6 @@ use exchange::invariant::Broken;
 use exchange::trial::KeyedStep;
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
-
-/// Whoever waits for an answer, and the mailbox of the thread that polls it, if it has one.
-#[derive(Debug, Default)]
-struct Bell {
-    waker: Option<Waker>,
-}
-
-impl Bell {
-    fn hang(&mut self, cx: &Context<'_>) {
-        match &mut self.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => self.waker = Some(cx.waker().clone()),
-        }
-    }
-
-    /// Whom to wake: the mailbox, unless it is awake already.
-    fn ring(&mut self, mailbox: Option<&Arc<Mailbox>>) -> Option<Waker> {
-        let waker = self.waker.take()?;
-        match mailbox {
-            Some(mailbox) => mailbox.put(waker),
-            None => Some(waker),
-        }
-    }
-}
 
 /// The caller of one command, which looks at the read model as its record left it.
 struct One<L, T> {
@@ -62,7 +40,7 @@ where
     L: FnOnce(&ReadModel, &Applied<'_>) -> T + Send,
     T: Send,
 {
-    fn look(&self, view: &ReadModel, applied: &Applied<'_>) {
+    fn look(&self, _: usize, view: &ReadModel, applied: &Applied<'_>) {
         let look = self.state.lock().look.take();
         if let Some(look) = look {
             let seen = look(view, applied);
@@ -90,6 +68,19 @@ impl<L: Send, T: Send> Heard<T> for One<L, T> {
             return Poll::Pending;
         };
         Poll::Ready((outcome, state.seen.take()))
+    }
+}
+
+/// One of the commands that its connection submits together.
+struct OneOf<L, T> {
+    place: Place,
+    one: Arc<One<L, T>>,
+}
+
+impl<L: Send, T: Send> Heard<T> for OneOf<L, T> {
+    fn heard(&self, cx: &Context<'_>) -> Poll<(Outcome, Option<T>)> {
+        let outcome = self.place.poll_one(cx);
+        outcome.map(|outcome| (outcome, self.one.state.lock().seen.take()))
     }
 }
 
@@ -130,9 +121,29 @@ pub fn ask<T: Send + 'static>(
 ) -> Asking<T> {
     let state = OneState { look: Some(look), seen: None, outcome: None, bell: Bell::default() };
     let one = Arc::new(One { state: Mutex::new(state), mailbox: Mailbox::current() });
-    let heard = Arc::clone(&one) as Arc<dyn Heard<T>>;
-    engine.submit(vec![command.into()], one);
+    let looker = Arc::clone(&one) as Arc<dyn Caller>;
+    let heard: Arc<dyn Heard<T>> = match gather::add([command.into()], Some(looker)) {
+        Ok(place) => Arc::new(OneOf { place, one }),
+        Err([command]) => {
+            engine.submit(vec![command], Arc::clone(&one) as Arc<dyn Caller>);
+            one
+        }
+    };
     Asking { heard, engine: engine.clone() }
+}
+
+impl Heard<()> for Place {
+    fn heard(&self, cx: &Context<'_>) -> Poll<(Outcome, Option<()>)> {
+        self.poll_one(cx).map(|outcome| (outcome, Some(())))
+    }
+}
+
+/// [`ask`] without a look, which costs the matcher nothing.
+pub fn ask_only(engine: &Engine, command: impl Into<KeyedCommand>) -> Asking<()> {
+    match gather::add([command.into()], None) {
+        Ok(place) => Asking { heard: Arc::new(place), engine: engine.clone() },
+        Err([command]) => ask(engine, command, |_, _| ()),
+    }
 }
 
 /// The caller of several commands: it is woken once, with all answers.
@@ -159,20 +170,31 @@ impl Caller for Several {
 
 /// The answers to come of commands that were submitted together.
 pub struct AskingSeveral {
-    several: Arc<Several>,
+    answers: SeveralAnswers,
     engine: Engine,
+}
+
+enum SeveralAnswers {
+    Alone(Arc<Several>),
+    /// Beside others of their connection.
+    Gathered(Place),
 }
 
 impl Future for AskingSeveral {
     type Output = Outcomes;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcomes> {
-        let mut state = self.several.state.lock();
-        if state.missing > 0 {
-            state.bell.hang(cx);
-            return Poll::Pending;
-        }
-        let mut parts = std::mem::take(&mut state.parts);
+        let mut parts = match &self.answers {
+            SeveralAnswers::Gathered(place) => ready!(place.poll(cx)),
+            SeveralAnswers::Alone(several) => {
+                let mut state = several.state.lock();
+                if state.missing > 0 {
+                    state.bell.hang(cx);
+                    return Poll::Pending;
+                }
+                std::mem::take(&mut state.parts)
+            }
+        };
         parts.sort_unstable_by_key(|(positions, _)| positions.start);
         Poll::Ready(Outcomes { parts, unanswered: self.engine.unanswered() })
     }
@@ -180,10 +202,18 @@ impl Future for AskingSeveral {
 
 /// Submits commands together, in their order. As many are taken in as there is room for.
 pub fn ask_several(engine: &Engine, commands: Vec<KeyedCommand>) -> AskingSeveral {
-    let state = SeveralState { parts: Vec::new(), missing: commands.len(), bell: Bell::default() };
-    let several = Arc::new(Several { state: Mutex::new(state), mailbox: Mailbox::current() });
-    engine.submit(commands, Arc::clone(&several) as Arc<dyn Caller>);
-    AskingSeveral { several, engine: engine.clone() }
+    let missing = commands.len();
+    let answers = match gather::add(commands, None) {
+        Ok(place) => SeveralAnswers::Gathered(place),
+        Err(commands) => {
+            let state = SeveralState { parts: Vec::new(), missing, bell: Bell::default() };
+            let mailbox = Mailbox::current();
+            let several = Arc::new(Several { state: Mutex::new(state), mailbox });
+            engine.submit(commands, Arc::clone(&several) as Arc<dyn Caller>);
+            SeveralAnswers::Alone(several)
+        }
+    };
+    AskingSeveral { answers, engine: engine.clone() }
 }
 
 /// The outcomes of several commands.

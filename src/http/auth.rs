@@ -53,6 +53,11 @@ impl Caller {
 
 /// Authenticates a request. An error only says that the key is missing, repeated or unknown.
 pub fn identify(headers: &HeaderMap, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
+    holder(key_of(headers)?, engine, known)
+}
+
+/// The key of a request, as its hash.
+pub fn key_of(headers: &HeaderMap) -> Result<KeyHash, Problem> {
     let mut values = headers.get_all(KEY_HEADER).iter();
     let key = values.next().map_or(&b""[..], |value| value.as_bytes());
     if values.next().is_some() {
@@ -65,11 +70,20 @@ pub fn identify(headers: &HeaderMap, engine: &Engine, known: &Holders) -> Result
     if key.is_empty() {
         return Err(Problem::new(Kind::MissingApiKey, "send your API key as X-API-Key"));
     }
-    let unknown = || Problem::new(Kind::InvalidApiKey, "this API key is not, or no longer, known");
-    if key.len() > keys::KEY_TEXT_BYTES_MAX {
-        return Err(unknown());
-    }
-    let hash = keys::hash(key);
+    hash(key)
+}
+
+/// The hash of a key's text, which may be nobody's.
+pub fn hash(key: &[u8]) -> Result<KeyHash, Problem> {
+    if key.len() > keys::KEY_TEXT_BYTES_MAX { Err(unknown()) } else { Ok(keys::hash(key)) }
+}
+
+fn unknown() -> Problem {
+    Problem::new(Kind::InvalidApiKey, "this API key is not, or no longer, known")
+}
+
+/// Who holds a key now.
+pub fn holder(hash: KeyHash, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
     let (as_of, keys_as_of) = engine.watermark_and_keys();
     // Lookup is by hash, so its timing reveals nothing about a key; the comparison is in constant
     // time, so that this holds whatever the table does.

@@ -4,6 +4,7 @@
 use super::asking::{AskingSeveral, Outcomes, ask_several};
 use super::batch_form::{BatchForm, Operation, Resolved, Whose, resolved};
 use super::call::{Call, Writing, Written};
+use super::gather;
 use super::idempotency::meaning_of_several;
 use super::order_form::TimeLimit;
 use super::orders::{Placed, changed_order, incomplete_effects, placed, placed_before, with_end};
@@ -118,12 +119,16 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     }
     let count = resolved.len();
     let mut batch = Batch::new(&call, count);
+    let mut held = None;
     for (part, operation) in (0_u8..).zip(resolved) {
         if batch.must_settle_first(&operation) {
+            // What follows on its connection must not come before the rest of it.
+            held = held.or_else(gather::hold);
             batch.settle().await?;
         }
         batch.submit(part, operation);
     }
+    drop(held);
     batch.settle().await?;
     batch.reply().map(|reply| Reply { drew, ..reply })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::asking::{Asking, ask};
+use super::asking::{Asking, ask, ask_only};
 use super::auth::Caller;
 use super::form::Form;
 use super::idempotency;
@@ -19,7 +19,9 @@ use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
+use super::stream::ends::Teller;
 use super::stream::hub::Hub;
+use super::stream::seats::Seats;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
@@ -109,8 +111,12 @@ pub struct SharedState {
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
     pub unread: Arc<UnreadRows>,
-    /// What connections listen to.
+    /// What all streams listen to.
     pub hub: Arc<Hub>,
+    /// How many streams each user has.
+    pub seats: Seats,
+    /// What ends connections.
+    pub ends: Teller,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
@@ -129,6 +135,8 @@ impl SharedState {
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),
+            seats: Seats::default(),
+            ends: Teller::default(),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }
@@ -210,7 +218,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(ask(&self.engine, command, |_, _| ()).await?.0)
+        accepted(ask_only(&self.engine, command).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an

@@ -49,6 +49,11 @@ impl<S> ClientStream<S> {
         ClientStream { stream, framing, fault: None, wait, waiting: None, lingering: None }
     }
 
+    /// The stream itself, of which nothing is followed any more.
+    pub fn into_inner(self) -> S {
+        self.stream
+    }
+
     /// Returns the stream's result, or `TimedOut` once the wait is over.
     fn timed<T>(
         &mut self,

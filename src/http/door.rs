@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -36,6 +36,10 @@ use super::request_id::{RequestId, RequestIds};
 use super::respond::{CLOSE, complete, failure, reuse_headers, success};
 use super::route::{Access, Endpoint, Route};
 use super::routes::{self, PathParts, Routes};
+use super::stream::entry::Entry;
+use super::stream::events;
+use super::stream::session::Session;
+use super::stream::upgrade::{self, Handover, Opening};
 use super::tokens;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
@@ -49,6 +53,7 @@ pub struct Door {
     limits: Limits,
     shared: Arc<SharedState>,
     request_ids: RequestIds,
+    entry: Entry,
 }
 
 /// What is known of a request, however far it got.
@@ -69,7 +74,22 @@ impl Door {
         let traffic = Traffic::new(names.collect());
         let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits));
         let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
-        Ok(Door { routes, limits, shared, request_ids })
+        Ok(Door { routes, limits, shared, request_ids, entry: Entry::of(routes::table()) })
+    }
+
+    /// State shared by all requests.
+    pub const fn shared(&self) -> &Arc<SharedState> {
+        &self.shared
+    }
+
+    /// Ids of requests.
+    pub const fn request_ids(&self) -> &RequestIds {
+        &self.request_ids
+    }
+
+    /// The way in for commands that come on streams.
+    pub const fn entry(&self) -> &Entry {
+        &self.entry
     }
 
     /// Counts of requests and connections.
@@ -198,6 +218,9 @@ impl Door {
         {
             return probe(&self.shared, head);
         }
+        if let Some(Route { endpoint: Endpoint::Stream, .. }) = known.route {
+            return self.open_stream(head, known, began);
+        }
         let engine = self.shared.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.shared.caches.holders)?;
         known.caller = true;
@@ -223,11 +246,51 @@ impl Door {
             }
             answered
         };
-        asked.await.map_err(|problem| Problem {
+        asked.await.map_err(|problem| self.explained(problem, &caller))
+    }
+
+    /// A problem of a caller with what belongs to every one.
+    pub fn explained(&self, problem: Problem, caller: &Caller) -> Problem {
+        Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
             wait: problem.wait.or_else(|| self.wait_for_names(&problem, caller.user)),
             ..problem
-        })
+        }
+    }
+
+    /// Opens a stream. A WebSocket's client may show its key afterwards.
+    fn open_stream(
+        &self,
+        head: &Parts,
+        known: &mut Known<'_>,
+        began: Instant,
+    ) -> Result<Reply, Problem> {
+        let engine = self.shared.venue.engine()?;
+        let is_socket = upgrade::is_asked(&head.headers);
+        let session = match auth::key_of(&head.headers) {
+            Ok(key) => Some(Session::open(key, engine, &self.shared)?),
+            Err(problem) if problem.kind == Kind::MissingApiKey && is_socket => None,
+            Err(problem) => return Err(problem),
+        };
+        if let Some(session) = &session {
+            known.caller = true;
+            if known.connection.is_some_and(|slot| !slot.hold(&session.caller, began, engine)) {
+                let detail = "this connection gave way to another; nothing was accepted";
+                return Err(Problem::new(Kind::Overloaded, detail));
+            }
+        }
+        match (is_socket, session) {
+            (true, session) => {
+                let accepted = upgrade::accept(head)?;
+                let handover = head.extensions.get::<Handover>();
+                handover.ok_or_else(Problem::upgrade_required)?.give(Opening { session });
+                Ok(Reply::switching(engine.watermark(), accepted))
+            }
+            (false, Some(session)) if events::is_asked(head) => {
+                events::open(&self.shared, engine, session, head)
+            }
+            (false, _) => Err(Problem::upgrade_required()),
+        }
     }
 
     /// Seconds until a user who was refused a name has room for one again.
@@ -293,6 +356,7 @@ impl Door {
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
             }
+            Endpoint::Stream => return Err(Problem::upgrade_required()),
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
@@ -336,14 +400,27 @@ impl Door {
 
 /// The result of a future, or `None` if it panicked.
 async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(|cx| {
-        // After a panic the future is never polled again, so its broken state is not observed.
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-            Ok(poll) => poll.map(Some),
-            Err(_) => Poll::Ready(None),
-        }
-    })
-    .await
+    poll_fn(|cx| poll_caught(future.as_mut(), cx)).await
+}
+
+fn poll_caught<F: Future + ?Sized>(
+    future: Pin<&mut F>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<F::Output>> {
+    // After a panic the future is never polled again, so its broken state is not observed.
+    match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => Poll::Ready(None),
+    }
+}
+
+/// An endpoint's answer, if it is there, even if it panics.
+pub fn polled(
+    future: Pin<&mut (dyn Future<Output = Result<Reply, Problem>> + Send)>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Reply, Problem>> {
+    let panicked = || Err(Problem::internal("an endpoint panicked"));
+    poll_caught(future, cx).map(|came| came.unwrap_or_else(panicked))
 }
 
 #[cfg(test)]

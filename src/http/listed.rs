@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
+use tokio::sync::mpsc::Receiver;
 use tokio::task::yield_now;
 
 use super::packing::PackedList;
@@ -33,6 +34,8 @@ pub enum Content {
     Listed(Box<Listed>),
     /// The same, gzipped.
     Packed(Box<PackedList>),
+    /// Pieces that are sent as they come.
+    Events(Receiver<Bytes>),
 }
 
 /// A partly serialised list, or several in one object.
@@ -201,6 +204,9 @@ impl Body for Content {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let over = match &mut *self {
             Content::Whole(_) => false,
+            Content::Events(pieces) => {
+                return pieces.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))));
+            }
             Content::Listed(list) => list.turn_is_over(PIECES_A_TURN),
             Content::Packed(packed) => packed.list_mut().turn_is_over(PACKED_PIECES_A_TURN),
         };
@@ -211,6 +217,7 @@ impl Body for Content {
             Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
             Content::Listed(list) => list.piece(),
             Content::Packed(list) => list.piece(),
+            Content::Events(_) => Ok(None),
         };
         match piece {
             // Nothing came of compressing it yet, which is the end of a turn too.
@@ -224,13 +231,14 @@ impl Body for Content {
             Content::Whole(bytes) => bytes.is_empty(),
             Content::Listed(list) => list.lists.is_empty() && list.printed.is_empty(),
             Content::Packed(list) => list.is_at_end(),
+            Content::Events(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Content::Listed(_) | Content::Packed(_) => SizeHint::default(),
+            Content::Listed(_) | Content::Packed(_) | Content::Events(_) => SizeHint::default(),
         }
     }
 }

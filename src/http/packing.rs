@@ -120,7 +120,8 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
             Err(_) => Err(Content::Whole(all)),
         },
         Content::Listed(list) => Ok(Content::Packed(Box::new(PackedList::new(*list)))),
-        Content::Packed(list) => Err(Content::Packed(list)),
+        // Events would wait in the compressor for those after them.
+        body @ (Content::Packed(_) | Content::Events(_)) => Err(body),
     };
     let body = body.map_or_else(
         |plain| plain,

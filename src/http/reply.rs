@@ -3,11 +3,14 @@
 use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
+use tokio::sync::mpsc::Receiver;
 
 use super::listed::{Content, Rows};
 use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
+use super::stream::events::EVENT_STREAM;
+use super::stream::upgrade::Accepted;
 use super::wire;
 use exchange::units::Sequence;
 
@@ -33,6 +36,8 @@ pub struct Reply {
     pub media: Option<&'static str>,
     /// Whether the body is gzipped already.
     pub gzipped: bool,
+    /// The answer to the handshake of a WebSocket.
+    pub accepted: Option<Accepted>,
     /// The body; empty if the status has no content.
     pub body: Content,
 }
@@ -102,8 +107,21 @@ impl Reply {
             tag: None,
             media: None,
             gzipped: false,
+            accepted: None,
             body: Content::Whole(Bytes::new()),
         }
+    }
+
+    /// A 101 answer: what follows on the connection is a WebSocket.
+    pub fn switching(sequence: Sequence, accepted: Accepted) -> Reply {
+        let reply = Reply::no_content(sequence);
+        Reply { status: StatusCode::SWITCHING_PROTOCOLS, accepted: Some(accepted), ..reply }
+    }
+
+    /// A 200 answer of events.
+    pub fn events(sequence: Sequence, pieces: Receiver<Bytes>) -> Reply {
+        let (status, media) = (StatusCode::OK, Some(EVENT_STREAM));
+        Reply { status, media, body: Content::Events(pieces), ..Reply::no_content(sequence) }
     }
 
     /// A 304 answer: the client has what this one shows.

@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::REQUEST_ID;
+use super::stream::upgrade;
 use super::wire;
 use exchange::decimal::DecimalText;
 use exchange::units::Sequence;
@@ -95,7 +96,8 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 /// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
 /// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, drew: _, location, tag, media, gzipped, body } = reply;
+    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, body, .. } =
+        reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -115,6 +117,9 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
     }
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
+    if let Some(accepted) = accepted {
+        upgrade::put(&accepted, headers);
     }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);

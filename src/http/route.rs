@@ -40,6 +40,8 @@ pub enum Endpoint {
     Several(AsyncFn),
     /// May query past states, which takes a while.
     Past(AsyncFn),
+    /// Goes on for as long as its client likes. Whoever calls it may show a key later.
+    Stream,
 }
 
 /// Who may call a route.
@@ -154,6 +156,11 @@ pub fn delete<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Rou
 /// A `DELETE` of orders.
 pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
     Route { class: RequestClass::Cancels, ..delete(template, endpoint) }
+}
+
+/// The `GET` of the stream.
+pub fn stream(template: &'static str) -> Route {
+    get(template, Endpoint::Stream)
 }
 
 fn get(template: &'static str, endpoint: Endpoint) -> Route {

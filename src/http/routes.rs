@@ -5,7 +5,9 @@ use matchit::{InsertError, Router};
 
 use super::body::BodyRule::{Absent, Optional, Required};
 use super::problem::{Kind, Problem};
-use super::route::{Access, Route, cancel, delete, long, past, patch, post, probe, read, several};
+use super::route::{
+    Access, Route, cancel, delete, long, past, patch, post, probe, read, several, stream,
+};
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
@@ -52,6 +54,7 @@ fn public() -> Vec<Route> {
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
         read("/time", operations::time),
+        stream("/stream"),
         past("/trading/books/{marketId}/depth", books::depth),
     ]
 }

@@ -55,11 +55,14 @@ pub async fn serve(
     let rejection_permits = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut rejections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
+    let followed = Arc::clone(&door);
+    let mut follow_keys = pin!(followed.shared().ends.follow_keys(followed.venue()));
     loop {
         tokio::select! {
             biased;
             () = &mut shutdown => break,
             Some(ended) = rejections.join_next() => workers::report(ended),
+            () = &mut follow_keys => {}
             accepted = listener.accept() => match accepted {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -76,6 +79,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    door.shared().ends.stop();
     // Let pending rejections finish, too.
     let answered = async {
         while let Some(ended) = rejections.join_next().await {

@@ -6,28 +6,33 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinSet, yield_now};
-use tokio::time::{sleep, timeout};
+use tokio::task::{JoinError, JoinHandle, JoinSet, yield_now};
+use tokio::time::{sleep, sleep_until, timeout};
 
 use super::client_stream::ClientStream;
-use super::connection_slots::Granted;
+use super::connection_slots::{ConnectionSlot, Granted};
 use super::door::Door;
 use super::limits::Limits;
 use super::mailbox;
+use super::placed_here::PlacedHere;
+use super::stream::connection::{Beginning, Connection};
+use super::stream::ending::Ending;
+use super::stream::upgrade::{self, Handover, Opening};
+use engine::Engine;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
 const BLOCKING_THREADS_MAX: usize = 4;
@@ -142,8 +147,9 @@ impl Worker {
 async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>, limits: Limits) {
     let mail = tokio::spawn(mailbox::open());
     let beat = tokio::spawn(beat(limits.head_wait / 2));
-    let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let (leaving, left) = unbounded_channel();
+    let cancels = tokio::spawn(cancel_for_those_who_left(left));
     loop {
         tokio::select! {
             biased;
@@ -153,14 +159,15 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
                 Some((stream, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
-                        let (door, watcher) = (Arc::clone(&door), graceful.watcher());
-                        connections.spawn(serve_connection(stream, door, limits, watcher, taken));
+                        let (door, leaving) = (Arc::clone(&door), leaving.clone());
+                        connections.spawn(serve_connection(stream, door, limits, leaving, taken));
                     }
                 },
             }
         }
     }
-    drain(graceful, connections, limits).await;
+    drop(leaving);
+    drain(connections, cancels, limits).await;
     mail.abort();
     beat.abort();
 }
@@ -175,12 +182,11 @@ async fn beat(every: Duration) {
 }
 
 /// Lets running requests finish; aborts those that exceed the drain time.
-async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits: Limits) {
+async fn drain(mut connections: JoinSet<()>, mut cancels: JoinHandle<()>, limits: Limits) {
     if !connections.is_empty() {
         tracing::info!(connections = connections.len(), "draining");
     }
     let ended = timeout(limits.drain_wait, async {
-        graceful.shutdown().await;
         while let Some(ended) = connections.join_next().await {
             report(ended);
         }
@@ -188,6 +194,9 @@ async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits:
     if ended.await.is_err() {
         tracing::warn!(connections = connections.len(), "cut off after the drain's time was over");
         connections.shutdown().await;
+    }
+    if timeout(limits.drain_wait, &mut cancels).await.is_err() {
+        tracing::warn!("orders of connections that ended were not all cancelled");
     }
 }
 
@@ -200,20 +209,72 @@ pub fn report(ended: Result<(), JoinError>) {
     }
 }
 
+/// The orders placed on a connection that has ended.
+type Left = (Engine, Arc<PlacedHere>);
+
+/// Cancels the orders of connections that have ended, until no more can end.
+async fn cancel_for_those_who_left(mut left: UnboundedReceiver<Left>) {
+    let mut cancelling = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(ended) = cancelling.join_next() => report(ended),
+            next = left.recv() => match next {
+                Some((engine, placed)) => {
+                    cancelling.spawn(placed.cancel(engine));
+                }
+                None => break,
+            },
+        }
+    }
+    while let Some(ended) = cancelling.join_next().await {
+        report(ended);
+    }
+}
+
 /// Serves one connection until it ends or is evicted.
 async fn serve_connection(
     stream: TcpStream,
     door: Arc<Door>,
     limits: Limits,
-    watcher: Watcher,
+    leaving: UnboundedSender<Left>,
     Granted { slot, evicted }: Granted,
 ) {
     let _connected = door.traffic().connect();
-    let answering = Arc::clone(&door);
-    let service = service_fn(move |request: Request<Incoming>| {
+    // Dropped after the connection.
+    let _closing;
+    let serving = async {
+        let Some((stream, read, opening)) = serve_http(stream, &door, limits, &slot).await else {
+            return;
+        };
+        serve_stream(stream, &read, opening, &door, limits, leaving, &slot).await;
+    };
+    tokio::select! {
+        biased;
+        () = serving => {}
+        Ok(permit) = evicted => {
+            _closing = permit;
+            door.traffic().give_way();
+        }
+    }
+}
+
+/// Answers requests until the connection ends, or becomes that of a stream: then what was read of
+/// it already, too.
+async fn serve_http(
+    stream: TcpStream,
+    door: &Arc<Door>,
+    limits: Limits,
+    slot: &Arc<ConnectionSlot>,
+) -> Option<(ClientStream<TcpStream>, Bytes, Opening)> {
+    let handover = Handover::default();
+    let (answering, slot, handing) = (Arc::clone(door), Arc::clone(slot), handover.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let (turn, turn_is_over) = TURN.get().count();
         TURN.set(turn);
         let (door, slot) = (Arc::clone(&answering), Arc::clone(&slot));
+        if upgrade::is_asked(request.headers()) {
+            request.extensions_mut().insert(handing.clone());
+        }
         // Boxed, so that an idle connection does not keep room for it.
         Box::pin(async move {
             if turn_is_over {
@@ -231,7 +292,7 @@ async fn serve_connection(
     }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
     let stream = ClientStream::new(stream, body_max, limits.write_wait);
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
@@ -240,21 +301,83 @@ async fn serve_connection(
         // the close early, each request would need a second read and buffer space for it.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
-    // Dropped after the connection.
-    let _closing;
-    let mut serving = pin!(watcher.watch(connection));
-    let served = poll_fn(|cx| {
-        TURN.set(Turn::Fresh);
-        serving.as_mut().poll(cx)
-    });
-    tokio::select! {
-        biased;
-        ended = served => if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended early");
-        },
-        Ok(permit) = evicted => {
-            _closing = permit;
-            door.traffic().give_way();
+    let mut ends = door.shared().ends.listen();
+    let mut stops = false;
+    let ended = loop {
+        let served = poll_fn(|cx| {
+            TURN.set(Turn::Fresh);
+            Pin::new(&mut connection).poll(cx)
+        });
+        tokio::select! {
+            biased;
+            ended = served => break ended,
+            _ = ends.wait_for(|ends| ends.stopping), if !stops => {
+                stops = true;
+                Pin::new(&mut connection).graceful_shutdown();
+            }
         }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+        return None;
+    }
+    let opening = handover.take()?;
+    let parts = connection.into_parts();
+    Some((parts.io.into_inner(), parts.read_buf, opening))
+}
+
+/// Serves a stream until it ends.
+async fn serve_stream(
+    stream: ClientStream<TcpStream>,
+    read: &[u8],
+    Opening { session }: Opening,
+    door: &Arc<Door>,
+    limits: Limits,
+    leaving: UnboundedSender<Left>,
+    slot: &Arc<ConnectionSlot>,
+) {
+    /// Has its orders cancelled, however the connection ends.
+    struct Leaving(Box<Connection<TcpStream>>, Engine, UnboundedSender<Left>);
+
+    impl Drop for Leaving {
+        fn drop(&mut self) {
+            if let Some(placed) = self.0.placed() {
+                // The receiver ends after all connections.
+                self.2.send((self.1.clone(), placed)).unwrap_or_default();
+            }
+        }
+    }
+
+    let Ok(engine) = door.venue().engine().cloned() else { return };
+    let (door, slot, write_wait) = (Arc::clone(door), Arc::clone(slot), limits.write_wait);
+    let mut ends = door.shared().ends.listen();
+    let beginning = Beginning { door, engine: engine.clone(), slot, session, write_wait };
+    let connection = Connection::open(beginning, stream.into_inner(), read);
+    let mut leaving = Leaving(Box::new(connection), engine, leaving);
+    let connection = &mut leaving.0;
+    if ends.borrow().stopping {
+        connection.end(Ending::Stopping);
+    }
+    let mut look = Box::pin(sleep_until(connection.next_look().into()));
+    let mut tells = true;
+    loop {
+        tokio::select! {
+            biased;
+            told = ends.changed(), if tells => {
+                tells = told.is_ok();
+                if ends.borrow_and_update().stopping || !tells {
+                    connection.end(Ending::Stopping);
+                }
+                connection.check_key();
+            }
+            () = poll_fn(|cx| connection.poll(cx)) => return,
+            () = look.as_mut() => {
+                if connection.look() {
+                    return;
+                }
+            }
+        }
+        // What ends it has moments of its own.
+        look.as_mut().reset(connection.next_look().into());
     }
 }

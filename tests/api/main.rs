@@ -5,6 +5,7 @@
 mod door;
 mod lists;
 mod socket;
+mod stream;
 mod waiting;
 
 use bytes::Bytes;

@@ -14,14 +14,14 @@ use http::{Limits, serve};
 use super::Venue;
 
 /// A server on a free port; `stop` ends it.
-struct Served {
-    venue: Venue,
-    address: std::net::SocketAddr,
-    stop: oneshot::Sender<()>,
-    ended: JoinHandle<std::io::Result<()>>,
+pub struct Served {
+    pub venue: Venue,
+    pub address: std::net::SocketAddr,
+    pub stop: oneshot::Sender<()>,
+    pub ended: JoinHandle<std::io::Result<()>>,
 }
 
-async fn served(limits: Limits) -> Served {
+pub async fn served(limits: Limits) -> Served {
     let venue = Venue::open().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

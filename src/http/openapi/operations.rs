@@ -221,6 +221,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
     match route.endpoint {
         Endpoint::Probe(_) => {}
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
+        Endpoint::Stream => kinds.extend([Kind::StreamLimit, Kind::UpgradeRequired]),
         Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) | Endpoint::Several(_) => {
             kinds.push(Kind::HistoryUnreadable);
         }

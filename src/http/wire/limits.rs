@@ -1,6 +1,7 @@
 //! The JSON of a user's limits.
 
 use super::Text;
+use super::said::StreamLimitsJson;
 use crate::keyring::DailyLeft;
 use crate::rates::{Allowance, RequestClass};
 use exchange::command::TradingMode;
@@ -55,5 +56,7 @@ answers! {
         mode: Text<TradingMode> = Text(mode);
         /// What the operator lets anybody do: the stricter of the two holds.
         venue_mode: Text<TradingMode> = Text(venue_mode);
+        /// Of streams.
+        stream: StreamLimitsJson = StreamLimitsJson::of();
     }
 }

@@ -18,6 +18,7 @@ pub mod placed;
 pub mod print;
 pub mod problem;
 pub mod record;
+pub mod said;
 pub mod statement;
 pub mod stream;
 pub mod tape;

@@ -31,7 +31,7 @@ struct Told {
 }
 
 impl Caller for Told {
-    fn look(&self, _: &ReadModel, _: &Applied<'_>) {
+    fn look(&self, _: usize, _: &ReadModel, _: &Applied<'_>) {
         (self.looks)();
     }
 

@@ -11,7 +11,7 @@ fn heard(told: Vec<(Range<usize>, Outcome)>) -> Vec<Refusal> {
     let engine = start(MemoryJournal::new(), Options::default()).unwrap().engine();
     let state = SeveralState { parts: Vec::new(), missing: 4, bell: Bell::default() };
     let several = Arc::new(Several { state: Mutex::new(state), mailbox: None });
-    let mut asking = AskingSeveral { several: Arc::clone(&several), engine };
+    let mut asking = AskingSeveral { answers: SeveralAnswers::Alone(Arc::clone(&several)), engine };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         for (positions, outcome) in told {

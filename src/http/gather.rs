@@ -1,0 +1,234 @@
+//! Gathers what one connection submits in a turn: the commands travel to the sequencer together,
+//! in their order, and their answers come back together, with one wake-up.
+//!
+//! Whoever submits need not know: [`asking`](super::asking) adds to the gathering of its thread if
+//! one is open.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+use super::bell::Bell;
+use super::mailbox::Mailbox;
+use super::placed_here::PlacedHere;
+use engine::Engine;
+use engine::pending::{Caller, Outcome};
+use exchange::command::{Command, KeyedCommand};
+use exchange::effect::Applied;
+use views::ReadModel;
+
+thread_local! {
+    /// The gathering that is open on this thread.
+    static OPEN: RefCell<Option<Gathering>> = const { RefCell::new(None) };
+}
+
+struct Gathering {
+    commands: Vec<KeyedCommand>,
+    /// Who looks at the read model after which command.
+    looks: Vec<(usize, Arc<dyn Caller>)>,
+    answers: Arc<Gathered>,
+    holds: Holds,
+    follows: bool,
+}
+
+/// The answers of commands that were gathered.
+pub struct Gathered {
+    state: Mutex<Answers>,
+    mailbox: Option<Arc<Mailbox>>,
+    /// Who notes the orders placed.
+    placed: Option<Arc<PlacedHere>>,
+}
+
+#[derive(Default)]
+struct Answers {
+    looks: Vec<(usize, Arc<dyn Caller>)>,
+    /// Positions of placements, if somebody notes them.
+    placements: Vec<usize>,
+    /// Runs of commands, by their positions, as they were heard of.
+    parts: Vec<(Range<usize>, Outcome)>,
+    bell: Bell,
+}
+
+/// The place of one command, or of several in a row, among the gathered.
+pub struct Place {
+    gathered: Arc<Gathered>,
+    positions: Range<usize>,
+}
+
+/// Counts the requests of a connection after which no further one may begin, since they have not
+/// submitted all of theirs yet.
+#[derive(Debug, Clone, Default)]
+pub struct Holds(Arc<AtomicUsize>);
+
+impl Holds {
+    /// Whether the next request must wait.
+    pub fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Holds back further requests of the connection until it is dropped.
+#[derive(Debug)]
+pub struct Hold(Holds);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Holds back further requests of the connection whose turn it is; `None` outside of a turn.
+pub fn hold() -> Option<Hold> {
+    let holds = OPEN.with_borrow(|open| open.as_ref().map(|gathering| gathering.holds.clone()))?;
+    holds.0.fetch_add(1, Ordering::Relaxed);
+    Some(Hold(holds))
+}
+
+/// Runs a connection's turn, and submits at its end, together, what was asked in it.
+pub fn turn<R>(
+    engine: &Engine,
+    holds: &Holds,
+    placed: Option<&Arc<PlacedHere>>,
+    run: impl FnOnce() -> R,
+) -> R {
+    /// Closes the gathering even if the turn panics.
+    struct Closing<'a>(&'a Engine);
+
+    impl Drop for Closing<'_> {
+        fn drop(&mut self) {
+            if let Some(gathering) = OPEN.take() {
+                gathering.submit(self.0);
+            }
+        }
+    }
+
+    let answers = Gathered {
+        state: Mutex::default(),
+        mailbox: Mailbox::of_reader(),
+        placed: placed.cloned(),
+    };
+    OPEN.set(Some(Gathering {
+        commands: Vec::new(),
+        looks: Vec::new(),
+        answers: Arc::new(answers),
+        holds: holds.clone(),
+        follows: placed.is_some(),
+    }));
+    let _closing = Closing(engine);
+    run()
+}
+
+/// Adds commands to the gathering of this thread; gives them back if there is none.
+pub fn add<C: IntoIterator<Item = KeyedCommand>>(
+    commands: C,
+    look: Option<Arc<dyn Caller>>,
+) -> Result<Place, C> {
+    OPEN.with_borrow_mut(|open| {
+        let Some(gathering) = open else { return Err(commands) };
+        let first = gathering.commands.len();
+        gathering.commands.extend(commands);
+        gathering.looks.extend(look.map(|look| (first, look)));
+        let gathered = Arc::clone(&gathering.answers);
+        Ok(Place { gathered, positions: first..gathering.commands.len() })
+    })
+}
+
+impl Gathering {
+    fn submit(self, engine: &Engine) {
+        let Gathering { commands, looks, answers, follows, .. } = self;
+        if commands.is_empty() {
+            return;
+        }
+        // Its worker submits: it is no longer one that only reads.
+        drop(Mailbox::current());
+        let mut state = answers.state.lock();
+        state.looks = looks;
+        if follows && let Some(placed) = &answers.placed {
+            let places = |asked: &KeyedCommand| matches!(asked.command, Command::PlaceOrder(_));
+            let all = commands.iter().enumerate().filter(|(_, asked)| places(asked));
+            state.placements = all.map(|(position, _)| position).collect();
+            placed.expect(commands.len());
+        }
+        drop(state);
+        engine.submit(commands, answers);
+    }
+}
+
+impl Caller for Gathered {
+    fn look(&self, position: usize, view: &ReadModel, applied: &Applied<'_>) {
+        let state = self.state.lock();
+        let found = state.looks.binary_search_by_key(&position, |(first, _)| *first).ok();
+        let look = found.and_then(|index| state.looks.get(index)).map(|(_, look)| Arc::clone(look));
+        drop(state);
+        if let Some(look) = look {
+            look.look(0, view, applied);
+        }
+    }
+
+    fn hear(&self, positions: Range<usize>, outcome: Outcome) -> Option<Waker> {
+        let mut state = self.state.lock();
+        if let Some(placed) = &self.placed {
+            let their = state.placements.iter().filter(|position| positions.contains(*position));
+            placed.hear(&positions, their.copied(), &outcome);
+        }
+        state.parts.push((positions, outcome));
+        state.bell.ring(self.mailbox.as_ref())
+    }
+}
+
+impl Place {
+    /// The outcomes of its commands, in runs, once all are there.
+    pub fn poll(&self, cx: &Context<'_>) -> Poll<Vec<(Range<usize>, Outcome)>> {
+        let mut state = self.gathered.state.lock();
+        let mut parts = Vec::with_capacity(1);
+        let mut missing = self.positions.len();
+        for (positions, outcome) in &state.parts {
+            let from = positions.start.max(self.positions.start);
+            let to = positions.end.min(self.positions.end);
+            if from < to {
+                missing = missing.saturating_sub(to.saturating_sub(from));
+                let skipped = from.saturating_sub(positions.start);
+                parts.push((from..to, after(outcome, skipped)));
+            }
+        }
+        if missing > 0 {
+            state.bell.hang(cx);
+            return Poll::Pending;
+        }
+        Poll::Ready(parts)
+    }
+}
+
+impl Place {
+    /// The outcome of its only command, once it is there.
+    pub fn poll_one(&self, cx: &Context<'_>) -> Poll<Outcome> {
+        let mut state = self.gathered.state.lock();
+        let position = self.positions.start;
+        let part = state.parts.iter().find(|(positions, _)| positions.contains(&position));
+        let outcome = part
+            .map(|(positions, outcome)| after(outcome, position.saturating_sub(positions.start)));
+        if outcome.is_none() {
+            state.bell.hang(cx);
+        }
+        outcome.map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// The outcome of a run without its first commands.
+fn after(outcome: &Outcome, skipped: usize) -> Outcome {
+    match outcome {
+        Outcome::Applied(block, first) => {
+            Outcome::Applied(Arc::clone(block), first.saturating_add(skipped))
+        }
+        Outcome::Refused(refusal) => Outcome::Refused(*refusal),
+        Outcome::Lost => Outcome::Lost,
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/http/gather.rs"]
+mod tests;
