@@ -12,6 +12,7 @@ use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
 use super::limits::Limits;
+use super::passwords::Passwords;
 use super::past::Past;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
@@ -22,6 +23,7 @@ use super::response_cache::ResponseCaches;
 use super::stream::ends::Teller;
 use super::stream::hub::Hub;
 use super::stream::seats::Seats;
+use super::site::Site;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
@@ -107,6 +109,10 @@ pub struct SharedState {
     pub traffic: Traffic,
     /// Limits of users, and last use of keys.
     pub keyring: Keyring,
+    /// The venue as a site.
+    pub site: Site,
+    /// Hashes passwords.
+    pub passwords: Passwords,
     /// Cached answers.
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
@@ -127,11 +133,13 @@ pub struct SharedState {
 
 impl SharedState {
     /// Empty caches and full rates.
-    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits) -> SharedState {
+    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits, site: Site) -> SharedState {
         SharedState {
             venue,
             traffic,
             keyring: Keyring::new(limits.rates),
+            site,
+            passwords: Passwords::default(),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),

@@ -4,6 +4,7 @@
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -22,6 +23,7 @@ use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
+use super::cookies;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -36,6 +38,8 @@ use super::request_id::{RequestId, RequestIds};
 use super::respond::{CLOSE, complete, failure, reuse_headers, success};
 use super::route::{Access, Endpoint, Route};
 use super::routes::{self, PathParts, Routes};
+use super::sign_in;
+use super::site::Site;
 use super::stream::entry::Entry;
 use super::stream::events;
 use super::stream::session::Session;
@@ -44,6 +48,7 @@ use super::tokens;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
+use super::visit::{Visit, VisitFn};
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 
@@ -68,11 +73,20 @@ struct Known<'a> {
 }
 
 impl Door {
-    /// A door for this venue.
+    /// A door for this venue, whose pages are those of a default site.
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
+        Door::of_site(venue, limits, Site::default())
+    }
+
+    /// A door for this venue and site.
+    pub fn of_site(
+        venue: impl Into<Venue>,
+        limits: Limits,
+        site: Site,
+    ) -> Result<Door, InsertError> {
         let names = routes::table().into_iter().map(|route| (route.method, route.template));
         let traffic = Traffic::new(names.collect());
-        let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits));
+        let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits, site));
         let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
         Ok(Door { routes, limits, shared, request_ids, entry: Entry::of(routes::table()) })
     }
@@ -218,11 +232,22 @@ impl Door {
         {
             return probe(&self.shared, head);
         }
-        if let Some(Route { endpoint: Endpoint::Stream, .. }) = known.route {
-            return self.open_stream(head, known, began);
+        match known.route {
+            Some(Route { endpoint: Endpoint::Stream, .. }) => {
+                return self.open_stream(head, known, began);
+            }
+            Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
+                let address = known.connection.and_then(|slot| slot.address());
+                return self.receive(visit, *rule, head, body, address).await;
+            }
+            _ => {}
         }
         let engine = self.shared.venue.engine()?;
-        let caller = auth::identify(&head.headers, engine, &self.shared.caches.holders)?;
+        let SharedState { site, caches, .. } = &*self.shared;
+        let caller = auth::identify(head, engine, site, &caches.holders)?;
+        if let Some(session) = caller.session() {
+            sign_in::extend(engine, caller.user, session);
+        }
         known.caller = true;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
@@ -249,6 +274,31 @@ impl Door {
         asked.await.map_err(|problem| self.explained(problem, &caller))
     }
 
+    /// Answers somebody who has shown no key.
+    async fn receive<B>(
+        &self,
+        visit: &VisitFn,
+        rule: BodyRule,
+        head: &Parts,
+        body: &mut IncomingBody<'_, B>,
+        address: Option<IpAddr>,
+    ) -> Result<Reply, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BodyError>,
+    {
+        let engine = self.shared.venue.engine()?.clone();
+        if rule != BodyRule::Ignored {
+            cookies::check_host(&head.headers, &self.shared.site)?;
+            cookies::check_origin(&head.method, &head.headers, true)?;
+        }
+        let body = match rule {
+            BodyRule::Ignored => Bytes::new(),
+            rule => take_body(&head.headers, rule, body, &self.limits).await?,
+        };
+        visit(Visit { shared: Arc::clone(&self.shared), engine, address, body }).await
+    }
+
     /// A problem of a caller with what belongs to every one.
     pub fn explained(&self, problem: Problem, caller: &Caller) -> Problem {
         Problem {
@@ -267,7 +317,7 @@ impl Door {
     ) -> Result<Reply, Problem> {
         let engine = self.shared.venue.engine()?;
         let is_socket = upgrade::is_asked(&head.headers);
-        let session = match auth::key_of(&head.headers) {
+        let session = match auth::shown_by(head, &self.shared.site, true) {
             Ok(key) => Some(Session::open(key, engine, &self.shared)?),
             Err(problem) if problem.kind == Kind::MissingApiKey && is_socket => None,
             Err(problem) => return Err(problem),
@@ -340,7 +390,7 @@ impl Door {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
                 caller =
-                    auth::recheck(caller, &head.headers, &engine, &self.shared.caches.holders)?;
+                    auth::recheck(caller, head, &engine, &self.shared.site, &self.shared.caches.holders)?;
                 body
             }
         };
@@ -356,7 +406,7 @@ impl Door {
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
             }
-            Endpoint::Stream => return Err(Problem::upgrade_required()),
+            Endpoint::Stream | Endpoint::Visit(_) => return Err(Problem::upgrade_required()),
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };

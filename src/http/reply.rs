@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::http::HeaderValue;
 use serde::Serialize;
 use tokio::sync::mpsc::Receiver;
 
@@ -32,6 +33,8 @@ pub struct Reply {
     pub location: Option<String>,
     /// The body's entity tag, with its quotes.
     pub tag: Option<String>,
+    /// What the browser is to keep, if anything.
+    pub cookie: Option<HeaderValue>,
     /// The body's media type; JSON if `None`.
     pub media: Option<&'static str>,
     /// Whether the body is gzipped already.
@@ -105,6 +108,7 @@ impl Reply {
             drew: None,
             location: None,
             tag: None,
+            cookie: None,
             media: None,
             gzipped: false,
             accepted: None,

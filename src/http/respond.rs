@@ -96,7 +96,7 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 /// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
 /// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, body, .. } =
+    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, cookie, body, .. } =
         reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
@@ -120,6 +120,9 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
     }
     if let Some(accepted) = accepted {
         upgrade::put(&accepted, headers);
+    }
+    if let Some(cookie) = cookie {
+        headers.insert(header::SET_COOKIE, cookie);
     }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);

@@ -11,6 +11,7 @@ use super::call::{Call, SharedState};
 use super::problem::Problem;
 use super::rates::RequestClass;
 use super::reply::Reply;
+use super::visit::{Visit, VisitFn};
 use exchange::command::Role;
 
 /// Prefix of every path of the interface (interface 9).
@@ -40,6 +41,8 @@ pub enum Endpoint {
     Several(AsyncFn),
     /// May query past states, which takes a while.
     Past(AsyncFn),
+    /// Is for visitors, who have shown no key.
+    Visit(VisitFn),
     /// Goes on for as long as its client likes. Whoever calls it may show a key later.
     Stream,
 }
@@ -156,6 +159,18 @@ pub fn delete<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Rou
 /// A `DELETE` of orders.
 pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Route {
     Route { class: RequestClass::Cancels, ..delete(template, endpoint) }
+}
+
+/// A `GET` for visitors.
+pub fn look<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
+    let endpoint = Endpoint::Visit(Box::new(move |visit| Box::pin(endpoint(visit))));
+    Route { access: Access::Everybody, ..get(template, endpoint) }
+}
+
+/// A `POST` of visitors.
+pub fn knock<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
+    let (method, body) = (Method::POST, BodyRule::Required);
+    Route { method, body, class: RequestClass::Writes, ..look(template, endpoint) }
 }
 
 /// The `GET` of the stream.

@@ -6,19 +6,18 @@ use matchit::{InsertError, Router};
 use super::body::BodyRule::{Absent, Optional, Required};
 use super::problem::{Kind, Problem};
 use super::route::{
-    Access, Route, cancel, delete, long, past, patch, post, probe, read, several, stream,
-};
+    Access, Route, cancel, delete, long, past, patch, post, probe, read, several, stream, knock, look};
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
-    operations, orders, positions, statement, switches, tape,
+    operations, orders, positions, sign_in, statement, switches, tape,
 };
 
 /// The table.
 pub fn table() -> Vec<Route> {
     let operators = [admin_catalogue(), admin_accounts()].into_iter().flatten();
     let operators = operators.map(|route| Route { access: Access::Operators, ..route });
-    let others = [probes(), public(), trading(), account()].into_iter().flatten();
+    let others = [probes(), visitors(), public(), trading(), account()].into_iter().flatten();
     let lines = others.chain(operators).enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
@@ -79,8 +78,23 @@ fn trading() -> Vec<Route> {
     ]
 }
 
+/// Signing in, for whoever has shown no key.
+fn visitors() -> Vec<Route> {
+    vec![
+        look("/venue", sign_in::venue),
+        knock("/session", sign_in::sign_in),
+        knock("/signup", sign_in::sign_up),
+        knock("/invitations/open", sign_in::invited),
+        knock("/invitations/accept", sign_in::accept),
+    ]
+}
+
 fn account() -> Vec<Route> {
     vec![
+        read("/session", sign_in::who),
+        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out) },
+        post("/account/password", Required, sign_in::change),
+        post("/account/faucet", Optional, sign_in::faucet),
         long("/account/ledger", statement::ledger),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -130,6 +144,7 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
+        post("/admin/users/{userId}/invitations", Required, sign_in::invite),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
         past("/admin/audit/head", admin_audit::head),
         past("/admin/journal", admin_audit::journal),
