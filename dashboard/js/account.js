@@ -66,7 +66,9 @@ export function become(next) {
 
 /** Asks who this browser is. Without an answer nobody is assumed, and pages that need somebody say so. */
 export async function load() {
-  get("/venue").then((found) => (venue.value = found)).catch(() => {});
+  get("/venue")
+    .then((found) => (venue.value = found))
+    .catch(() => {});
   try {
     become(await get("/session"));
   } catch (error) {

@@ -20,7 +20,9 @@ export const sequence = signal(0);
 
 /** @param {string} path @param {Options["query"]} [query] */
 export function address(path, query) {
-  const pairs = Object.entries(query ?? {}).filter(([name, value]) => value !== null && value !== undefined && (value !== "" || name === "cursor"));
+  const pairs = Object.entries(query ?? {}).filter(
+    ([name, value]) => value !== null && value !== undefined && (value !== "" || name === "cursor"),
+  );
   const asked = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
   return (path.startsWith("/") && !path.startsWith("//") ? BASE + path : path) + (asked ? `?${asked}` : "");
 }
@@ -37,7 +39,13 @@ async function send(method, path, { query, signal, body, name, headers } = {}) {
   let answer;
   let content;
   try {
-    answer = await fetch(address(path, query), { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body), signal: stop, credentials: "same-origin" });
+    answer = await fetch(address(path, query), {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: stop,
+      credentials: "same-origin",
+    });
     content = answer.status === 204 ? "" : await answer.text();
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -53,7 +61,9 @@ async function send(method, path, { query, signal, body, name, headers } = {}) {
   }
   if (answer.ok) return parsed;
   const retryAfter = answer.headers.get("Retry-After");
-  const problem = parsed?.code ? parsed : { code: answer.status === 404 ? "NOT_FOUND" : "UNEXPECTED", status: answer.status };
+  const problem = parsed?.code
+    ? parsed
+    : { code: answer.status === 404 ? "NOT_FOUND" : "UNEXPECTED", status: answer.status };
   throw new ApiError(problem, { retryAfter: retryAfter ? Number(retryAfter) : null });
 }
 
@@ -102,7 +112,8 @@ export const patch = (path, body, more) => write("PATCH", path, body, more);
 export const remove = (path, more) => write("DELETE", path, undefined, more);
 
 /** What would happen now. Nothing is recorded, so nothing is repeated. @param {string} path @param {unknown} body @param {AbortSignal} [signal] @param {string} [method] */
-export const dryRun = (path, body, signal, method = "POST") => send(method, path, { query: { dryRun: true }, body, signal });
+export const dryRun = (path, body, signal, method = "POST") =>
+  send(method, path, { query: { dryRun: true }, body, signal });
 
 /**
  * Every page of a list that is read by cursor, up to so many rows.
@@ -123,7 +134,7 @@ export async function all(path, field, query = {}, most = 2000) {
 export async function pages(path, field, query = {}, most = 1000) {
   /** @type {any[]} */
   const rows = [];
-  for (let total = 1; rows.length < Math.min(total, most); ) {
+  for (let total = 1; rows.length < Math.min(total, most);) {
     const page = await get(path, { ...query, limit: 100, offset: rows.length });
     total = page.total;
     if (!page[field].length) break;

@@ -22,7 +22,8 @@ const PAGES = {
   profile: () => import("./pages/profile.js"),
   audit: () => import("./pages/audit.js"),
   "sign-in": () => import("./pages/sign-in.js"),
-  invitation: () => import("./pages/sign-in.js").then((found) => ({ Page: found.Invitation, title: found.invitationTitle })),
+  invitation: () =>
+    import("./pages/sign-in.js").then((found) => ({ Page: found.Invitation, title: found.invitationTitle })),
   admin: () => import("./pages/admin.js"),
   catalogue: () => import("./pages/catalogue.js"),
   users: () => import("./pages/users.js"),
@@ -37,7 +38,10 @@ function App() {
   useEffect(() => {
     let here = true;
     setFailed(false);
-    PAGES[page]?.().then((module) => here && setFound({ page, ...module }), () => here && setFailed(true));
+    PAGES[page]?.().then(
+      (module) => here && setFound({ page, ...module }),
+      () => here && setFailed(true),
+    );
     return () => void (here = false);
   }, [page]);
   const ready = found?.page === page ? found : null;
@@ -51,8 +55,14 @@ function App() {
     if (ready) first = false;
   }, [path, ready]);
   let body;
-  if (!PAGES[page]) body = html`<h1 class="vh">${t("no-page")}</h1><${Empty} glyph="glass" title=${t("no-page")} text=${t("no-page-text")}><a class="btn primary" href="/">${t("nav.markets")}</a></${Empty}>`;
-  else if (failed) body = html`<h1 class="vh">${t("not-loaded")}</h1><${Empty} glyph="cut" title=${t("not-loaded")} text=${t("problem.NO_ANSWER")}><button class="btn primary" type="button" onClick=${() => location.reload()}>${t("try-again")}</button></${Empty}>`;
+  if (!PAGES[page])
+    body = html`<h1 class="vh">${t("no-page")}</h1>
+    <${Empty} glyph="glass" title=${t("no-page")} text=${t("no-page-text")}>
+    <a class="btn primary" href="/">${t("nav.markets")}</a></${Empty}>`;
+  else if (failed)
+    body = html`<h1 class="vh">${t("not-loaded")}</h1>
+    <${Empty} glyph="cut" title=${t("not-loaded")} text=${t("problem.NO_ANSWER")}>
+    <button class="btn primary" type="button" onClick=${() => location.reload()}>${t("try-again")}</button></${Empty}>`;
   else if (!ready || account.session.value === undefined) body = html`<${Loading}/>`;
   else body = html`<${ready.Page} key=${path} ...${params}/>`;
   return html`<${Frame}><main class="main" id="main" tabindex="-1">${body}</main></${Frame}>`;

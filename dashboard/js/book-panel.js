@@ -51,7 +51,12 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
       for (const running of cell.getAnimations()) running.cancel();
       const style = getComputedStyle(cell);
       const soft = style.getPropertyValue(key.startsWith("bid") ? "--yes-line" : "--no-line");
-      cell.animate(calm ? [{ boxShadow: "inset 0 -1px currentColor" }, { boxShadow: "inset 0 -1px currentColor" }] : [{ backgroundColor: soft }, { backgroundColor: "transparent" }], 600);
+      cell.animate(
+        calm
+          ? [{ boxShadow: "inset 0 -1px currentColor" }, { boxShadow: "inset 0 -1px currentColor" }]
+          : [{ backgroundColor: soft }, { backgroundColor: "transparent" }],
+        600,
+      );
     }
   });
 
@@ -81,7 +86,8 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
     if (event.key === "ArrowLeft") to = row.querySelector(".pbtn.y");
     else if (event.key === "ArrowRight") to = row.querySelector(".pbtn.n");
     else {
-      const beside = (/** @type {Element} */ one) => (event.key === "ArrowUp" ? one.previousElementSibling : one.nextElementSibling);
+      const beside = (/** @type {Element} */ one) =>
+        event.key === "ArrowUp" ? one.previousElementSibling : one.nextElementSibling;
       let next = beside(row);
       while (next && !next.querySelector(column)) next = beside(next);
       to = next?.querySelector(column) ?? null;
@@ -100,23 +106,63 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
     const mine = own.get(key);
     const wide = `${Math.max(0, Math.min(100, (Number(quantity) / Number(largest)) * 82)).toFixed(1)}%`;
     const [yesWords, noWords] = bid ? ["ladder.offer", "ladder.take"] : ["ladder.take", "ladder.offer"];
-    return html`<tr key=${key}><td><button type="button" class=${`pbtn y${bid ? "" : " take"}`} aria-label=${t(yesWords, { word: words.yes, price: f.price(row.price) })} ...${press("yes", row.price)}>${f.price(row.price)}</button></td>
-      <td data-row=${key}><svg class="bar" aria-hidden="true"><rect class=${bid ? "y" : "n"} width=${wide} height="100%"/><rect class=${bid ? "ye" : "ne"} width="2" height="100%"/></svg><div class="qty"><span>${f.roundQuantity(quantity)}</span></div></td>
-      <td class="t">${mine && html`<button type="button" class="own" aria-label=${t("ladder.own", { n: f.quantity(mine.quantity), count: Number(mine.quantity) })} onClick=${() => onOwn?.(mine.orders)}><${Diamond}/>${f.quantity(mine.quantity)}</button>`}</td>
+    return html`<tr key=${key}><td><button type="button" class=${`pbtn y${bid ? "" : " take"}`}
+      aria-label=${t(yesWords, { word: words.yes, price: f.price(row.price) })} ...${press("yes", row.price)}>
+      ${f.price(row.price)}</button></td>
+      <td data-row=${key}><svg class="bar" aria-hidden="true">
+        <rect class=${bid ? "y" : "n"} width=${wide} height="100%"/>
+        <rect class=${bid ? "ye" : "ne"} width="2" height="100%"/></svg>
+        <div class="qty"><span>${f.roundQuantity(quantity)}</span></div></td>
+      <td class="t">${
+        mine &&
+        html`<button type="button" class="own"
+        aria-label=${t("ladder.own", { n: f.quantity(mine.quantity), count: Number(mine.quantity) })}
+        onClick=${() => onOwn?.(mine.orders)}><${Diamond}/>${f.quantity(mine.quantity)}</button>`
+      }</td>
       <td class="t k faint">${now ? f.count(now.orders) : ""}</td>
-      <td><button type="button" class=${`pbtn n${bid ? " take" : ""}`} aria-label=${t(noWords, { word: words.no, price: f.price(no) })} ...${press("no", no)}>${f.price(no)}</button></td></tr>`;
+      <td><button type="button" class=${`pbtn n${bid ? " take" : ""}`}
+        aria-label=${t(noWords, { word: words.no, price: f.price(no) })} ...${press("no", no)}>${f.price(no)}</button>
+        </td></tr>`;
   };
   const now = book(levels);
   const total = Math.max(now.asks.length, now.bids.length);
   const spread = now.asks[0] && now.bids[0] ? (Number(now.asks[0].price) - Number(now.bids[0].price)).toFixed(2) : null;
-  const facts = [spread && t("spread", { price: f.price(spread) }), stats?.lastPrice && t("last", { price: f.price(stats.lastPrice) })].filter(Boolean).join(" · ");
-  return html`<${Panel} title=${t("order-book")} extra="mk-book" flush aside=${html`<span class="legend"><span class="k"><${Diamond}/>${t("yours")}</span></span>`}
-      foot=${html`<span class="grow">${t("levels-a-side", { shown: Math.min(most, total), n: total, count: total })}</span>${total > ROWS && html`<button class="btn s" type="button" aria-expanded=${String(all)} onClick=${() => setAll(!all)}>${all ? t("show-fewer") : t("show-all")}</button>`}`}>
-    <table class="ladder" onKeyDown=${move}><caption class="vh">${t("ladder.caption")}</caption><colgroup><col class="p"/><col/><col class="o"/><col class="k"/><col class="p"/></colgroup>
-      <thead><tr><th class="c yes-ink cut" scope="col"><bdi>${words.yes}</bdi></th><th scope="col">${t("waiting")}</th><th scope="col">${t("yours-head")}</th><th class="k" scope="col">${t("orders")}</th><th class="c no-ink cut" scope="col"><bdi>${words.no}</bdi></th></tr></thead>
-      <tbody ref=${body}><tr class="side"><td colspan="5">${t("ladder.upper", { no: words.no, yes: words.yes })}</td></tr>${rows.asks.length ? rows.asks.map(line) : html`<tr><td colspan="5" class="c faint">${t("ladder.none", { word: words.yes })}</td></tr>`}
-      <tr class="mid"><td colspan="5"><span class="strong">${t("probability-is", { percent: f.percent(probability) })}</span>${facts && html` · ${facts}`}</td></tr>
-      ${rows.bids.length ? rows.bids.map(line) : html`<tr><td colspan="5" class="c faint">${t("ladder.none", { word: words.no })}</td></tr>`}<tr class="side"><td colspan="5">${t("ladder.lower", { no: words.no, yes: words.yes })}</td></tr></tbody></table></${Panel}>`;
+  const facts = [
+    spread && t("spread", { price: f.price(spread) }),
+    stats?.lastPrice && t("last", { price: f.price(stats.lastPrice) }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  return html`<${Panel} title=${t("order-book")} extra="mk-book" flush aside=${html`<span class="legend">
+    <span class="k"><${Diamond}/>${t("yours")}</span></span>`}
+      foot=${html`<span class="grow">${t("levels-a-side", { shown: Math.min(most, total), n: total, count: total })}
+        </span>${
+          total > ROWS &&
+          html`<button class="btn s" type="button" aria-expanded=${String(all)}
+        onClick=${() => setAll(!all)}>${all ? t("show-fewer") : t("show-all")}</button>`
+        }`}>
+    <table class="ladder" onKeyDown=${move}><caption class="vh">${t("ladder.caption")}</caption>
+      <colgroup><col class="p"/><col/><col class="o"/><col class="k"/><col class="p"/></colgroup>
+      <thead><tr><th class="c yes-ink cut" scope="col"><bdi>${words.yes}</bdi></th><th scope="col">${t("waiting")}</th>
+        <th scope="col">${t("yours-head")}</th><th class="k" scope="col">${t("orders")}</th>
+        <th class="c no-ink cut" scope="col"><bdi>${words.no}</bdi></th></tr></thead>
+      <tbody ref=${body}><tr class="side"><td colspan="5">${t("ladder.upper", { no: words.no, yes: words.yes })}</td>
+        </tr>${
+          rows.asks.length
+            ? rows.asks.map(line)
+            : html`<tr>
+        <td colspan="5" class="c faint">${t("ladder.none", { word: words.yes })}</td></tr>`
+        }
+      <tr class="mid"><td colspan="5"><span class="strong">${t("probability-is", { percent: f.percent(probability) })}
+        </span>${facts && html` · ${facts}`}</td></tr>
+      ${
+        rows.bids.length
+          ? rows.bids.map(line)
+          : html`<tr>
+        <td colspan="5" class="c faint">${t("ladder.none", { word: words.no })}</td>
+        </tr>`
+      }<tr class="side"><td colspan="5">${t("ladder.lower", { no: words.no, yes: words.yes })}</td></tr></tbody>
+        </table></${Panel}>`;
 }
 
 const WIDE = 400;
@@ -128,9 +174,13 @@ export function Depth({ levels, market }) {
   const bids = heaped(now.bids.slice(0, 8));
   const asks = heaped(now.asks.slice(0, 8));
   const aside = html`<p>${t("depth.aside")}</p>`;
-  if (!bids.length && !asks.length) return html`<${Panel} title=${t("depth")} aside=${aside}><p class="faint">${t("depth.none")}</p></${Panel}>`;
+  if (!bids.length && !asks.length)
+    return html`<${Panel} title=${t("depth")} aside=${aside}>
+    <p class="faint">${t("depth.none")}</p></${Panel}>`;
   const centre = middle(now) ?? Number(bids[0]?.price ?? asks[0]?.price);
-  const reach = Math.max(0.03, ...bids.map((one) => centre - Number(one.price)), ...asks.map((one) => Number(one.price) - centre)) + 0.005;
+  const reach =
+    Math.max(0.03, ...bids.map((one) => centre - Number(one.price)), ...asks.map((one) => Number(one.price) - centre)) +
+    0.005;
   const tallest = Math.max(1, Number(bids.at(-1)?.total ?? 0), Number(asks.at(-1)?.total ?? 0));
   const x = (/** @type {number} */ price) => ((price - centre + reach) / (2 * reach)) * (WIDE - 56);
   const y = (/** @type {number} */ total) => HIGH - (total / tallest) * (HIGH - 12);
@@ -144,12 +194,28 @@ export function Depth({ levels, market }) {
   };
   const left = path(bids, 0);
   const right = path(asks, WIDE - 56);
-  const marks = [centre - reach * 0.8, centre - reach * 0.4, centre + reach * 0.4, centre + reach * 0.8].filter((at) => at > 0 && at < 1);
+  const marks = [centre - reach * 0.8, centre - reach * 0.4, centre + reach * 0.4, centre + reach * 0.8].filter(
+    (at) => at > 0 && at < 1,
+  );
   const totals = { yes: f.roundQuantity(bids.at(-1)?.total ?? "0"), no: f.roundQuantity(asks.at(-1)?.total ?? "0") };
-  return html`<${Panel} title=${t("depth")} aside=${aside}><svg class="chart" viewBox=${`0 0 ${WIDE} ${HIGH + 40}`} role="img" aria-label=${t("depth.label", totals)}>
-    <text class="t-yes" x="0" y="12">${t("depth.yes", { total: totals.yes, word: wordOf(market, "yes") })}</text><text class="t-no" x=${WIDE - 56} y="12" text-anchor="end">${t("depth.no", { total: totals.no, word: wordOf(market, "no") })}</text>
-    <g transform="translate(0 20)">${[1, 2, 3].map((part) => html`<line class="grid" x1="0" x2=${WIDE - 56} y1=${y((tallest * part) / 3)} y2=${y((tallest * part) / 3)}/><text x=${WIDE - 48} y=${y((tallest * part) / 3) + 4}>${f.roundQuantity((tallest * part) / 3 | 0)}</text>`)}
-      <path class="yes-area" d=${left.area}/><path class="yes-line" d=${left.line}/><path class="no-area" d=${right.area}/><path class="no-line" d=${right.line}/>
-      <line class="axis" x1="0" x2=${WIDE - 56} y1=${HIGH} y2=${HIGH}/><line class="cross" x1=${x(centre)} x2=${x(centre)} y1="0" y2=${HIGH}/><text class="t-strong" x=${x(centre)} y=${HIGH + 16} text-anchor="middle">${f.price(Number(centre.toFixed(3)))}</text>
-      ${marks.map((at) => html`<text x=${x(at)} y=${HIGH + 16} text-anchor="middle">${f.price(at.toFixed(2))}</text>`)}</g></svg></${Panel}>`;
+  return html`<${Panel} title=${t("depth")} aside=${aside}>
+    <svg class="chart" viewBox=${`0 0 ${WIDE} ${HIGH + 40}`} role="img" aria-label=${t("depth.label", totals)}>
+    <text class="t-yes" x="0" y="12">${t("depth.yes", { total: totals.yes, word: wordOf(market, "yes") })}</text>
+      <text class="t-no" x=${WIDE - 56} y="12" text-anchor="end">
+      ${t("depth.no", { total: totals.no, word: wordOf(market, "no") })}</text>
+    <g transform="translate(0 20)">${[1, 2, 3].map(
+      (part) => html`<line class="grid" x1="0" x2=${WIDE - 56}
+      y1=${y((tallest * part) / 3)} y2=${y((tallest * part) / 3)}/>
+      <text x=${WIDE - 48} y=${y((tallest * part) / 3) + 4}>${f.roundQuantity(((tallest * part) / 3) | 0)}</text>`,
+    )}
+      <path class="yes-area" d=${left.area}/><path class="yes-line" d=${left.line}/>
+        <path class="no-area" d=${right.area}/><path class="no-line" d=${right.line}/>
+      <line class="axis" x1="0" x2=${WIDE - 56} y1=${HIGH} y2=${HIGH}/>
+        <line class="cross" x1=${x(centre)} x2=${x(centre)} y1="0" y2=${HIGH}/>
+        <text class="t-strong" x=${x(centre)} y=${HIGH + 16} text-anchor="middle">${f.price(Number(centre.toFixed(3)))}
+        </text>
+      ${marks.map(
+        (at) => html`<text x=${x(at)} y=${HIGH + 16} text-anchor="middle">${f.price(at.toFixed(2))}
+        </text>`,
+      )}</g></svg></${Panel}>`;
 }

@@ -20,7 +20,8 @@ export function plan(period, published, now) {
   if (period === "1h") return { interval: "1m", from: now - HOUR, bucket: 60 };
   if (period === "1d") return { interval: "5m", from: now - DAY, bucket: 900 };
   const age = published ? Math.max(HOUR, now - new Date(published).getTime() / 1000) : 7 * DAY;
-  if (period === "all" && age > 30 * DAY) return { interval: "1d", from: now - Math.min(age + DAY, 999 * DAY), bucket: DAY };
+  if (period === "all" && age > 30 * DAY)
+    return { interval: "1d", from: now - Math.min(age + DAY, 999 * DAY), bucket: DAY };
   const span = period === "all" ? age : Math.min(age, 7 * DAY);
   // A market younger than the period would be a thread at the edge: it gets all of the width, and finer buckets.
   if (span < 3 * HOUR) return { interval: "1m", from: now - Math.max(span, 1800), bucket: 60 };
@@ -29,11 +30,15 @@ export function plan(period, published, now) {
 }
 
 /** @param {any[]} candles @returns {Bucket[]} */
-export const parse = (candles) => candles.map((one) => ({
-  start: new Date(one.start).getTime() / 1000,
-  open: one.open === null ? null : Number(one.open), high: one.high === null ? null : Number(one.high),
-  low: one.low === null ? null : Number(one.low), close: one.close === null ? null : Number(one.close), volume: one.volume,
-}));
+export const parse = (candles) =>
+  candles.map((one) => ({
+    start: new Date(one.start).getTime() / 1000,
+    open: one.open === null ? null : Number(one.open),
+    high: one.high === null ? null : Number(one.high),
+    low: one.low === null ? null : Number(one.low),
+    close: one.close === null ? null : Number(one.close),
+    volume: one.volume,
+  }));
 
 /** @param {string} a @param {string} b */
 const sum = (a, b) => text(units(a, QUANTITY) + units(b, QUANTITY), QUANTITY);

@@ -33,7 +33,12 @@ export function text(value, scale = MONEY, least = 0) {
 }
 
 /** @param {...(string | number)} values */
-export const add = (...values) => text(values.reduce((sum, one) => sum + units(one), 0n), MONEY, 2);
+export const add = (...values) =>
+  text(
+    values.reduce((sum, one) => sum + units(one), 0n),
+    MONEY,
+    2,
+  );
 /** @param {string | number} a @param {string | number} b */
 export const subtract = (a, b) => text(units(a) - units(b), MONEY, 2);
 /** @param {string} value */
@@ -118,4 +123,5 @@ export function typed(typed, language) {
 }
 
 /** What contracts are worth at a probability, to a unit of money. @param {string} quantity @param {number} probability */
-export const worth = (quantity, probability) => text((units(quantity, QUANTITY) * BigInt(Math.round(probability * 10_000))) / 100n, MONEY, 2);
+export const worth = (quantity, probability) =>
+  text((units(quantity, QUANTITY) * BigInt(Math.round(probability * 10_000))) / 100n, MONEY, 2);

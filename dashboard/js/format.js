@@ -26,7 +26,12 @@ const minus = (written) => written.replace(/-/g, "−");
 /** @param {string | number} value */
 const exact = (value) => /** @type {any} */ (String(value));
 
-const DOLLARS = { style: /** @type {const} */ ("currency"), currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const DOLLARS = {
+  style: /** @type {const} */ ("currency"),
+  currency: "USD",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+};
 
 /** @param {string | number} value */
 export const money = (value) => minus(number(DOLLARS).format(exact(value)));
@@ -59,7 +64,10 @@ export const rate = (rate) => number({ style: "percent", maximumFractionDigits: 
 export function points(value) {
   const rounded = Math.round(value * 1000) / 10;
   if (rounded === 0) return t("no-change");
-  return t("points", { n: Math.abs(rounded), points: minus(number({ maximumFractionDigits: 1, signDisplay: "always" }).format(rounded)) });
+  return t("points", {
+    n: Math.abs(rounded),
+    points: minus(number({ maximumFractionDigits: 1, signDisplay: "always" }).format(rounded)),
+  });
 }
 
 /** @param {Date} a @param {Date} b */
@@ -68,24 +76,58 @@ const sameDay = (a, b) => a.toDateString() === b.toDateString();
 /** Today: the time; this year: day and time; else with the year. @param {string | number | Date} moment */
 export function time(moment, now = new Date()) {
   const then = new Date(moment);
-  if (sameDay(then, now)) return clock({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(then);
-  return clock({ day: "numeric", month: "short", ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(then);
+  if (sameDay(then, now))
+    return clock({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(then);
+  return clock({
+    day: "numeric",
+    month: "short",
+    ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }),
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }).format(then);
 }
 
 /** @param {string | number | Date} moment */
 export function date(moment, now = new Date()) {
   const then = new Date(moment);
-  return clock({ day: "numeric", month: "short", ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }) }).format(then);
+  return clock({
+    day: "numeric",
+    month: "short",
+    ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }),
+  }).format(then);
 }
 
 /** @param {string | number | Date} moment */
-export const dateTime = (moment) => clock({ day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(moment));
+export const dateTime = (moment) =>
+  clock({
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }).format(new Date(moment));
 /** With milliseconds, for the time machine and for orders. @param {string | number | Date} moment */
-export const precise = (moment) => clock({ hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" }).format(new Date(moment));
+export const precise = (moment) =>
+  clock({ hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" }).format(
+    new Date(moment),
+  );
 /** @param {string | number | Date} moment @param {"time" | "day" | "both" | "weekday"} kind */
 export function axis(moment, kind) {
-  const hour = { hour: /** @type {const} */ ("2-digit"), minute: /** @type {const} */ ("2-digit"), hourCycle: /** @type {const} */ ("h23") };
-  const options = kind === "time" ? hour : kind === "day" ? { day: "numeric", month: "short" } : kind === "weekday" ? { weekday: "short", day: "numeric" } : { weekday: "short", day: "numeric", month: "short", ...hour };
+  const hour = {
+    hour: /** @type {const} */ ("2-digit"),
+    minute: /** @type {const} */ ("2-digit"),
+    hourCycle: /** @type {const} */ ("h23"),
+  };
+  const options =
+    kind === "time"
+      ? hour
+      : kind === "day"
+        ? { day: "numeric", month: "short" }
+        : kind === "weekday"
+          ? { weekday: "short", day: "numeric" }
+          : { weekday: "short", day: "numeric", month: "short", ...hour };
   return clock(/** @type {any} */ (options)).format(new Date(moment));
 }
 
@@ -108,14 +150,22 @@ export function zone() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
   const minutes = -new Date().getTimezoneOffset();
   const hours = minutes / 60;
-  const offset = minutes === 0 ? "UTC" : `UTC${minus(number({ signDisplay: "always", maximumFractionDigits: 2 }).format(hours))}`;
+  const offset =
+    minutes === 0 ? "UTC" : `UTC${minus(number({ signDisplay: "always", maximumFractionDigits: 2 }).format(hours))}`;
   const place = zone.split("/").at(-1)?.replaceAll("_", " ") ?? zone;
   return place === offset ? place : `${place} (${offset})`;
 }
 
 /** Seconds as words, for windows and time-outs. @param {number} seconds */
 export function duration(seconds) {
-  const [value, unit] = seconds % 86400 === 0 && seconds >= 172800 ? [seconds / 86400, "day"] : seconds % 3600 === 0 ? [seconds / 3600, "hour"] : seconds % 60 === 0 ? [seconds / 60, "minute"] : [seconds, "second"];
+  const [value, unit] =
+    seconds % 86400 === 0 && seconds >= 172800
+      ? [seconds / 86400, "day"]
+      : seconds % 3600 === 0
+        ? [seconds / 3600, "hour"]
+        : seconds % 60 === 0
+          ? [seconds / 60, "minute"]
+          : [seconds, "second"];
   return number({ style: "unit", unit: String(unit), unitDisplay: "short" }).format(Number(value));
 }
 

@@ -25,7 +25,13 @@ export function apply(before, messages) {
     if (kind === "book") levels = data.levels ? new Map() : fromDepth(data);
     for (const one of data.levels ?? []) {
       if (/^0*(\.0*)?$/.test(one.quantity)) levels.delete(key(one.side, one.price));
-      else levels.set(key(one.side, one.price), { side: one.side, price: one.price, quantity: one.quantity, orders: one.orders });
+      else
+        levels.set(key(one.side, one.price), {
+          side: one.side,
+          price: one.price,
+          quantity: one.quantity,
+          orders: one.orders,
+        });
     }
   }
   return levels;
@@ -55,7 +61,12 @@ export function ownRows(orders) {
     const backsYes = (order.outcomeId === "yes") === (order.side === "BUY");
     const at = key(backsYes ? "bid" : "ask", order.outcomeId === "yes" ? order.price : mirror(order.price));
     const found = rows.get(at);
-    rows.set(at, { quantity: found ? text(units(found.quantity, QUANTITY) + units(order.remainingQuantity, QUANTITY), QUANTITY) : order.remainingQuantity, orders: [...(found?.orders ?? []), order] });
+    rows.set(at, {
+      quantity: found
+        ? text(units(found.quantity, QUANTITY) + units(order.remainingQuantity, QUANTITY), QUANTITY)
+        : order.remainingQuantity,
+      orders: [...(found?.orders ?? []), order],
+    });
   }
   return rows;
 }

@@ -42,5 +42,8 @@ export function release(id) {
   clearTimeout(timers.get(id));
   const notice = notices.value.find((one) => one.id === id);
   if (!notice || notice.kind === "waiting" || notice.action?.act) return;
-  timers.set(id, setTimeout(() => dismiss(id), 6000));
+  timers.set(
+    id,
+    setTimeout(() => dismiss(id), 6000),
+  );
 }

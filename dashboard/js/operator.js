@@ -7,10 +7,22 @@ import { Empty } from "./ui.js";
 import { Icon } from "./icons.js";
 
 /** @type {[string, string, string][]} */
-const PLACES = [["/admin", "admin.overview", "pulse"], ["/admin/catalogue", "admin.catalogue", "book"], ["/admin/users", "admin.users", "people"]];
+const PLACES = [
+  ["/admin", "admin.overview", "pulse"],
+  ["/admin/catalogue", "admin.catalogue", "book"],
+  ["/admin/users", "admin.users", "people"],
+];
 
 /** @param {{children?: any}} props */
 export function Operator({ children }) {
-  if (!isOperator.value) return html`<h1 class="vh">${t("nav.operator")}</h1><div class="panel"><${Empty} title=${t("operators-only")} text=${t("operators-only-text")}><a class="btn primary" href="/">${t("nav.markets")}</a></${Empty}></div>`;
-  return html`<div class="split l admin"><nav class="rail" aria-label=${t("nav.operator")}>${PLACES.map(([path, words, icon]) => html`<a key=${path} href=${path} aria-current=${route.value.path === path ? "page" : undefined}><${Icon} name=${icon}/>${t(words)}</a>`)}</nav><div>${children}</div></div>`;
+  if (!isOperator.value)
+    return html`<h1 class="vh">${t("nav.operator")}</h1>
+    <div class="panel"><${Empty} title=${t("operators-only")} text=${t("operators-only-text")}>
+    <a class="btn primary" href="/">${t("nav.markets")}</a></${Empty}></div>`;
+  return html`<div class="split l admin"><nav class="rail" aria-label=${t("nav.operator")}>
+    ${PLACES.map(
+      ([path, words, icon]) => html`<a key=${path} href=${path}
+    aria-current=${route.value.path === path ? "page" : undefined}><${Icon} name=${icon}/>${t(words)}
+    </a>`,
+    )}</nav><div>${children}</div></div>`;
 }

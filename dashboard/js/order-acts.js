@@ -11,16 +11,24 @@ import { refreshBalance } from "./account.js";
 import { Dialog, Field } from "./ui.js";
 
 /** "Buy Yes 100 at 0.61" @param {any} order @param {string} word @param {string} [quantity] */
-export const orderWords = (order, word, quantity = order.remainingQuantity) => t(order.side === "BUY" ? "order-buy" : "order-sell", { word, n: f.quantity(quantity), price: f.price(order.price) });
+export const orderWords = (order, word, quantity = order.remainingQuantity) =>
+  t(order.side === "BUY" ? "order-buy" : "order-sell", { word, n: f.quantity(quantity), price: f.price(order.price) });
 
 /** @param {unknown} error */
-export const refused = (error) => notify({ kind: "refused", title: t("refused"), text: sentence(error), code: error instanceof ApiError ? error.code : undefined });
+export const refused = (error) =>
+  notify({
+    kind: "refused",
+    title: t("refused"),
+    text: sentence(error),
+    code: error instanceof ApiError ? error.code : undefined,
+  });
 
 /** Hears of a write whose answer does not come. @returns {(state: string) => void} */
 export function teller() {
   let id = /** @type {number | undefined} */ (undefined);
   return (state) => {
-    if (state === "waiting") id = notify({ kind: "waiting", title: t("no-answer-yet"), text: t("no-answer-yet-text") }, id);
+    if (state === "waiting")
+      id = notify({ kind: "waiting", title: t("no-answer-yet"), text: t("no-answer-yet-text") }, id);
     else id = notify({ kind: "resolved", title: t("did-arrive") }, id);
   };
 }
@@ -29,7 +37,11 @@ export function teller() {
 export async function cancelOrder(id) {
   try {
     const order = await remove(`/trading/orders/${id}`, { tell: teller() });
-    notify({ kind: "done", title: t("cancelled-n", { n: f.quantity(order.cancelledQuantity), count: Number(order.cancelledQuantity) }), action: { label: t("see-order"), href: `/orders/${id}` } });
+    notify({
+      kind: "done",
+      title: t("cancelled-n", { n: f.quantity(order.cancelledQuantity), count: Number(order.cancelledQuantity) }),
+      action: { label: t("see-order"), href: `/orders/${id}` },
+    });
     refreshBalance();
     return order;
   } catch (error) {
@@ -44,7 +56,10 @@ export function Amend({ order, word, onClose, onDone }) {
   const [price, setPrice] = useState(f.price(order.price));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const act = async () => {
-    const terms = { quantity: typed(quantity, language.value) ?? quantity, price: typed(price, language.value) ?? price };
+    const terms = {
+      quantity: typed(quantity, language.value) ?? quantity,
+      price: typed(price, language.value) ?? price,
+    };
     try {
       await patch(`/trading/orders/${order.id}`, terms, { tell: teller() });
     } catch (failed) {
@@ -55,7 +70,14 @@ export function Amend({ order, word, onClose, onDone }) {
     refreshBalance();
     onDone();
   };
-  return html`<${Dialog} title=${t("amend-title")} text=${orderWords(order, word)} safe=${t("keep-order")} action=${t("amend")} act=${act} onClose=${onClose}><div class="two">
-    <${Field} label=${t("contracts-in-all")} hint=${t("filled-n", { n: f.quantity(order.filledQuantity), count: Number(order.filledQuantity) })} error=${fieldSentence(error, "quantity")} control=${(/** @type {any} */ ids) => html`<input class="input" inputmode="decimal" ...${ids} value=${quantity} onInput=${(/** @type {any} */ e) => setQuantity(e.target.value)}/>`}/>
-    <${Field} label=${t("price")} hint=${t("amend-hint")} error=${fieldSentence(error, "price")} control=${(/** @type {any} */ ids) => html`<input class="input" inputmode="decimal" ...${ids} value=${price} onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div></${Dialog}>`;
+  return html`<${Dialog} title=${t("amend-title")} text=${orderWords(order, word)} safe=${t("keep-order")}
+    action=${t("amend")} act=${act} onClose=${onClose}><div class="two">
+    <${Field} label=${t("contracts-in-all")}
+      hint=${t("filled-n", { n: f.quantity(order.filledQuantity), count: Number(order.filledQuantity) })}
+      error=${fieldSentence(error, "quantity")} control=${(/** @type {any} */ ids) => html`<input class="input"
+      inputmode="decimal" ...${ids} value=${quantity}
+      onInput=${(/** @type {any} */ e) => setQuantity(e.target.value)}/>`}/>
+    <${Field} label=${t("price")} hint=${t("amend-hint")} error=${fieldSentence(error, "price")}
+      control=${(/** @type {any} */ ids) => html`<input class="input" inputmode="decimal" ...${ids} value=${price}
+      onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div></${Dialog}>`;
 }

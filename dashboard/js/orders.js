@@ -13,7 +13,10 @@ export async function placeOrder(order, tell = () => {}) {
   const clientOrderId = newName("web");
   const slow = setTimeout(() => tell("waiting"), 5000);
   try {
-    return { order: await write("POST", "/trading/orders", { ...order, clientOrderId }, { name: null }), resolved: false };
+    return {
+      order: await write("POST", "/trading/orders", { ...order, clientOrderId }, { name: null }),
+      resolved: false,
+    };
   } catch (error) {
     if (!(error instanceof ApiError) || !error.unknown) throw error;
     clearTimeout(slow);

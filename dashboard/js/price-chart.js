@@ -26,14 +26,16 @@ const labels = (span) => (span <= 2 * 86_400 ? "time" : span <= 10 * 86_400 ? "w
 
 /** @param {Drawing} d @returns {[number[], (number | null)[], number[]]} */
 function columns(d) {
-  const now = Date.now() / 1000;
-  const x = d.buckets.map((one) => (d.candles ? one.start + d.seconds / 2 : Math.min(now, one.start + d.seconds)));
+  // A line's point stands at its bucket's end, the last one perhaps ahead of now: the axis ends at now.
+  const x = d.buckets.map((one) => one.start + (d.candles ? d.seconds / 2 : d.seconds));
   return [x, carried(d.buckets, d.seconds, d.gaps, d.earlier), d.buckets.map((one) => Number(one.volume))];
 }
 
 /** @param {Drawing} d */
 function fitted(d) {
-  const values = d.buckets.flatMap((one) => (d.candles ? [one.high, one.low] : [one.close])).concat(d.earlier ?? [], d.last);
+  const values = d.buckets
+    .flatMap((one) => (d.candles ? [one.high, one.low] : [one.close]))
+    .concat(d.earlier ?? [], d.last);
   const [low, high] = d.range;
   // The axis stays until a value leaves it, so that a live line moves and its labels do not.
   if (high > low && values.every((one) => one === null || (one >= low && one <= high))) return;
@@ -78,13 +80,18 @@ function before(u, d) {
   const dot = devicePixelRatio;
   ctx.save();
   if (d.candles) {
-    const width = Math.max(3 * dot, Math.min(12 * dot, (u.valToPos(d.seconds, "x", true) - u.valToPos(0, "x", true)) * 0.62));
+    const width = Math.max(
+      3 * dot,
+      Math.min(12 * dot, (u.valToPos(d.seconds, "x", true) - u.valToPos(0, "x", true)) * 0.62),
+    );
     ctx.lineWidth = 1.25 * dot;
     ctx.strokeStyle = css("--ink");
     for (const one of d.buckets) {
       if (one.open === null || one.close === null || one.high === null || one.low === null) continue;
       const x = Math.round(u.valToPos(one.start + d.seconds / 2, "x", true));
-      const [open, close, high, low] = [one.open, one.close, one.high, one.low].map((value) => u.valToPos(value, "y", true));
+      const [open, close, high, low] = [one.open, one.close, one.high, one.low].map((value) =>
+        u.valToPos(value, "y", true),
+      );
       ctx.beginPath();
       ctx.moveTo(x, high);
       ctx.lineTo(x, low);
@@ -126,24 +133,85 @@ function before(u, d) {
 function options(d, width, height, hover) {
   const axis = { font: FONT, stroke: () => css("--ink-3"), ticks: { show: false }, border: { show: false } };
   return /** @type {import("../vendor/uplot.js").Options} */ ({
-    width, height, legend: { show: false }, padding: [8, 0, 0, 2],
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: !d.candles, size: 9, width: 2, stroke: () => css("--ink"), fill: () => css("--surface") } },
+    width,
+    height,
+    legend: { show: false },
+    padding: [8, 0, 0, 2],
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { show: !d.candles, size: 9, width: 2, stroke: () => css("--ink"), fill: () => css("--surface") },
+    },
     scales: {
-      x: { time: true, range: (/** @type {any} */ _u, /** @type {number} */ low, /** @type {number} */ high) => [d.candles ? low - d.seconds / 2 : low, d.candles ? high + d.seconds / 2 : high] },
+      x: {
+        time: true,
+        range: (/** @type {any} */ _u, /** @type {number} */ low, /** @type {number} */ high) => [
+          d.candles ? low - d.seconds / 2 : low,
+          d.candles ? high + d.seconds / 2 : Math.max(low + d.seconds, Math.min(high, Date.now() / 1000)),
+        ],
+      },
       // The lowest fifth belongs to the volume.
       y: { range: () => [d.range[0] - (d.range[1] - d.range[0]) * 0.26, d.range[1]] },
-      v: { range: (/** @type {any} */ _u, /** @type {number} */ _low, /** @type {number} */ high) => [0, Math.max(1, high) * 6] },
+      v: {
+        range: (/** @type {any} */ _u, /** @type {number} */ _low, /** @type {number} */ high) => [
+          0,
+          Math.max(1, high) * 6,
+        ],
+      },
     },
     axes: [
-      { ...axis, grid: { show: false }, border: { show: true, stroke: () => css("--line-control"), width: 1 }, size: 26, gap: 4, space: 64, values: (u, splits) => splits.map((at) => f.axis(at * 1000, labels((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0)))) },
-      { ...axis, side: 1, size: 48, gap: 8, grid: { stroke: () => css("--line"), width: 1 }, splits: () => steps(d.range), values: (_u, splits) => splits.map((at) => f.percent(Math.round(at * 1000) / 1000)) },
+      {
+        ...axis,
+        grid: { show: false },
+        border: { show: true, stroke: () => css("--line-control"), width: 1 },
+        size: 26,
+        gap: 4,
+        space: 64,
+        // A label that the edge would cut is left out.
+        values: (u, splits) =>
+          splits.map((at) =>
+            u.valToPos(at, "x") < 22 ? null : f.axis(at * 1000, labels((u.scales.x.max ?? 0) - (u.scales.x.min ?? 0))),
+          ),
+      },
+      {
+        ...axis,
+        side: 1,
+        size: 48,
+        gap: 8,
+        grid: { stroke: () => css("--line"), width: 1 },
+        splits: () => steps(d.range),
+        // The tag of the last value stands where a label would.
+        values: (u, splits) =>
+          splits.map((at) =>
+            Math.abs(u.valToPos(at, "y") - u.valToPos(d.last, "y")) < 14 ? null : f.percent(Math.round(at * 1000) / 1000),
+          ),
+      },
     ],
     series: [
       {},
-      { scale: "y", stroke: () => (d.candles ? "transparent" : css("--yes-graph")), width: 2, points: { show: false }, spanGaps: false, paths: uPlot.paths.stepped?.({ align: -1 }), fill: () => (d.candles ? "transparent" : css("--yes-graph") + "17"), fillTo: () => d.range[0] },
-      { scale: "v", stroke: "transparent", fill: () => css("--line-2"), points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.7, 8], align: d.candles ? 0 : -1 }) },
+      {
+        scale: "y",
+        stroke: () => (d.candles ? "transparent" : css("--yes-graph")),
+        width: 2,
+        points: { show: false },
+        spanGaps: false,
+        paths: uPlot.paths.stepped?.({ align: -1 }),
+        fill: () => (d.candles ? "transparent" : css("--yes-graph") + "17"),
+        fillTo: () => d.range[0],
+      },
+      {
+        scale: "v",
+        stroke: "transparent",
+        fill: () => css("--line-2"),
+        points: { show: false },
+        paths: uPlot.paths.bars?.({ size: [0.7, 8], align: d.candles ? 0 : -1 }),
+      },
     ],
-    hooks: { drawClear: [(u) => behind(u, d)], draw: [(u) => before(u, d)], setCursor: [(u) => hover(u.cursor.idx, u.cursor.left ?? -1)] },
+    hooks: {
+      drawClear: [(u) => behind(u, d)],
+      draw: [(u) => before(u, d)],
+      setCursor: [(u) => hover(u.cursor.idx, u.cursor.left ?? -1)],
+    },
   });
 }
 
@@ -163,7 +231,9 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | null} */ (null));
   const drawing = useRef(/** @type {Drawing | null} */ (null));
-  const [loaded, setLoaded] = useState(/** @type {{key: string, buckets: any[], bucket: number, fine: number} | null} */ (null));
+  const [loaded, setLoaded] = useState(
+    /** @type {{key: string, buckets: any[], bucket: number, fine: number} | null} */ (null),
+  );
   const [failed, setFailed] = useState(false);
   const [at, setAt] = useState(/** @type {{index: number, left: number} | null} */ (null));
   const [said, setSaid] = useState("");
@@ -175,8 +245,18 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
     const stop = new AbortController();
     const now = Date.now() / 1000;
     const asked = plan(period, market.publishedAt ?? market.createdAt, now);
-    get(`/markets/${market.id}/candles`, { interval: asked.interval, from: new Date(asked.from * 1000).toISOString() }, stop.signal).then(
-      (answer) => setLoaded({ key, buckets: parse(answer.candles), bucket: asked.bucket, fine: { "1m": 60, "5m": 300, "1h": 3600, "1d": 86_400 }[asked.interval] }),
+    get(
+      `/markets/${market.id}/candles`,
+      { interval: asked.interval, from: new Date(asked.from * 1000).toISOString() },
+      stop.signal,
+    ).then(
+      (answer) =>
+        setLoaded({
+          key,
+          buckets: parse(answer.candles),
+          bucket: asked.bucket,
+          fine: { "1m": 60, "5m": 300, "1h": 3600, "1d": 86_400 }[asked.interval],
+        }),
       () => stop.signal.aborted || setFailed(true),
     );
     return () => stop.abort();
@@ -191,12 +271,24 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
     if (!loaded || loaded.key !== key || !something || !box.current || table) return undefined;
     const seconds = candles ? loaded.bucket : loaded.fine;
     /** @type {Drawing} */
-    const d = { buckets: candles ? gather(loaded.buckets, seconds) : loaded.buckets.map((one) => ({ ...one })), seconds, gaps, earlier, candles, last, range: [0, 0] };
+    const d = {
+      buckets: candles ? gather(loaded.buckets, seconds) : loaded.buckets.map((one) => ({ ...one })),
+      seconds,
+      gaps,
+      earlier,
+      candles,
+      last,
+      range: [0, 0],
+    };
     fitted(d);
     drawing.current = d;
     const host = box.current;
     const width = () => Math.max(120, host.clientWidth);
-    plot.current = new uPlot(options(d, width(), height, (index, left) => setAt(index == null || left < 0 ? null : { index, left })), columns(d), host);
+    plot.current = new uPlot(
+      options(d, width(), height, (index, left) => setAt(index == null || left < 0 ? null : { index, left })),
+      columns(d),
+      host,
+    );
     const watch = new ResizeObserver(() => plot.current?.setSize({ width: width(), height }));
     watch.observe(host);
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -224,7 +316,13 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
   const read = (/** @type {number} */ index) => {
     const one = d?.buckets[index];
     const value = d && one ? columns(d)[1][index] : null;
-    return one ? { when: f.axis(one.start * 1000, "both"), price: value === null ? t("chart.paused") : f.percent(value), volume: f.quantity(one.volume) } : null;
+    return one
+      ? {
+          when: f.axis(one.start * 1000, "both"),
+          price: value === null ? t("chart.paused") : f.percent(value),
+          volume: f.quantity(one.volume),
+        }
+      : null;
   };
   /** @param {KeyboardEvent} event */
   const move = (event) => {
@@ -233,25 +331,70 @@ export function PriceChart({ market, period, kind = "line", height, bare, gaps =
     const end = d.buckets.length - 1;
     const from = u.cursor.idx ?? end;
     const step = event.shiftKey ? 10 : 1;
-    const to = event.key === "ArrowLeft" ? from - step : event.key === "ArrowRight" ? from + step : event.key === "Home" ? 0 : event.key === "End" ? end : null;
+    const to =
+      event.key === "ArrowLeft"
+        ? from - step
+        : event.key === "ArrowRight"
+          ? from + step
+          : event.key === "Home"
+            ? 0
+            : event.key === "End"
+              ? end
+              : null;
     if (to === null) return;
     event.preventDefault();
     const index = Math.max(0, Math.min(end, to));
     u.setCursor({ left: u.valToPos(u.data[0][index], "x"), top: 10 });
     const one = read(index);
-    if (one) setSaid(t("chart.read", { when: one.when, price: one.price, n: one.volume, count: Number(d.buckets[index].volume) }));
+    if (one)
+      setSaid(
+        t("chart.read", { when: one.when, price: one.price, n: one.volume, count: Number(d.buckets[index].volume) }),
+      );
   };
   if (failed) return html`<p class=${`chart-empty h${height}`}>${t("chart.failed")}</p>`;
   if (!loaded || loaded.key !== key) return html`<div class=${`chart-empty h${height}`}></div>`;
-  if (!something) return html`<p class=${`chart-empty h${height}`}>${stats?.trades === 0 || !stats ? t("chart.none") : t("chart.none-then")}</p>`;
+  if (!something)
+    return html`<p class=${`chart-empty h${height}`}>
+    ${stats?.trades === 0 || !stats ? t("chart.none") : t("chart.none-then")}</p>`;
   const known = loaded.buckets.filter((one) => one.close !== null);
   if (table) {
-    return html`<div class="scroll-x chart-table" tabindex="0" role="group" aria-label=${t("price-history")}><table class="table dense"><caption class="vh">${t("price-history")}</caption><thead><tr><th scope="col">${t("time")}</th><th class="r" scope="col">${t("chart.first")}</th><th class="r" scope="col">${t("chart.high")}</th><th class="r" scope="col">${t("chart.low")}</th><th class="r" scope="col">${t("chart.last")}</th><th class="r" scope="col">${t("volume")}</th></tr></thead>
-      <tbody>${gather(loaded.buckets, loaded.bucket).filter((one) => one.close !== null).reverse().map((one) => html`<tr><td>${f.axis(one.start * 1000, "both")}</td>${[one.open, one.high, one.low, one.close].map((value) => html`<td class="r">${f.price(Number(value))}</td>`)}<td class="r">${f.quantity(one.volume)}</td></tr>`)}</tbody></table></div>`;
+    return html`<div class="scroll-x chart-table" tabindex="0" role="group" aria-label=${t("price-history")}>
+      <table class="table dense"><caption class="vh">${t("price-history")}</caption>
+      <thead><tr><th scope="col">${t("time")}</th><th class="r" scope="col">${t("chart.first")}</th>
+      <th class="r" scope="col">${t("chart.high")}</th><th class="r" scope="col">${t("chart.low")}</th>
+      <th class="r" scope="col">${t("chart.last")}</th><th class="r" scope="col">${t("volume")}</th></tr></thead>
+      <tbody>${gather(loaded.buckets, loaded.bucket)
+        .filter((one) => one.close !== null)
+        .reverse()
+        .map(
+          (one) => html`<tr>
+        <td>${f.axis(one.start * 1000, "both")}</td>
+        ${[one.open, one.high, one.low, one.close].map(
+          (value) => html`<td class="r">${f.price(Number(value))}
+        </td>`,
+        )}<td class="r">${f.quantity(one.volume)}</td></tr>`,
+        )}</tbody></table></div>`;
   }
   const closes = known.map((one) => Number(one.close));
-  const sentence = t("chart.label", { first: f.percent(closes[0] ?? earlier ?? last), last: f.percent(last), low: f.percent(Math.min(last, ...closes)), high: f.percent(Math.max(last, ...closes)), gaps: gaps.length });
+  const sentence = t("chart.label", {
+    first: f.percent(closes[0] ?? earlier ?? last),
+    last: f.percent(last),
+    low: f.percent(Math.min(last, ...closes)),
+    high: f.percent(Math.max(last, ...closes)),
+    gaps: gaps.length,
+  });
   const tip = at && !bare ? read(at.index) : null;
-  return html`<div class=${`plot h${height}`} role="img" aria-label=${sentence} tabindex=${bare ? undefined : 0} onKeyDown=${bare ? undefined : move}><div ref=${box} class="plot-box"></div>
-    ${tip && at && html`<dl class="plot-tip" ref=${(/** @type {HTMLElement | null} */ node) => { if (node) node.style.left = `${at.left > 190 ? at.left - 176 : at.left + 14}px`; }}><div><dt class="strong">${tip.when}</dt></div><div><dt>${t("yes")}</dt><dd>${tip.price}</dd></div><div><dt>${t("volume")}</dt><dd>${tip.volume}</dd></div></dl>`}</div><span class="vh" aria-live="polite">${said}</span>`;
+  return html`<div class=${`plot h${height}`} role="img" aria-label=${sentence} tabindex=${bare ? undefined : 0}
+    onKeyDown=${bare ? undefined : move}><div ref=${box} class="plot-box"></div>
+    ${
+      tip &&
+      at &&
+      html`<dl class="plot-tip"
+      ref=${(/** @type {HTMLElement | null} */ node) => {
+        if (node) node.style.left = `${at.left > 190 ? at.left - 176 : at.left + 14}px`;
+      }}>
+      <div><dt class="strong">${tip.when}</dt></div><div><dt>${t("yes")}</dt><dd>${tip.price}</dd></div>
+      <div><dt>${t("volume")}</dt><dd>${tip.volume}</dd></div></dl>`
+    }</div><span class="vh" aria-live="polite">${said}
+      </span>`;
 }

@@ -21,18 +21,25 @@ let running = 0;
 function next() {
   while (running < AT_ONCE && waiting.length) {
     running += 1;
-    waiting.shift()?.().finally(() => {
-      running -= 1;
-      next();
-    });
+    waiting
+      .shift()?.()
+      .finally(() => {
+        running -= 1;
+        next();
+      });
   }
 }
 
 /** Few requests at once, so that what the reader does next is not behind them. @param {() => Promise<void>} ask */
-const later = (ask) => new Promise((done) => {
-  waiting.push(() => ask().catch(() => {}).finally(() => done(undefined)));
-  next();
-});
+const later = (ask) =>
+  new Promise((done) => {
+    waiting.push(() =>
+      ask()
+        .catch(() => {})
+        .finally(() => done(undefined)),
+    );
+    next();
+  });
 
 /** @param {any} market */
 export function quote(market) {
@@ -47,23 +54,34 @@ export const found = (market) => kept.get(market.id) ?? quote(market);
 
 /** The deadline, volume and best prices of markets. @param {{id: string}[]} markets @param {boolean} [anew] */
 export function askQuotes(markets, anew = false) {
-  return Promise.all(markets.map(({ id }) => later(async () => {
-    const one = kept.get(id);
-    if (!one || (one.peek().stats && !anew)) return;
-    const [stats, market] = await Promise.all([get(`/markets/${id}/stats`), one.peek().market.deadline && !anew ? one.peek().market : get(`/markets/${id}`)]);
-    one.value = { ...one.peek(), stats, market: { ...one.peek().market, ...market } };
-  })));
+  return Promise.all(
+    markets.map(({ id }) =>
+      later(async () => {
+        const one = kept.get(id);
+        if (!one || (one.peek().stats && !anew)) return;
+        const [stats, market] = await Promise.all([
+          get(`/markets/${id}/stats`),
+          one.peek().market.deadline && !anew ? one.peek().market : get(`/markets/${id}`),
+        ]);
+        one.value = { ...one.peek(), stats, market: { ...one.peek().market, ...market } };
+      }),
+    ),
+  );
 }
 
 /** The last week's prices by the hour. @param {{id: string}[]} markets */
 export function askLines(markets) {
-  return Promise.all(markets.map(({ id }) => later(async () => {
-    const one = kept.get(id);
-    if (!one || one.peek().line) return;
-    const from = new Date(Date.now() - 7 * 86_400_000).toISOString();
-    const { candles } = await get(`/markets/${id}/candles`, { interval: "1h", from });
-    one.value = { ...one.peek(), ...shape(candles) };
-  })));
+  return Promise.all(
+    markets.map(({ id }) =>
+      later(async () => {
+        const one = kept.get(id);
+        if (!one || one.peek().line) return;
+        const from = new Date(Date.now() - 7 * 86_400_000).toISOString();
+        const { candles } = await get(`/markets/${id}/candles`, { interval: "1h", from });
+        one.value = { ...one.peek(), ...shape(candles) };
+      }),
+    ),
+  );
 }
 
 /** The line and the price of a day ago, from hourly candles. @param {{start: string, close: string | null}[]} candles */
@@ -88,17 +106,25 @@ export function hear(data) {
   const { market, stats } = one.peek();
   const told = { ...data };
   delete told.marketId;
-  one.value = { ...one.peek(), market: { ...market, ...told, outcomes: told.outcomes ?? likely(market, told.probability) }, stats: { ...stats, ...told } };
+  one.value = {
+    ...one.peek(),
+    market: { ...market, ...told, outcomes: told.outcomes ?? likely(market, told.probability) },
+    stats: { ...stats, ...told },
+  };
 }
 
 /** @param {any} market @param {number | undefined} probability */
 function likely(market, probability) {
   if (typeof probability !== "number") return market.outcomes;
-  return market.outcomes?.map((/** @type {any} */ one) => ({ ...one, probability: one.id === "yes" ? probability : 1 - probability }));
+  return market.outcomes?.map((/** @type {any} */ one) => ({
+    ...one,
+    probability: one.id === "yes" ? probability : 1 - probability,
+  }));
 }
 
 /** @param {any} market */
-export const probability = (market) => market.outcomes?.find((/** @type {any} */ one) => one.id === "yes")?.probability ?? 0.5;
+export const probability = (market) =>
+  market.outcomes?.find((/** @type {any} */ one) => one.id === "yes")?.probability ?? 0.5;
 
 /** What one contract of each outcome costs now; null where nobody offers. @param {{bestBid?: string | null, bestAsk?: string | null} | undefined} stats */
 export function prices(stats) {

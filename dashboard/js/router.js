@@ -33,8 +33,15 @@ export function match(path) {
 }
 
 /** @returns {Route} */
-const here = () => ({ ...match(location.pathname), query: new URLSearchParams(location.search), path: location.pathname, hash: location.hash });
-export const route = signal(/** @type {Route} */ ({ page: "missing", params: {}, query: new URLSearchParams(), path: "/", hash: "" }));
+const here = () => ({
+  ...match(location.pathname),
+  query: new URLSearchParams(location.search),
+  path: location.pathname,
+  hash: location.hash,
+});
+export const route = signal(
+  /** @type {Route} */ ({ page: "missing", params: {}, query: new URLSearchParams(), path: "/", hash: "" }),
+);
 
 /** @param {string} to @param {{replace?: boolean, stay?: boolean}} [how] `stay` keeps the scroll position */
 export function go(to, { replace = false, stay = false } = {}) {
@@ -59,9 +66,23 @@ export function start() {
   route.value = here();
   addEventListener("popstate", () => (route.value = here()));
   document.addEventListener("click", (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     const link = /** @type {Element} */ (event.target).closest?.("a[href]");
-    if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+    if (
+      !(link instanceof HTMLAnchorElement) ||
+      link.target ||
+      link.hasAttribute("download") ||
+      link.origin !== location.origin
+    )
+      return;
     if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
     if (match(link.pathname).page === "missing") return;
     event.preventDefault();

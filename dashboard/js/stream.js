@@ -92,7 +92,12 @@ function drain() {
 function take(message) {
   heardAt.value = Date.now();
   alarm.value = false;
-  if (typeof message.sequence === "number" && message.sequence > heard && (message.kind === "heartbeat" || message.channel)) heard = message.sequence;
+  if (
+    typeof message.sequence === "number" &&
+    message.sequence > heard &&
+    (message.kind === "heartbeat" || message.channel)
+  )
+    heard = message.sequence;
   if (message.kind === "heartbeat") {
     if (message.sequence > sequence.value) sequence.value = message.sequence;
     live();
@@ -115,15 +120,25 @@ function take(message) {
 /** An answer to a control message: refused as a whole, or channel by channel. @param {any} answer */
 function control(answer) {
   const refused = (answer.channels ?? []).filter((/** @type {any} */ one) => one.error);
-  const busy = answer.error?.code === "REPLAY_BUSY" ? [...known] : refused.filter((/** @type {any} */ one) => one.error.code === "REPLAY_BUSY").map((/** @type {any} */ one) => one.channel);
+  const busy =
+    answer.error?.code === "REPLAY_BUSY"
+      ? [...known]
+      : refused
+          .filter((/** @type {any} */ one) => one.error.code === "REPLAY_BUSY")
+          .map((/** @type {any} */ one) => one.channel);
   if (busy.length) {
     // What was replayed so far has come; the rest is asked for from there.
     if (typeof answer.sequence === "number" && answer.sequence > heard) heard = answer.sequence;
-    setTimeout(() => subscribe(busy.filter((/** @type {string} */ one) => listeners.has(one))), 1000 * (answer.retryAfter ?? 1));
+    setTimeout(
+      () => subscribe(busy.filter((/** @type {string} */ one) => listeners.has(one))),
+      1000 * (answer.retryAfter ?? 1),
+    );
     return;
   }
   // What cannot be gone on with is begun anew, with a snapshot; what cannot be begun either stays silent.
-  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter((/** @type {string} */ one) => known.delete(one) && listeners.has(one));
+  const lost = (answer.error ? [...known] : refused.map((/** @type {any} */ one) => one.channel)).filter(
+    (/** @type {string} */ one) => known.delete(one) && listeners.has(one),
+  );
   if (lost.length) subscribe(lost);
 }
 

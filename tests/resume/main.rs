@@ -102,13 +102,11 @@ impl Scene {
         for client in &mut self.whole {
             client.resume(&self.hub, &self.engine);
         }
-        self.read_whole();
     }
 
+    /// Those who are never cut read what there is.
     fn read_whole(&mut self) {
-        for client in &mut self.whole {
-            client.catch_up(&self.engine);
-        }
+        self.whole.iter_mut().for_each(|client| while client.read() {});
     }
 
     fn step(&mut self, step: Step) {
@@ -157,13 +155,13 @@ impl Scene {
 
     /// All catch up, and have been told the same; so is one who begins now with record 1.
     fn end(mut self) {
-        self.read_whole();
         let mut late = clients(&self.engine);
         for (client, late) in self.cut.iter_mut().zip(&mut late) {
             client.resume(&self.hub, &self.engine);
             late.resume(&self.hub, &self.engine);
         }
         for ((whole, cut), late) in self.whole.iter_mut().zip(&mut self.cut).zip(&mut late) {
+            whole.catch_up(&self.engine);
             cut.catch_up(&self.engine);
             late.catch_up(&self.engine);
             if whole.is_exact {

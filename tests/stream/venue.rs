@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::Engine;
 use engine::clock::{Clock, Timepiece};
 use engine::start::{Options, Running, start};
-use exchange::command::{Command, Direction};
+use exchange::command::Direction;
 use exchange::ids::{MarketId, MarketNo, UserNo};
 use exchange::units::{Sequence, TimeMs};
 use http::stream::hub::Hub;
@@ -103,10 +103,6 @@ impl Venue {
         let asked = commands::asked(&self.twin, step, self.engine.now());
         self.engine.ask(asked).unwrap();
         self.keep_twin();
-    }
-
-    pub fn ask(&self, command: Command) {
-        self.engine.ask(command).unwrap();
     }
 
     pub fn market_id(&self, market: MarketNo) -> MarketId {

@@ -28,9 +28,22 @@ function ChangePassword() {
       setError(failed);
     }
   };
-  return html`<${Panel} title=${t("change-password")}><form class="stack" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}><input class="vh" type="text" autocomplete="username" value=${session.value?.user.profileName} readonly tabindex="-1" aria-hidden="true"/>
-    <${Password} label=${t("password-now")} value=${current} onInput=${setCurrent} error=${fieldSentence(error, "current")}/><${Password} label=${t("password-new")} value=${next} onInput=${setNext} fresh hint=${t("password-hint")} error=${fieldSentence(error, "password")}/><${Strength} value=${next}/>
-    ${error && !fieldSentence(error, "current") && !fieldSentence(error, "password") && html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span></p>`}<${Button} kind="primary" act=${act}>${t("change-password")}</${Button}></form></${Panel}>`;
+  return html`<${Panel} title=${t("change-password")}>
+    <form class="stack" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
+    <input class="vh" type="text" autocomplete="username" value=${session.value?.user.profileName} readonly
+    tabindex="-1" aria-hidden="true"/>
+    <${Password} label=${t("password-now")} value=${current} onInput=${setCurrent}
+      error=${fieldSentence(error, "current")}/>
+      <${Password} label=${t("password-new")} value=${next} onInput=${setNext} fresh hint=${t("password-hint")}
+      error=${fieldSentence(error, "password")}/><${Strength} value=${next}/>
+    ${
+      error &&
+      !fieldSentence(error, "current") &&
+      !fieldSentence(error, "password") &&
+      html`<p class="banner danger"
+      role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span>
+      </p>`
+    }<${Button} kind="primary" act=${act}>${t("change-password")}</${Button}></form></${Panel}>`;
 }
 
 function SecondFactor() {
@@ -62,18 +75,67 @@ function SecondFactor() {
     await remove("/account/second-factor").then(ask.again, setError);
   };
   if (ask.error) return null;
-  return html`<${Panel} title=${t("second-factor")} aside=${ask.data?.on && html`<span class="tag ok"><${Icon} name="check"/>${t("on")}</span>`}><div class="stack"><p class="muted">${t("second-factor-text")}</p>
-    ${codes && html`<p class="banner warn"><${Icon} name="warn"/><span>${t("recovery-text")}</span></p><pre class="code" tabindex="0">${codes.join("\n")}</pre><${Copy} text=${codes.join("\n")}/>`}
-    ${begun && html`<p>${t("factor-secret")}</p><div class="secret"><code>${begun.secret}</code><${Copy} text=${begun.secret}/></div><${Field} label=${t("factor-code")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} inputmode="numeric" autocomplete="one-time-code" value=${code} onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/><${Button} kind="primary" act=${confirm}>${t("factor-confirm")}</${Button}>`}
-    ${error && html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span></p>`}${!begun && ask.data && (ask.data.on ? html`<${Button} act=${off}>${t("factor-off")}</${Button}>` : html`<${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}>`)}</div></${Panel}>`;
+  return html`<${Panel} title=${t("second-factor")} aside=${
+    ask.data?.on &&
+    html`<span class="tag ok">
+    <${Icon} name="check"/>${t("on")}</span>`
+  }><div class="stack"><p class="muted">${t("second-factor-text")}</p>
+    ${
+      codes &&
+      html`<p class="banner warn"><${Icon} name="warn"/><span>${t("recovery-text")}</span></p>
+      <pre class="code" tabindex="0">${codes.join("\n")}</pre><${Copy} text=${codes.join("\n")}/>`
+    }
+    ${
+      begun &&
+      html`<p>${t("factor-secret")}</p>
+      <div class="secret"><code>${begun.secret}</code><${Copy} text=${begun.secret}/></div>
+      <${Field} label=${t("factor-code")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids}
+      inputmode="numeric" autocomplete="one-time-code" value=${code}
+      onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>
+      <${Button} kind="primary" act=${confirm}>${t("factor-confirm")}</${Button}>`
+    }
+    ${
+      error &&
+      html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span>
+      </p>`
+    }${
+      !begun &&
+      ask.data &&
+      (ask.data.on
+        ? html`<${Button} act=${off}>${t("factor-off")}
+      </${Button}>`
+        : html`<${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}>`)
+    }</div></${Panel}>`;
 }
 
 export function Page() {
   const ask = useAsk((stop) => get("/account/limits", {}, stop), [session.value?.user.id]);
   const head = html`<div class="page-head"><div class="grow"><h1>${t("account")}</h1></div></div>`;
-  if (!session.value) return html`${head}<div class="panel"><${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}><a class="btn primary" href="/sign-in?next=/account">${t("sign-in")}</a></${Empty}></div>`;
+  if (!session.value)
+    return html`${head}<div class="panel">
+    <${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
+    <a class="btn primary" href="/sign-in?next=/account">${t("sign-in")}</a></${Empty}></div>`;
   const limits = ask.data;
-  return html`${head}<div class="cols-2"><div class="stack l"><${ChangePassword}/><${SecondFactor}/></div><div class="stack l"><${Panel} title=${t("sessions")} ><div class="stack"><p class="muted">${t("sessions-text")}</p><a class="btn" href="/keys">${t("keys-and-sessions")}</a></div></${Panel}>
-    <${Panel} title=${t("shortcuts")}><label class="check"><input type="checkbox" checked=${keysOn.value} onChange=${(/** @type {any} */ e) => { keysOn.value = e.target.checked; keep("keys", e.target.checked ? "on" : "off"); }}/>${t("single-keys")}</label></${Panel}>
-    ${limits && html`<${Panel} title=${t("limits")}><dl class="sum">${["reads", "writes", "cancels"].map((one) => html`<div key=${one}><dt>${t(`limit.${one}`)}</dt><dd>${limits[one] ? t("a-second", { n: f.count(limits[one].perSecond) }) : t("no-limit")}</dd></div>`)}<div><dt>${t("exposure")}</dt><dd>${f.money(limits.exposure.open)}${limits.exposure.limit ? ` / ${f.money(limits.exposure.limit)}` : ""}</dd></div></dl></${Panel}>`}</div></div>`;
+  return html`${head}<div class="cols-2"><div class="stack l"><${ChangePassword}/><${SecondFactor}/></div>
+    <div class="stack l"><${Panel} title=${t("sessions")} >
+    <div class="stack"><p class="muted">${t("sessions-text")}</p><a class="btn" href="/keys">${t("keys-and-sessions")}
+    </a></div></${Panel}>
+    <${Panel} title=${t("shortcuts")}><label class="check">
+      <input type="checkbox" checked=${keysOn.value}
+      onChange=${(/** @type {any} */ e) => {
+        keysOn.value = e.target.checked;
+        keep("keys", e.target.checked ? "on" : "off");
+      }}/>
+      ${t("single-keys")}</label></${Panel}>
+    ${
+      limits &&
+      html`<${Panel} title=${t("limits")}>
+      <dl class="sum">${["reads", "writes", "cancels"].map(
+        (one) => html`<div key=${one}><dt>${t(`limit.${one}`)}</dt>
+      <dd>${limits[one] ? t("a-second", { n: f.count(limits[one].perSecond) }) : t("no-limit")}</dd>
+      </div>`,
+      )}<div><dt>${t("exposure")}</dt>
+      <dd>${f.money(limits.exposure.open)}${limits.exposure.limit ? ` / ${f.money(limits.exposure.limit)}` : ""}</dd>
+      </div></dl></${Panel}>`
+    }</div></div>`;
 }

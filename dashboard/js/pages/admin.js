@@ -31,9 +31,24 @@ function Figure({ name, value, unit, points, limit, limitWords }) {
       open = true;
     }
   });
-  return html`<section class="panel kpi" aria-label=${name}><div class="kpi-top"><h2 class="kpi-h">${name}</h2></div><div class="kpi-val"><b>${value}</b><span>${unit}</span></div>
-    <svg class="chart" viewBox="0 0 300 78" role="img" aria-label=${`${name}: ${value} ${unit}`}><line class="grid" x1="0" x2="250" y1=${y(top / 1.1)} y2=${y(top / 1.1)}/><text x="256" y=${y(top / 1.1) + 4}>${f.shortQuantity((top / 1.1).toPrecision(2).includes("e") ? Math.round(top / 1.1) : (top / 1.1).toPrecision(2))}</text><line class="axis" x1="0" x2="250" y1="70" y2="70"/>
-      ${limit !== undefined && html`<line class="warn-line" x1="0" x2="250" y1=${y(limit)} y2=${y(limit)}/><text class="t-warn" x="2" y=${y(limit) - 4}>${limitWords}</text>`}${known.length === 0 ? html`<text x="125" y="44" text-anchor="middle">${t("no-samples")}</text>` : html`<path class="ink-line" d=${path}/>`}</svg></section>`;
+  return html`<section class="panel kpi" aria-label=${name}><div class="kpi-top"><h2 class="kpi-h">${name}</h2></div>
+    <div class="kpi-val"><b>${value}</b><span>${unit}</span></div>
+    <svg class="chart" viewBox="0 0 300 78" role="img" aria-label=${`${name}: ${value} ${unit}`}>
+      <line class="grid" x1="0" x2="250" y1=${y(top / 1.1)} y2=${y(top / 1.1)}/>
+      <text x="256" y=${y(top / 1.1) + 4}>
+      ${f.shortQuantity((top / 1.1).toPrecision(2).includes("e") ? Math.round(top / 1.1) : (top / 1.1).toPrecision(2))}
+      </text><line class="axis" x1="0" x2="250" y1="70" y2="70"/>
+      ${
+        limit !== undefined &&
+        html`<line class="warn-line" x1="0" x2="250" y1=${y(limit)} y2=${y(limit)}/>
+        <text class="t-warn" x="2" y=${y(limit) - 4}>${limitWords}
+        </text>`
+      }${
+        known.length === 0
+          ? html`<text x="125" y="44" text-anchor="middle">${t("no-samples")}
+        </text>`
+          : html`<path class="ink-line" d=${path}/>`
+      }</svg></section>`;
 }
 
 function Figures() {
@@ -64,17 +79,44 @@ function Figures() {
   const last = samples.at(-1)?.values;
   const line = (/** @type {(a: any, b: any) => number | null} */ of) => pairs.map(([a, b]) => of(a, b));
   const orders = line((a, b) => rate(a, b, "openoutcry_commands_total"));
-  const p99 = line((a, b) => { const found = quantile(a, b, "openoutcry_http_request_seconds", 0.99); return found === null || !Number.isFinite(found) ? null : found * 1000; });
-  const journal = line((a, b) => { const found = quantile(a, b, "openoutcry_journal_append_seconds", 0.99); return found === null || !Number.isFinite(found) ? null : found * 1000; });
-  const of = (/** @type {string} */ name, /** @type {number} */ scale = 1) => samples.map((one) => { const value = one.values.get(name); return value === undefined ? null : value / scale; });
-  const shown = (/** @type {(number | null)[]} */ points, /** @type {number} */ digits = 0) => { const value = points.at(-1); return value == null ? "–" : f.shortQuantity(value.toFixed(digits)); };
+  const p99 = line((a, b) => {
+    const found = quantile(a, b, "openoutcry_http_request_seconds", 0.99);
+    return found === null || !Number.isFinite(found) ? null : found * 1000;
+  });
+  const journal = line((a, b) => {
+    const found = quantile(a, b, "openoutcry_journal_append_seconds", 0.99);
+    return found === null || !Number.isFinite(found) ? null : found * 1000;
+  });
+  const of = (/** @type {string} */ name, /** @type {number} */ scale = 1) =>
+    samples.map((one) => {
+      const value = one.values.get(name);
+      return value === undefined ? null : value / scale;
+    });
+  const shown = (/** @type {(number | null)[]} */ points, /** @type {number} */ digits = 0) => {
+    const value = points.at(-1);
+    return value == null ? "–" : f.shortQuantity(value.toFixed(digits));
+  };
   const lag = of("openoutcry_read_lag_records");
   const connections = of("openoutcry_connections");
   const memory = of("openoutcry_resident_memory_bytes", 1_048_576);
-  return html`${failed && html`<p class="banner warn" role="status"><${Icon} name="warn"/><span>${t("figures-old")}</span></p>`}<div class="cols-3">
-    <${Figure} name=${t("kpi.commands")} value=${shown(orders)} unit=${t("a-second-unit")} points=${orders}/><${Figure} name=${t("kpi.answer")} value=${shown(p99, 1)} unit="ms" points=${p99} limit=${5} limitWords=${t("goal", { value: "5 ms" })}/><${Figure} name=${t("kpi.journal")} value=${shown(journal, 1)} unit="ms" points=${journal}/>
-    <${Figure} name=${t("kpi.lag")} value=${shown(lag)} unit=${t("records-unit")} points=${lag}/><${Figure} name=${t("kpi.connections")} value=${shown(connections)} unit="" points=${connections}/><${Figure} name=${t("kpi.memory")} value=${shown(memory)} unit="MiB" points=${memory}/></div>
-    ${last && html`<p class="small faint gap-t2 num">${t("open-orders")} ${f.count(last.get("openoutcry_open_orders") ?? 0)} · ${t("admin.users")} ${f.count(last.get("openoutcry_users") ?? 0)} · ${t("last-snapshot", { number: f.count(last.get("openoutcry_snapshot_sequence") ?? 0) })}</p>`}`;
+  return html`${
+    failed &&
+    html`<p class="banner warn" role="status"><${Icon} name="warn"/><span>${t("figures-old")}
+    </span></p>`
+  }<div class="cols-3">
+    <${Figure} name=${t("kpi.commands")} value=${shown(orders)} unit=${t("a-second-unit")} points=${orders}/>
+      <${Figure} name=${t("kpi.answer")} value=${shown(p99, 1)} unit="ms" points=${p99} limit=${5}
+      limitWords=${t("goal", { value: "5 ms" })}/>
+      <${Figure} name=${t("kpi.journal")} value=${shown(journal, 1)} unit="ms" points=${journal}/>
+    <${Figure} name=${t("kpi.lag")} value=${shown(lag)} unit=${t("records-unit")} points=${lag}/>
+      <${Figure} name=${t("kpi.connections")} value=${shown(connections)} unit="" points=${connections}/>
+      <${Figure} name=${t("kpi.memory")} value=${shown(memory)} unit="MiB" points=${memory}/></div>
+    ${
+      last &&
+      html`<p class="small faint gap-t2 num">
+      ${t("open-orders")} ${f.count(last.get("openoutcry_open_orders") ?? 0)} · ${t("admin.users")} ${f.count(last.get("openoutcry_users") ?? 0)} · ${t("last-snapshot", { number: f.count(last.get("openoutcry_snapshot_sequence") ?? 0) })}
+      </p>`
+    }`;
 }
 
 const MODES = ["normal", "cancel-only", "read-only"];
@@ -89,12 +131,34 @@ function Mode() {
     refreshLimits();
     ask.again();
   };
-  return html`<${Panel} title=${t("trading-mode")} aside=${now && html`<span class=${`tag ${now === "normal" ? "ok" : "warn"}`}><${Icon} name=${now === "normal" ? "check" : "pause"}/>${t(`mode.${now}`)}</span>`}>${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : !now ? html`<${Loading}/>` : html`<div class="stack"><fieldset class="modes"><legend class="vh">${t("trading-mode")}</legend>${MODES.map((one) => html`<label class="mode" key=${one}><input type="radio" name="mode" checked=${(next || now) === one} onChange=${() => setNext(one)}/><span><b>${t(`mode.${one}`)}</b><span>${t(`mode-text.${one}`)}</span></span></label>`)}</fieldset>
-    ${next && next !== now && html`<${Confirmed} mode=${next} act=${act} onClose=${() => setNext("")}/>`}</div>`}</${Panel}>`;
+  return html`<${Panel} title=${t("trading-mode")} aside=${
+    now &&
+    html`<span
+    class=${`tag ${now === "normal" ? "ok" : "warn"}`}><${Icon} name=${now === "normal" ? "check" : "pause"}/>
+    ${t(`mode.${now}`)}</span>`
+  }>${
+    ask.error
+      ? html`<${Failed} error=${ask.error}
+    onAgain=${ask.again}/>`
+      : !now
+        ? html`<${Loading}/>`
+        : html`<div class="stack">
+    <fieldset class="modes"><legend class="vh">${t("trading-mode")}</legend>
+    ${MODES.map(
+      (one) => html`<label class="mode" key=${one}>
+    <input type="radio" name="mode" checked=${(next || now) === one} onChange=${() => setNext(one)}/>
+    <span><b>${t(`mode.${one}`)}</b><span>${t(`mode-text.${one}`)}</span></span></label>`,
+    )}</fieldset>
+    ${next && next !== now && html`<${Confirmed} mode=${next} act=${act} onClose=${() => setNext("")}/>`}</div>`
+  }
+      </${Panel}>`;
 }
 
 /** @param {{mode: string, act: () => Promise<void>, onClose: () => void}} props */
-const Confirmed = ({ mode, act, onClose }) => html`<${Dialog} danger=${mode !== "normal"} title=${t("switch-to", { mode: t(`mode.${mode}`) })} effects=${[t(`mode-effect.${mode}`), t("mode-banner")]} word=${mode === "normal" ? undefined : mode} safe=${t("leave-mode")} action=${t("switch-to", { mode: t(`mode.${mode}`) })} act=${act} onClose=${onClose}/>`;
+const Confirmed = ({ mode, act, onClose }) => html`<${Dialog} danger=${mode !== "normal"}
+  title=${t("switch-to", { mode: t(`mode.${mode}`) })} effects=${[t(`mode-effect.${mode}`), t("mode-banner")]}
+  word=${mode === "normal" ? undefined : mode} safe=${t("leave-mode")}
+  action=${t("switch-to", { mode: t(`mode.${mode}`) })} act=${act} onClose=${onClose}/>`;
 
 /** Records that traders make in numbers are left out: what is asked here is what people did. */
 const LOUD = new Set(["PLACE_ORDER", "CANCEL_ORDER", "CANCEL_ORDERS", "AMEND_ORDER", "HEARTBEAT", "ADVANCE_CLOCK"]);
@@ -103,32 +167,93 @@ function Journal() {
   const ask = useAsk(async (stop) => {
     const head = (await get("/admin/audit/head", {}, stop)).sequence;
     const records = [];
-    for (let from = Math.max(1, head - 999), looked = 0; looked < 4 && records.length < 12 && from >= 1; from -= 1000, looked += 1) {
+    for (
+      let from = Math.max(1, head - 999), looked = 0;
+      looked < 4 && records.length < 12 && from >= 1;
+      from -= 1000, looked += 1
+    ) {
       const page = await get("/admin/journal", { from: Math.max(1, from), limit: 1000 }, stop);
       records.push(...page.records.filter((/** @type {any} */ one) => !LOUD.has(one.kind)).reverse());
       if (from <= 1) break;
     }
     return records.slice(0, 12);
   }, []);
-  return html`<${Panel} title=${t("who-did-what")} flush aside=${html`<button type="button" class="btn quiet s" onClick=${ask.again}>${t("look-again")}</button>`}>${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : !ask.data ? html`<${Loading}/>` : !ask.data.length ? html`<${Empty} title=${t("nothing-done")}/>` : html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("who-did-what")}><table class="table dense"><caption class="vh">${t("who-did-what")}</caption><thead><tr><th scope="col">${t("time")}</th><th scope="col">${t("act")}</th><th scope="col">${t("about")}</th><th class="r" scope="col">${t("record-head")}</th></tr></thead>
-    <tbody>${ask.data.map((one) => html`<tr key=${one.sequence}><td class="muted"><${Time} at=${one.time}/></td><td><code>${one.kind}</code></td><td><bdi>${one.profileName ?? local(one.questions ?? one.titles) ?? ""}</bdi>${one.amount ? f.money(one.amount) : ""}${one.mode ?? ""}${one.label ?? ""}${!one.profileName && !one.questions && !one.titles && !one.amount && !one.mode && !one.label ? html`<code class="faint">${(one.marketId ?? one.userId ?? one.eventId ?? "").slice(-12)}</code>` : ""}</td><td class="r faint">${f.count(one.sequence)}</td></tr>`)}</tbody></table></div>`}</${Panel}>`;
+  return html`<${Panel} title=${t("who-did-what")} flush aside=${html`<button type="button" class="btn quiet s"
+    onClick=${ask.again}>${t("look-again")}
+    </button>`}>${
+    ask.error
+      ? html`<${Failed} error=${ask.error}
+    onAgain=${ask.again}/>`
+      : !ask.data
+        ? html`<${Loading}/>`
+        : !ask.data.length
+          ? html`<${Empty}
+    title=${t("nothing-done")}/>`
+          : html`<div class="scroll-x" tabindex="0" role="group"
+    aria-label=${t("who-did-what")}><table class="table dense"><caption class="vh">${t("who-did-what")}</caption>
+    <thead><tr><th scope="col">${t("time")}</th><th scope="col">${t("act")}</th><th scope="col">${t("about")}</th>
+    <th class="r" scope="col">${t("record-head")}</th></tr></thead>
+    <tbody>${ask.data.map(
+      (one) => html`<tr key=${one.sequence}><td class="muted"><${Time} at=${one.time}/></td>
+      <td><code>${one.kind}</code></td><td><bdi>${one.profileName ?? local(one.questions ?? one.titles) ?? ""}</bdi>
+      ${one.amount ? f.money(one.amount) : ""}${one.mode ?? ""}${one.label ?? ""}
+      ${
+        !one.profileName && !one.questions && !one.titles && !one.amount && !one.mode && !one.label
+          ? html`<code
+      class="faint">${(one.marketId ?? one.userId ?? one.eventId ?? "").slice(-12)}
+      </code>`
+          : ""
+      }</td><td class="r faint">${f.count(one.sequence)}</td></tr>`,
+    )}</tbody></table></div>`
+  }</${Panel}>`;
 }
 
 function Waiting() {
   const ask = useAsk(async (stop) => {
-    const pages = await Promise.all(["DISPUTED", "CLOSED", "SUSPENDED"].map((status) => get("/admin/markets", { status, limit: 20 }, stop)));
+    const pages = await Promise.all(
+      ["DISPUTED", "CLOSED", "SUSPENDED"].map((status) => get("/admin/markets", { status, limit: 20 }, stop)),
+    );
     return pages.flatMap((page) => page.markets);
   }, []);
-  return html`<${Panel} title=${t("markets-waiting")} flush aside=${html`<p>${t("markets-waiting-text")}</p>`}>${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : !ask.data ? html`<${Loading}/>` : !ask.data.length ? html`<${Empty} title=${t("nothing-waits")}/>` : html`<table class="table"><caption class="vh">${t("markets-waiting")}</caption><thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("state")}</th><th class="r" scope="col">${t("closes-head")}</th></tr></thead>
-    <tbody>${ask.data.map((/** @type {any} */ one) => html`<tr key=${one.id}><td><a class="q" href=${`/admin/catalogue?market=${one.id}`}><bdi>${local(one.questions)}</bdi></a></td><td><span class=${`tag ${one.status === "DISPUTED" ? "danger" : "warn"}`}>${t(`status.${one.status}`)}</span></td><td class="r muted"><${Time} at=${one.deadline}/></td></tr>`)}</tbody></table>`}</${Panel}>`;
+  return html`<${Panel} title=${t("markets-waiting")} flush aside=${html`<p>${t("markets-waiting-text")}
+    </p>`}>${
+    ask.error
+      ? html`<${Failed} error=${ask.error}
+    onAgain=${ask.again}/>`
+      : !ask.data
+        ? html`<${Loading}/>`
+        : !ask.data.length
+          ? html`<${Empty}
+    title=${t("nothing-waits")}/>`
+          : html`<table class="table"><caption class="vh">${t("markets-waiting")}</caption>
+    <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("state")}</th>
+    <th class="r" scope="col">${t("closes-head")}</th></tr></thead>
+    <tbody>${ask.data.map(
+      (/** @type {any} */ one) => html`<tr key=${one.id}>
+      <td><a class="q" href=${`/admin/catalogue?market=${one.id}`}><bdi>${local(one.questions)}</bdi></a></td>
+      <td><span class=${`tag ${one.status === "DISPUTED" ? "danger" : "warn"}`}>${t(`status.${one.status}`)}</span></td>
+      <td class="r muted"><${Time} at=${one.deadline}/></td></tr>`,
+    )}</tbody></table>`
+  }</${Panel}>`;
 }
 
 function Fees() {
   const ask = useAsk((stop) => get("/admin/fees", {}, stop), []);
   if (!ask.data) return null;
-  return html`<${Panel} title=${t("fees")}><dl class="sum"><div><dt>${t("fees-collected")}</dt><dd>${f.money(ask.data.collected)}</dd></div><div><dt>${t("fees-taken")}</dt><dd>${f.money(ask.data.taken)}</dd></div><div class="rule total"><dt>${t("fees-kept")}</dt><dd>${f.money(ask.data.balance)}</dd></div></dl></${Panel}>`;
+  return html`<${Panel} title=${t("fees")}>
+    <dl class="sum"><div><dt>${t("fees-collected")}</dt><dd>${f.money(ask.data.collected)}</dd></div>
+    <div><dt>${t("fees-taken")}</dt><dd>${f.money(ask.data.taken)}</dd></div>
+    <div class="rule total"><dt>${t("fees-kept")}</dt><dd>${f.money(ask.data.balance)}</dd></div></dl></${Panel}>`;
 }
 
 export function Page() {
-  return html`<${Operator}><div class="page-head"><div class="grow"><h1>${t("admin.overview")}</h1><p class="num">${location.host} · ${t("record", { number: f.count(sequence.value) })}</p></div></div>${isOperator.value && html`<${Figures}/><div class="admin-two gap-t"><div class="stack l"><${Waiting}/><${Journal}/></div><div class="stack l"><${Mode}/><${Fees}/></div></div>`}</${Operator}>`;
+  return html`<${Operator}><div class="page-head">
+    <div class="grow"><h1>${t("admin.overview")}</h1>
+    <p class="num">${location.host} · ${t("record", { number: f.count(sequence.value) })}</p></div></div>
+    ${
+      isOperator.value &&
+      html`<${Figures}/>
+    <div class="admin-two gap-t"><div class="stack l"><${Waiting}/><${Journal}/></div>
+    <div class="stack l"><${Mode}/><${Fees}/></div></div>`
+    }</${Operator}>`;
 }

@@ -15,16 +15,67 @@ export const title = () => t("keys");
 /** @param {string} language @param {string} label */
 function snippet(language, label) {
   const home = location.origin;
-  if (language === "curl") return `# ${label}\nexport OPENOUTCRY_KEY="..."\n\ncurl -sS ${home}/api/v1/markets/public/list?limit=3 \\\n  -H "X-API-Key: $OPENOUTCRY_KEY"\n\ncurl -sS ${home}/api/v1/trading/orders?dryRun=true \\\n  -H "X-API-Key: $OPENOUTCRY_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '{"marketId": "...", "outcomeId": "yes", "side": "BUY",\n       "orderType": "LIMIT", "price": "0.60", "quantity": "10"}'`;
-  if (language === "python") return `# ${label}\nimport json, os, urllib.request\n\ndef call(path, body=None):\n    request = urllib.request.Request(\n        "${home}/api/v1" + path,\n        data=None if body is None else json.dumps(body).encode(),\n        headers={"X-API-Key": os.environ["OPENOUTCRY_KEY"],\n                 "Content-Type": "application/json"})\n    with urllib.request.urlopen(request) as answer:\n        return json.load(answer)\n\nmarket = call("/markets/public/list?limit=1")["markets"][0]\nprint(call("/trading/orders?dryRun=true", {\n    "marketId": market["id"], "outcomeId": "yes", "side": "BUY",\n    "orderType": "LIMIT", "price": "0.60", "quantity": "10"}))`;
-  return `// ${label}\nasync function call(path: string, body?: unknown) {\n  const answer = await fetch("${home}/api/v1" + path, {\n    method: body === undefined ? "GET" : "POST",\n    headers: { "X-API-Key": process.env.OPENOUTCRY_KEY!, "Content-Type": "application/json" },\n    body: body === undefined ? undefined : JSON.stringify(body),\n  });\n  if (!answer.ok) throw new Error((await answer.json()).code);\n  return answer.json();\n}\n\nconst { markets } = await call("/markets/public/list?limit=1");\nconsole.log(await call("/trading/orders?dryRun=true", {\n  marketId: markets[0].id, outcomeId: "yes", side: "BUY",\n  orderType: "LIMIT", price: "0.60", quantity: "10",\n}));`;
+  if (language === "curl") {
+    return `# ${label}
+export OPENOUTCRY_KEY="..."
+
+curl -sS ${home}/api/v1/markets/public/list?limit=3 \\
+  -H "X-API-Key: $OPENOUTCRY_KEY"
+
+curl -sS ${home}/api/v1/trading/orders?dryRun=true \\
+  -H "X-API-Key: $OPENOUTCRY_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"marketId": "...", "outcomeId": "yes", "side": "BUY",
+       "orderType": "LIMIT", "price": "0.60", "quantity": "10"}'`;
+  }
+  if (language === "python") {
+    return `# ${label}
+import json, os, urllib.request
+
+def call(path, body=None):
+    request = urllib.request.Request(
+        "${home}/api/v1" + path,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"X-API-Key": os.environ["OPENOUTCRY_KEY"],
+                 "Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+market = call("/markets/public/list?limit=1")["markets"][0]
+print(call("/trading/orders?dryRun=true", {
+    "marketId": market["id"], "outcomeId": "yes", "side": "BUY",
+    "orderType": "LIMIT", "price": "0.60", "quantity": "10"}))`;
+  }
+  return `// ${label}
+async function call(path: string, body?: unknown) {
+  const answer = await fetch("${home}/api/v1" + path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { "X-API-Key": process.env.OPENOUTCRY_KEY!, "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error((await answer.json()).code);
+  return answer.json();
+}
+
+const { markets } = await call("/markets/public/list?limit=1");
+console.log(await call("/trading/orders?dryRun=true", {
+  marketId: markets[0].id, outcomeId: "yes", side: "BUY",
+  orderType: "LIMIT", price: "0.60", quantity: "10",
+}));`;
 }
 
 /** @param {{made: any, onStored: () => void}} props */
 function Made({ made, onStored }) {
-  return html`<${Panel} extra="new-key" title=${t("new-key", { label: made.label })} aside=${html`<span class="tag warn"><${Icon} name="warn"/>${t("shown-only-now")}</span>`}><div class="stack">
-    ${made.key ? html`<div class="secret"><code>${made.key}</code><${Copy} text=${made.key} kind="primary"/></div>` : html`<p class="banner warn"><${Icon} name="warn"/><span>${t("key-lost")}</span></p>`}
-    <p class="muted">${t("new-key-text")}</p><label class="check"><input type="checkbox" onChange=${onStored}/>${t("stored-it")}</label></div></${Panel}>`;
+  return html`<${Panel} extra="new-key" title=${t("new-key", { label: made.label })} aside=${html`<span
+    class="tag warn"><${Icon} name="warn"/>${t("shown-only-now")}</span>`}><div class="stack">
+    ${
+      made.key
+        ? html`<div class="secret"><code>${made.key}</code><${Copy} text=${made.key} kind="primary"/>
+      </div>`
+        : html`<p class="banner warn"><${Icon} name="warn"/><span>${t("key-lost")}</span></p>`
+    }
+    <p class="muted">${t("new-key-text")}</p>
+      <label class="check"><input type="checkbox" onChange=${onStored}/>${t("stored-it")}</label></div></${Panel}>`;
 }
 
 export function Page() {
@@ -36,7 +87,10 @@ export function Page() {
   const [language, setLanguage] = useState("curl");
   const ask = useAsk((stop) => get("/account/keys", {}, stop), [session.value?.user.id]);
   const head = html`<div class="page-head"><div class="grow"><h1>${t("keys")}</h1><p>${t("keys-text")}</p></div></div>`;
-  if (!session.value) return html`${head}<div class="panel"><${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}><a class="btn primary" href="/sign-in?next=/keys">${t("sign-in")}</a></${Empty}></div>`;
+  if (!session.value)
+    return html`${head}<div class="panel">
+    <${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
+    <a class="btn primary" href="/sign-in?next=/keys">${t("sign-in")}</a></${Empty}></div>`;
   const make = async () => {
     setError(null);
     try {
@@ -49,7 +103,8 @@ export function Page() {
   };
   const act = async () => {
     if (!asking) return;
-    if (asking.what === "rotate") setMade(await write("POST", `/account/keys/${asking.key.keyId}/rotate`, {}, { name: null }));
+    if (asking.what === "rotate")
+      setMade(await write("POST", `/account/keys/${asking.key.keyId}/rotate`, {}, { name: null }));
     else {
       await remove(`/account/keys/${asking.key.keyId}`, { tell: teller() });
       notify({ kind: "done", title: t("key-revoked", { label: asking.key.label }) });
@@ -62,15 +117,82 @@ export function Page() {
   };
   const keys = (ask.data?.keys ?? []).filter((/** @type {any} */ one) => !one.revokedAt);
   const scopes = session.value.scope === "operator" ? ["read", "trade", "operator"] : ["read", "trade"];
-  return html`${head}<div class="split"><div class="stack l">${made && html`<${Made} made=${made} onStored=${() => setMade(null)}/>`}
-    <${Panel} title=${t("keys-and-sessions")} flush aside=${keys.some((/** @type {any} */ one) => one.session) && html`<${Button} kind="s" act=${others}>${t("sign-out-elsewhere")}</${Button}>`}>
-      ${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : !ask.data ? html`<${Loading}/>` : html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("keys-and-sessions")}><table class="table"><caption class="vh">${t("keys-and-sessions")}</caption><thead><tr><th scope="col">${t("name")}</th><th scope="col">${t("may")}</th><th scope="col">${t("made")}</th><th scope="col">${t("last-used")}</th><th scope="col">${t("ends")}</th><th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
-        <tbody>${keys.map((/** @type {any} */ one) => html`<tr key=${one.keyId}><td><span class="q"><bdi>${one.label}</bdi></span><code class="sub">${one.keyId.slice(-12)}</code></td><td>${one.session ? html`<span class="tag line">${t("session")}</span>` : html`<span class=${`tag ${one.scope === "read" ? "line" : "ink"}`}>${t(`scope.${one.scope}`)}</span>`}</td><td class="muted">${f.date(one.createdAt)}</td><td>${one.lastUsedAt ? f.distance(one.lastUsedAt) : t("never-used")}</td><td>${one.expiresAt ? f.distance(one.expiresAt) : t("never")}</td>
-          <td class="r nowrap">${one.current ? html`<span class="faint">${t("this-browser")}</span>` : html`${!one.session && html`<button type="button" class="btn s" onClick=${() => setAsking({ what: "rotate", key: one })}>${t("key-act.rotate")}</button> `}<button type="button" class="btn s danger-line" onClick=${() => setAsking({ what: "revoke", key: one })}>${one.session ? t("sign-out") : t("key-act.revoke")}</button>`}</td></tr>`)}</tbody></table></div>`}</${Panel}>
-    <${Panel} title=${t("use-it")} aside=${html`<${Segments} label=${t("programming-language")} value=${language} onChoose=${setLanguage} options=${[["curl", "curl"], ["python", "Python"], ["typescript", "TypeScript"]]}/><${Copy} text=${snippet(language, keys[0]?.label ?? t("my-program"))}/>`}><pre class="code" tabindex="0">${snippet(language, keys[0]?.label ?? t("my-program"))}</pre></${Panel}></div>
+  return html`${head}<div class="split"><div class="stack l">
+    ${made && html`<${Made} made=${made} onStored=${() => setMade(null)}/>`}
+    <${Panel} title=${t("keys-and-sessions")} flush
+      aside=${
+        keys.some((/** @type {any} */ one) => one.session) &&
+        html`<${Button} kind="s" act=${others}>
+      ${t("sign-out-elsewhere")}</${Button}>`
+      }>
+      ${
+        ask.error
+          ? html`<${Failed} error=${ask.error}
+        onAgain=${ask.again}/>`
+          : !ask.data
+            ? html`<${Loading}/>`
+            : html`<div class="scroll-x" tabindex="0" role="group"
+        aria-label=${t("keys-and-sessions")}>
+        <table class="table"><caption class="vh">${t("keys-and-sessions")}</caption>
+        <thead><tr><th scope="col">${t("name")}</th><th scope="col">${t("may")}</th><th scope="col">${t("made")}</th>
+        <th scope="col">${t("last-used")}</th><th scope="col">${t("ends")}</th>
+        <th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
+        <tbody>${keys.map(
+          (/** @type {any} */ one) => html`<tr key=${one.keyId}>
+          <td><span class="q"><bdi>${one.label}</bdi></span><code class="sub">${one.keyId.slice(-12)}</code></td>
+          <td>${
+            one.session
+              ? html`<span class="tag line">${t("session")}
+          </span>`
+              : html`<span class=${`tag ${one.scope === "read" ? "line" : "ink"}`}>${t(`scope.${one.scope}`)}
+          </span>`
+          }</td><td class="muted">${f.date(one.createdAt)}</td>
+          <td>${one.lastUsedAt ? f.distance(one.lastUsedAt) : t("never-used")}</td>
+          <td>${one.expiresAt ? f.distance(one.expiresAt) : t("never")}</td>
+          <td class="r nowrap">${
+            one.current
+              ? html`<span class="faint">${t("this-browser")}
+            </span>`
+              : html`${
+                  !one.session &&
+                  html`<button type="button" class="btn s"
+            onClick=${() => setAsking({ what: "rotate", key: one })}>${t("key-act.rotate")}</button> `
+                }
+            <button type="button" class="btn s danger-line" onClick=${() => setAsking({ what: "revoke", key: one })}>
+            ${one.session ? t("sign-out") : t("key-act.revoke")}</button>`
+          }</td></tr>`,
+        )}</tbody></table>
+            </div>`
+      }</${Panel}>
+    <${Panel} title=${t("use-it")} aside=${html`<${Segments} label=${t("programming-language")} value=${language}
+      onChoose=${setLanguage} options=${[
+        ["curl", "curl"],
+        ["python", "Python"],
+        ["typescript", "TypeScript"],
+      ]}/>
+      <${Copy} text=${snippet(language, keys[0]?.label ?? t("my-program"))}/>`}>
+      <pre class="code" tabindex="0">${snippet(language, keys[0]?.label ?? t("my-program"))}</pre></${Panel}></div>
     <${Panel} title=${t("make-key")}><form class="stack" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
-      <${Field} label=${t("name")} hint=${t("key-name-hint")} error=${fieldSentence(error, "label")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} maxlength="64" value=${label} onInput=${(/** @type {any} */ e) => setLabel(e.target.value)}/>`}/>
-      <fieldset class="field"><legend>${t("it-may")}</legend><div class="modes">${scopes.map((one) => html`<label class="mode" key=${one}><input type="radio" name="scope" checked=${scope === one} onChange=${() => setScope(one)}/><span><b>${t(`scope.${one}`)}</b><span>${t(`scope-text.${one}`)}</span></span></label>`)}</div></fieldset>
-      ${error && !fieldSentence(error, "label") && html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span></p>`}<${Button} kind="primary wide" act=${make}>${t("make-the-key")}</${Button}></form></${Panel}></div>
-    ${asking && html`<${Dialog} danger=${asking.what === "revoke"} title=${t(`key-title.${asking.what}`, { label: asking.key.label })} effects=${[t(`key-effect.${asking.what}`)]} safe=${t("keep-key")} action=${t(`key-act.${asking.what}`)} act=${act} onClose=${() => setAsking(null)}/>`}`;
+      <${Field} label=${t("name")} hint=${t("key-name-hint")} error=${fieldSentence(error, "label")}
+        control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} maxlength="64" value=${label}
+        onInput=${(/** @type {any} */ e) => setLabel(e.target.value)}/>`}/>
+      <fieldset class="field"><legend>${t("it-may")}</legend>
+        <div class="modes">${scopes.map(
+          (one) => html`<label class="mode" key=${one}>
+        <input type="radio" name="scope" checked=${scope === one} onChange=${() => setScope(one)}/>
+        <span><b>${t(`scope.${one}`)}</b><span>${t(`scope-text.${one}`)}</span></span></label>`,
+        )}</div></fieldset>
+      ${
+        error &&
+        !fieldSentence(error, "label") &&
+        html`<p class="banner danger" role="alert"><${Icon} name="stop"/>
+        <span>${sentence(error)}</span></p>`
+      }<${Button} kind="primary wide" act=${make}>${t("make-the-key")}</${Button}>
+        </form></${Panel}></div>
+    ${
+      asking &&
+      html`<${Dialog} danger=${asking.what === "revoke"}
+      title=${t(`key-title.${asking.what}`, { label: asking.key.label })} effects=${[t(`key-effect.${asking.what}`)]}
+      safe=${t("keep-key")} action=${t(`key-act.${asking.what}`)} act=${act} onClose=${() => setAsking(null)}/>`
+    }`;
 }

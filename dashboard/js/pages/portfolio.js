@@ -10,7 +10,20 @@ import { balance, refreshBalance, session, venue } from "../account.js";
 import { notify } from "../notices.js";
 import { wordOf } from "../parts.js";
 import { Amend, cancelOrder, refused, teller } from "../order-acts.js";
-import { Button, Dialog, Empty, exportCsv, Failed, Loading, Money, Outcome, Segments, Tabs, Time, useAsk } from "../ui.js";
+import {
+  Button,
+  Dialog,
+  Empty,
+  exportCsv,
+  Failed,
+  Loading,
+  Money,
+  Outcome,
+  Segments,
+  Tabs,
+  Time,
+  useAsk,
+} from "../ui.js";
 import { Icon } from "../icons.js";
 
 export const title = () => t("nav.portfolio");
@@ -23,12 +36,22 @@ const named = new Map();
 /** @param {string[]} ids */
 async function names(ids) {
   const missing = [...new Set(ids)].filter((id) => id && !named.has(id));
-  for (let at = 0; at < missing.length; at += 6) await Promise.all(missing.slice(at, at + 6).map((id) => get(`/markets/${id}`).then((found) => named.set(id, found), () => named.set(id, null))));
+  for (let at = 0; at < missing.length; at += 6)
+    await Promise.all(
+      missing.slice(at, at + 6).map((id) =>
+        get(`/markets/${id}`).then(
+          (found) => named.set(id, found),
+          () => named.set(id, null),
+        ),
+      ),
+    );
 }
 
 /** @param {{id: string}} props */
-const Name = ({ id }) => html`<a class="q" href=${`/markets/${id}`}><bdi>${local(named.get(id)?.questions) || id}</bdi></a>`;
-const word = (/** @type {string} */ id, /** @type {"yes" | "no"} */ outcome) => (named.get(id) ? wordOf(named.get(id), outcome) : t(outcome));
+const Name = ({ id }) => html`<a class="q" href=${`/markets/${id}`}><bdi>${local(named.get(id)?.questions) || id}</bdi>
+  </a>`;
+const word = (/** @type {string} */ id, /** @type {"yes" | "no"} */ outcome) =>
+  named.get(id) ? wordOf(named.get(id), outcome) : t(outcome);
 
 /** @param {any} position what it is worth now, and what that is beside its cost */
 function valued(position) {
@@ -49,7 +72,10 @@ const SORTS = {
 };
 
 /** @param {{name: string, sort: string, onSort: (name: string) => void, children?: any}} props */
-const Head = ({ name, sort, onSort, children }) => html`<th class="r" scope="col" aria-sort=${sort === name ? "descending" : undefined}><button type="button" onClick=${() => onSort(name)}>${children}${sort === name && html`<${Icon} name="down"/>`}</button></th>`;
+const Head = ({ name, sort, onSort, children }) => html`<th class="r" scope="col"
+  aria-sort=${sort === name ? "descending" : undefined}>
+  <button type="button" onClick=${() => onSort(name)}>${children}${sort === name && html`<${Icon} name="down"/>`}
+  </button></th>`;
 
 /** @param {{positions: any[]}} props */
 function Positions({ positions }) {
@@ -57,35 +83,165 @@ function Positions({ positions }) {
   const sort = SORTS[query.get("sort") ?? ""] ? /** @type {string} */ (query.get("sort")) : "gain";
   const outcome = query.get("side") ?? "all";
   const [filter, setFilter] = useState("");
-  const rows = useMemo(() => positions.filter((one) => (outcome === "all" || one.outcomeId === outcome) && local(one.market.questions).toLowerCase().includes(filter.trim().toLowerCase())).sort(SORTS[sort]), [positions, sort, outcome, filter]);
-  if (!positions.length) return html`<${Empty} title=${t("no-positions")} text=${t("no-positions-text")}><a class="btn primary" href="/">${t("look-at-markets")}</a></${Empty}>`;
+  const rows = useMemo(
+    () =>
+      positions
+        .filter(
+          (one) =>
+            (outcome === "all" || one.outcomeId === outcome) &&
+            local(one.market.questions).toLowerCase().includes(filter.trim().toLowerCase()),
+        )
+        .sort(SORTS[sort]),
+    [positions, sort, outcome, filter],
+  );
+  if (!positions.length)
+    return html`<${Empty} title=${t("no-positions")} text=${t("no-positions-text")}>
+    <a class="btn primary" href="/">${t("look-at-markets")}</a></${Empty}>`;
   const onSort = (/** @type {string} */ name) => choose({ sort: name === "gain" ? null : name });
-  const total = (/** @type {"cost" | "worth" | "gain"} */ name) => rows.reduce((sum, one) => d.add(sum, one[name] ?? "0"), "0");
-  return html`<div class="panel-foot tools"><input class="input s" type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${filter} onInput=${(/** @type {any} */ e) => setFilter(e.target.value)}/>
-      <${Segments} label=${t("side")} value=${outcome} onChoose=${(/** @type {string} */ v) => choose({ side: v === "all" ? null : v })} options=${[["all", t("all")], ["yes", t("yes")], ["no", t("no")]]}/><span class="grow"></span><span class="faint small">${t("worth-is")}</span></div>
-    <div class="scroll-x" tabindex="0" role="group" aria-label=${t("positions")}><table class="table"><caption class="vh">${t("positions")}</caption><thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("side")}</th><th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("paid-each")}</th><th class="r" scope="col">${t("now")}</th><${Head} name="cost" sort=${sort} onSort=${onSort}>${t("cost")}</${Head}><${Head} name="worth" sort=${sort} onSort=${onSort}>${t("worth")}</${Head}><${Head} name="gain" sort=${sort} onSort=${onSort}>${t("gain")}</${Head}><th class="r" scope="col">${t("pays-if-right")}</th><${Head} name="closes" sort=${sort} onSort=${onSort}>${t("closes-head")}</${Head}></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.id}><td><a class="q" href=${`/markets/${one.marketId}`}><bdi>${local(one.market.questions)}</bdi></a></td><td><${Outcome} outcome=${one.outcomeId} words=${wordOf(one.market, one.outcomeId)}/></td><td class="r">${f.quantity(one.quantity)}</td><td class="r">${f.price(one.averagePrice)}</td><td class="r">${one.now === null ? "–" : f.price(Number(one.now.toFixed(4)))}</td><td class="r"><${Money} value=${one.cost}/></td><td class="r">${one.worth === null ? "–" : html`<${Money} value=${one.worth}/>`}</td><td class="r">${one.gain === null ? "–" : html`<${Money} value=${one.gain} signed/>`}</td><td class="r">${f.money(one.potentialPayout)}</td><td class="r muted"><${Time} at=${one.market.deadline} as=${(/** @type {string} */ at) => f.date(at)}/></td></tr>`)}</tbody>
-      <tfoot><tr><th scope="row" colspan="5">${t("positions-n", { n: f.count(rows.length), count: rows.length })}</th><td class="r">${f.money(total("cost"))}</td><td class="r">${f.money(total("worth"))}</td><td class=${`r ${f.direction(total("gain"))}`}>${f.signedMoney(total("gain"))}</td><td colspan="2"></td></tr></tfoot></table></div>`;
+  const total = (/** @type {"cost" | "worth" | "gain"} */ name) =>
+    rows.reduce((sum, one) => d.add(sum, one[name] ?? "0"), "0");
+  return html`<div class="panel-foot tools">
+    <input class="input s" type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${filter}
+    onInput=${(/** @type {any} */ e) => setFilter(e.target.value)}/>
+      <${Segments} label=${t("side")} value=${outcome}
+        onChoose=${(/** @type {string} */ v) => choose({ side: v === "all" ? null : v })}
+        options=${[
+          ["all", t("all")],
+          ["yes", t("yes")],
+          ["no", t("no")],
+        ]}/><span class="grow"></span>
+        <span class="faint small">${t("worth-is")}</span></div>
+    <div class="scroll-x" tabindex="0" role="group" aria-label=${t("positions")}>
+      <table class="table"><caption class="vh">${t("positions")}</caption>
+      <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("side")}</th>
+      <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("paid-each")}</th>
+      <th class="r" scope="col">${t("now")}</th><${Head} name="cost" sort=${sort} onSort=${onSort}>${t("cost")}
+      </${Head}><${Head} name="worth" sort=${sort} onSort=${onSort}>${t("worth")}</${Head}>
+      <${Head} name="gain" sort=${sort} onSort=${onSort}>${t("gain")}</${Head}>
+      <th class="r" scope="col">${t("pays-if-right")}</th>
+      <${Head} name="closes" sort=${sort} onSort=${onSort}>${t("closes-head")}</${Head}></tr></thead>
+      <tbody>${rows.map(
+        (one) => html`<tr key=${one.id}>
+        <td><a class="q" href=${`/markets/${one.marketId}`}><bdi>${local(one.market.questions)}</bdi></a></td>
+        <td><${Outcome} outcome=${one.outcomeId} words=${wordOf(one.market, one.outcomeId)}/></td>
+        <td class="r">${f.quantity(one.quantity)}</td><td class="r">${f.price(one.averagePrice)}</td>
+        <td class="r">${one.now === null ? "–" : f.price(Number(one.now.toFixed(4)))}</td>
+        <td class="r"><${Money} value=${one.cost}/></td>
+        <td class="r">${one.worth === null ? "–" : html`<${Money} value=${one.worth}/>`}</td>
+        <td class="r">${one.gain === null ? "–" : html`<${Money} value=${one.gain} signed/>`}</td>
+        <td class="r">${f.money(one.potentialPayout)}</td>
+        <td class="r muted"><${Time} at=${one.market.deadline} as=${(/** @type {string} */ at) => f.date(at)}/></td>
+        </tr>`,
+      )}</tbody>
+      <tfoot><tr><th scope="row" colspan="5">${t("positions-n", { n: f.count(rows.length), count: rows.length })}</th>
+        <td class="r">${f.money(total("cost"))}</td><td class="r">${f.money(total("worth"))}</td>
+        <td class=${`r ${f.direction(total("gain"))}`}>${f.signedMoney(total("gain"))}</td><td colspan="2"></td></tr>
+        </tfoot></table></div>`;
 }
 
 /** @param {{orders: any[], onAmend: (order: any) => void, onDone: () => void}} props */
 function Orders({ orders, onAmend, onDone }) {
   if (!orders.length) return html`<${Empty} title=${t("no-orders")} text=${t("no-orders-text")}/>`;
-  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("open-orders")}><table class="table"><caption class="vh">${t("open-orders")}</caption><thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th><th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th><th scope="col">${t("keep-it")}</th><th scope="col">${t("placed")}</th><th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
-    <tbody>${orders.map((one) => html`<tr key=${one.id}><td><${Name} id=${one.marketId}/></td><td class="nowrap"><a href=${`/orders/${one.id}`}>${t(one.side === "BUY" ? "buy" : "sell")}</a> <${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td><td class="r">${f.quantity(one.remainingQuantity)}${!d.isZero(one.filledQuantity) && html`<span class="sub">${t("filled-n", { n: f.quantity(one.filledQuantity), count: Number(one.filledQuantity) })}</span>`}</td><td class="r">${f.price(one.price)}</td><td>${one.expiresAt ? t("until-time", { time: f.time(one.expiresAt) }) : t("keep.gtc")}</td><td class="muted"><${Time} at=${one.createdAt}/></td><td class="r nowrap"><button type="button" class="btn s" onClick=${() => onAmend(one)}>${t("amend")}</button> <${Button} kind="s" act=${() => cancelOrder(one.id).then(onDone)}>${t("cancel")}</${Button}></td></tr>`)}</tbody></table></div>`;
+  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("open-orders")}>
+    <table class="table"><caption class="vh">${t("open-orders")}</caption>
+    <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th>
+    <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
+    <th scope="col">${t("keep-it")}</th><th scope="col">${t("placed")}</th>
+    <th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
+    <tbody>${orders.map(
+      (one) => html`<tr key=${one.id}><td><${Name} id=${one.marketId}/></td>
+      <td class="nowrap"><a href=${`/orders/${one.id}`}>${t(one.side === "BUY" ? "buy" : "sell")}
+      </a> <${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td>
+      <td class="r">${f.quantity(one.remainingQuantity)}${
+        !d.isZero(one.filledQuantity) &&
+        html`<span class="sub">
+      ${t("filled-n", { n: f.quantity(one.filledQuantity), count: Number(one.filledQuantity) })}
+      </span>`
+      }</td><td class="r">${f.price(one.price)}</td>
+      <td>${one.expiresAt ? t("until-time", { time: f.time(one.expiresAt) }) : t("keep.gtc")}</td>
+      <td class="muted"><${Time} at=${one.createdAt}/></td>
+      <td class="r nowrap"><button type="button" class="btn s" onClick=${() => onAmend(one)}>${t("amend")}
+      </button> <${Button} kind="s" act=${() => cancelOrder(one.id).then(onDone)}>${t("cancel")}</${Button}></td>
+      </tr>`,
+    )}</tbody></table></div>`;
 }
 
 /** The heads, cells and CSV of the lists that are read by cursor. @type {Record<string, {path: string, field: string, heads: [string, boolean?][], row: (one: any) => any, csv: [string, (one: any) => any][]}>} */
 const LISTS = {
-  fills: { path: "/trading/fills", field: "fills", heads: [["time"], ["question"], ["order"], ["contracts-head", true], ["price", true], ["fee", true], ["role"]],
-    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td><td><${Name} id=${one.marketId}/></td><td class="nowrap"><a href=${`/orders/${one.orderId}`}>${t(one.side === "BUY" ? "buy" : "sell")}</a> <${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td><td class="r">${f.quantity(one.quantity)}</td><td class="r">${f.price(one.price)}</td><td class="r">${f.money(one.fee)}</td><td>${t(`role.${one.liquidity}`)}</td>`,
-    csv: [["time", (o) => o.timestamp], ["record", (o) => o.sequence], ["market", (o) => o.marketId], ["order", (o) => o.orderId], ["side", (o) => o.side], ["outcome", (o) => o.outcomeId], ["quantity", (o) => o.quantity], ["price", (o) => o.price], ["fee", (o) => o.fee], ["liquidity", (o) => o.liquidity]] },
-  settlements: { path: "/account/settlements", field: "settlements", heads: [["time"], ["question"], ["side"], ["contracts-head", true], ["received", true], ["gain", true]],
-    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td><td><${Name} id=${one.marketId}/></td><td><${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td><td class="r">${f.quantity(one.quantity)}</td><td class="r"><${Money} value=${one.payout}/></td><td class="r"><${Money} value=${one.realisedPnl} signed/></td>`,
-    csv: [["time", (o) => o.timestamp], ["record", (o) => o.sequence], ["market", (o) => o.marketId], ["outcome", (o) => o.outcomeId], ["quantity", (o) => o.quantity], ["payout", (o) => o.payout], ["realised", (o) => o.realisedPnl]] },
-  ledger: { path: "/account/ledger", field: "lines", heads: [["time"], ["cause"], ["question"], ["available", true], ["held", true], ["available-after", true], ["record-head", true]],
-    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td><td>${one.orderId ? html`<a href=${`/orders/${one.orderId}`}>${t(`cause.${one.cause}`)}</a>` : t(`cause.${one.cause}`)}</td><td>${one.marketId && html`<${Name} id=${one.marketId}/>`}</td><td class="r"><${Money} value=${one.available} signed/></td><td class="r">${f.signedMoney(one.reserved)}</td><td class="r"><${Money} value=${one.availableAfter}/></td><td class="r faint">${f.count(one.sequence)}</td>`,
-    csv: [["number", (o) => o.number], ["record", (o) => o.sequence], ["time", (o) => o.timestamp], ["cause", (o) => o.cause], ["order", (o) => o.orderId], ["market", (o) => o.marketId], ["available", (o) => o.available], ["reserved", (o) => o.reserved], ["available after", (o) => o.availableAfter], ["reserved after", (o) => o.reservedAfter]] },
+  fills: {
+    path: "/trading/fills",
+    field: "fills",
+    heads: [["time"], ["question"], ["order"], ["contracts-head", true], ["price", true], ["fee", true], ["role"]],
+    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td><td><${Name} id=${one.marketId}/></td>
+      <td class="nowrap"><a href=${`/orders/${one.orderId}`}>${t(one.side === "BUY" ? "buy" : "sell")}
+      </a> <${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td>
+      <td class="r">${f.quantity(one.quantity)}</td><td class="r">${f.price(one.price)}</td>
+      <td class="r">${f.money(one.fee)}</td><td>${t(`role.${one.liquidity}`)}</td>`,
+    csv: [
+      ["time", (o) => o.timestamp],
+      ["record", (o) => o.sequence],
+      ["market", (o) => o.marketId],
+      ["order", (o) => o.orderId],
+      ["side", (o) => o.side],
+      ["outcome", (o) => o.outcomeId],
+      ["quantity", (o) => o.quantity],
+      ["price", (o) => o.price],
+      ["fee", (o) => o.fee],
+      ["liquidity", (o) => o.liquidity],
+    ],
+  },
+  settlements: {
+    path: "/account/settlements",
+    field: "settlements",
+    heads: [["time"], ["question"], ["side"], ["contracts-head", true], ["received", true], ["gain", true]],
+    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td><td><${Name} id=${one.marketId}/></td>
+      <td><${Outcome} outcome=${one.outcomeId} words=${word(one.marketId, one.outcomeId)}/></td>
+      <td class="r">${f.quantity(one.quantity)}</td><td class="r"><${Money} value=${one.payout}/></td>
+      <td class="r"><${Money} value=${one.realisedPnl} signed/></td>`,
+    csv: [
+      ["time", (o) => o.timestamp],
+      ["record", (o) => o.sequence],
+      ["market", (o) => o.marketId],
+      ["outcome", (o) => o.outcomeId],
+      ["quantity", (o) => o.quantity],
+      ["payout", (o) => o.payout],
+      ["realised", (o) => o.realisedPnl],
+    ],
+  },
+  ledger: {
+    path: "/account/ledger",
+    field: "lines",
+    heads: [
+      ["time"],
+      ["cause"],
+      ["question"],
+      ["available", true],
+      ["held", true],
+      ["available-after", true],
+      ["record-head", true],
+    ],
+    row: (one) => html`<td class="muted"><${Time} at=${one.timestamp}/></td>
+      <td>${
+        one.orderId
+          ? html`<a href=${`/orders/${one.orderId}`}>${t(`cause.${one.cause}`)}
+      </a>`
+          : t(`cause.${one.cause}`)
+      }</td><td>${one.marketId && html`<${Name} id=${one.marketId}/>`}</td>
+      <td class="r"><${Money} value=${one.available} signed/></td><td class="r">${f.signedMoney(one.reserved)}</td>
+      <td class="r"><${Money} value=${one.availableAfter}/></td><td class="r faint">${f.count(one.sequence)}</td>`,
+    csv: [
+      ["number", (o) => o.number],
+      ["record", (o) => o.sequence],
+      ["time", (o) => o.timestamp],
+      ["cause", (o) => o.cause],
+      ["order", (o) => o.orderId],
+      ["market", (o) => o.marketId],
+      ["available", (o) => o.available],
+      ["reserved", (o) => o.reserved],
+      ["available after", (o) => o.availableAfter],
+      ["reserved after", (o) => o.reservedAfter],
+    ],
+  },
 };
 
 /** @param {{name: string, version: number}} props */
@@ -111,9 +267,25 @@ function List({ name, version }) {
   useEffect(() => void more(""), [name, version]);
   if (state.error) return html`<${Failed} error=${state.error} onAgain=${() => more("")}/>`;
   if (!rows.length) return state.loading ? html`<${Loading}/>` : html`<${Empty} title=${t(`none.${name}`)}/>`;
-  const csv = async () => exportCsv(`openoutcry-${name}.csv`, [list.csv.map(([head]) => head), ...(await all(list.path, list.field, {}, 100_000)).map((one) => list.csv.map(([, cell]) => cell(one)))]);
-  return html`<div class="panel-foot tools"><span class="grow"></span><${Button} kind="s" act=${csv}><${Icon} name="download"/>${t("export-csv")}</${Button}></div><div class="scroll-x" tabindex="0" role="group" aria-label=${t(`tab.${name}`)}><table class="table"><caption class="vh">${t(`tab.${name}`)}</caption><thead><tr>${list.heads.map(([head, right]) => html`<th scope="col" class=${right ? "r" : ""}>${t(head)}</th>`)}</tr></thead>
-    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table></div>${cursor && html`<div class="panel-foot"><${Button} kind="s" act=${() => more(cursor)}>${t("show-more-plain")}</${Button}></div>`}`;
+  const csv = async () =>
+    exportCsv(`openoutcry-${name}.csv`, [
+      list.csv.map(([head]) => head),
+      ...(await all(list.path, list.field, {}, 100_000)).map((one) => list.csv.map(([, cell]) => cell(one))),
+    ]);
+  return html`<div class="panel-foot tools"><span class="grow"></span>
+    <${Button} kind="s" act=${csv}><${Icon} name="download"/>${t("export-csv")}</${Button}></div>
+    <div class="scroll-x" tabindex="0" role="group" aria-label=${t(`tab.${name}`)}>
+    <table class="table"><caption class="vh">${t(`tab.${name}`)}</caption>
+    <thead><tr>${list.heads.map(
+      ([head, right]) => html`<th scope="col" class=${right ? "r" : ""}>${t(head)}
+    </th>`,
+    )}</tr></thead>
+    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table>
+      </div>${
+        cursor &&
+        html`<div class="panel-foot">
+      <${Button} kind="s" act=${() => more(cursor)}>${t("show-more-plain")}</${Button}></div>`
+      }`;
 }
 
 /** @param {{onClose: () => void, onDone: () => void}} props */
@@ -124,20 +296,35 @@ function Deposit({ onClose, onDone }) {
     refreshBalance();
     onDone();
   };
-  return html`<${Dialog} title=${t("get-play-money")} text=${t("get-play-money-text", { money: f.money(venue.value.faucet ?? "0") })} safe=${t("not-now")} action=${t("get-play-money")} act=${act} onClose=${onClose}/>`;
+  return html`<${Dialog} title=${t("get-play-money")}
+    text=${t("get-play-money-text", { money: f.money(venue.value.faucet ?? "0") })} safe=${t("not-now")}
+    action=${t("get-play-money")} act=${act} onClose=${onClose}/>`;
 }
 
 export function Page() {
-  const tab = TABS.includes(route.value.query.get("tab") ?? "") ? /** @type {string} */ (route.value.query.get("tab")) : "positions";
+  const tab = TABS.includes(route.value.query.get("tab") ?? "")
+    ? /** @type {string} */ (route.value.query.get("tab"))
+    : "positions";
   const [amended, setAmended] = useState(/** @type {any} */ (null));
   const [asking, setAsking] = useState("");
   const [version, setVersion] = useState(0);
   const who = session.value?.user.id;
-  const ask = useAsk(async (stop) => {
-    const [pnl, positions, { orders }] = await Promise.all([get("/account/pnl", {}, stop), pages("/trading/positions", "positions"), get("/trading/orders", { active: true }, stop)]);
-    await names([...positions, ...orders].map((one) => one.marketId));
-    return { pnl, positions: positions.filter((one) => !d.isZero(one.quantity) && one.resolution === null).map(valued), orders };
-  }, [who]);
+  const ask = useAsk(
+    async (stop) => {
+      const [pnl, positions, { orders }] = await Promise.all([
+        get("/account/pnl", {}, stop),
+        pages("/trading/positions", "positions"),
+        get("/trading/orders", { active: true }, stop),
+      ]);
+      await names([...positions, ...orders].map((one) => one.marketId));
+      return {
+        pnl,
+        positions: positions.filter((one) => !d.isZero(one.quantity) && one.resolution === null).map(valued),
+        orders,
+      };
+    },
+    [who],
+  );
   const soon = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
   const again = () => {
     clearTimeout(soon.current);
@@ -147,9 +334,19 @@ export function Page() {
     }, 250);
   };
   useFeed(["account"], (messages) => messages.some((one) => one.kind !== "balance") && again(), again);
-  const head = html`<div class="page-head"><div class="grow"><h1>${t("nav.portfolio")}</h1></div><div class="row">${venue.value.faucet && html`<button type="button" class="btn primary" onClick=${() => setAsking("faucet")}><${Icon} name="plus"/>${t("get-play-money")}</button>`}</div></div>`;
-  if (!session.value) return html`${head}<div class="panel"><${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}><a class="btn primary" href="/sign-in?next=/portfolio">${t("sign-in")}</a></${Empty}></div>`;
-  if (!ask.data) return html`${head}<div class="panel">${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : html`<${Loading} rows=${8}/>`}</div>`;
+  const head = html`<div class="page-head"><div class="grow"><h1>${t("nav.portfolio")}</h1></div>
+    <div class="row">${
+      venue.value.faucet &&
+      html`<button type="button" class="btn primary"
+    onClick=${() => setAsking("faucet")}><${Icon} name="plus"/>${t("get-play-money")}</button>`
+    }</div></div>`;
+  if (!session.value)
+    return html`${head}<div class="panel">
+    <${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
+    <a class="btn primary" href="/sign-in?next=/portfolio">${t("sign-in")}</a></${Empty}></div>`;
+  if (!ask.data)
+    return html`${head}<div class="panel">
+    ${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : html`<${Loading} rows=${8}/>`}</div>`;
   const { pnl, positions, orders } = ask.data;
   const paidIn = d.subtract(pnl.deposits, pnl.withdrawals);
   const gain = d.add(pnl.realisedPnl, pnl.unrealisedPnl);
@@ -158,18 +355,65 @@ export function Page() {
       refused(error);
       throw error;
     });
-    notify({ kind: "done", title: t("all-cancelled", { n: f.count(done.cancelled.length), count: done.cancelled.length }) });
+    notify({
+      kind: "done",
+      title: t("all-cancelled", { n: f.count(done.cancelled.length), count: done.cancelled.length }),
+    });
     refreshBalance();
     again();
   };
   return html`${head}<section class="panel" aria-label=${t("money")}><dl class="figs eq">
-      <div class="fig"><dt>${t("equity")}</dt><dd><${Money} value=${pnl.equity}/></dd><dd class="note">${t("equity-text")}</dd></div><div class="fig"><dt>${t("available")}</dt><dd><${Money} value=${balance.value?.available ?? pnl.available}/></dd><dd class="note">${t("available-text")}</dd></div>
-      <div class="fig"><dt>${t("held")}</dt><dd><${Money} value=${balance.value?.reserved ?? pnl.reserved}/></dd><dd class="note">${t("held-text")}</dd></div><div class="fig"><dt>${t("positions-now")}</dt><dd><${Money} value=${pnl.holdingsValue}/></dd><dd class="note">${t("cost-is", { money: f.money(pnl.holdingsCost) })}</dd></div></dl>
-      <div class="panel-foot num eqline"><span>${t("gain-since-start")} <b class=${f.direction(gain)}>${f.signedMoney(gain)}</b></span><span class="faint">${t("made-of")}</span><span>${t("closed-positions")} ${f.signedMoney(pnl.realisedPnl)}</span><span>${t("open-positions")} ${f.signedMoney(pnl.unrealisedPnl)}</span><span class="grow"></span><span class="faint">${t("paid-in-apart", { money: f.money(paidIn) })}</span></div></section>
-    <section class="panel gap-t" aria-label=${t("lists")}><${Tabs} extra="pad" label=${t("lists")} value=${tab} controls="list" onChoose=${(/** @type {string} */ v) => choose({ tab: v === "positions" ? null : v, sort: null, side: null })} options=${TABS.map((one) => [one, t(`tab.${one}`), one === "positions" ? f.count(positions.length) : one === "orders" ? f.count(orders.length) : undefined])}/>
-      <div id="list" role="tabpanel" aria-labelledby=${`tab-${tab}`}>${tab === "positions" ? html`<${Positions} positions=${positions}/>` : tab === "orders" ? html`<${Orders} orders=${orders} onAmend=${setAmended} onDone=${again}/>` : html`<${List} key=${tab} name=${tab} version=${version}/>`}</div></section>
-    ${tab === "positions" && html`<section class="panel gap-t" aria-labelledby="open-h"><div class="panel-head"><h2 id="open-h">${t("open-orders")}</h2>${orders.length > 0 && html`<p>${t("held-n", { money: f.money(pnl.reserved) })}</p><button type="button" class="btn s danger-line" onClick=${() => setAsking("cancel")}>${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}</button>`}</div><${Orders} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`}
-    ${amended && html`<${Amend} order=${amended} word=${word(amended.marketId, amended.outcomeId)} onClose=${() => setAmended(null)} onDone=${again}/>`}
-    ${asking === "cancel" && html`<${Dialog} danger title=${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })} effects=${[t("cancel-all-effect", { money: f.money(pnl.reserved) })]} safe=${t("keep-orders")} action=${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })} act=${cancelAll} onClose=${() => setAsking("")}/>`}
+      <div class="fig"><dt>${t("equity")}</dt><dd><${Money} value=${pnl.equity}/></dd>
+        <dd class="note">${t("equity-text")}</dd></div>
+        <div class="fig"><dt>${t("available")}</dt><dd><${Money} value=${balance.value?.available ?? pnl.available}/>
+        </dd><dd class="note">${t("available-text")}</dd></div>
+      <div class="fig"><dt>${t("held")}</dt><dd><${Money} value=${balance.value?.reserved ?? pnl.reserved}/></dd>
+        <dd class="note">${t("held-text")}</dd></div>
+        <div class="fig"><dt>${t("positions-now")}</dt><dd><${Money} value=${pnl.holdingsValue}/></dd>
+        <dd class="note">${t("cost-is", { money: f.money(pnl.holdingsCost) })}</dd></div></dl>
+      <div class="panel-foot num eqline"><span>
+        ${t("gain-since-start")} <b class=${f.direction(gain)}>${f.signedMoney(gain)}</b></span>
+        <span class="faint">${t("made-of")}</span><span>${t("closed-positions")} ${f.signedMoney(pnl.realisedPnl)}
+        </span><span>${t("open-positions")} ${f.signedMoney(pnl.unrealisedPnl)}</span><span class="grow"></span>
+        <span class="faint">${t("paid-in-apart", { money: f.money(paidIn) })}</span></div></section>
+    <section class="panel gap-t" aria-label=${t("lists")}>
+      <${Tabs} extra="pad" label=${t("lists")} value=${tab} controls="list"
+      onChoose=${(/** @type {string} */ v) => choose({ tab: v === "positions" ? null : v, sort: null, side: null })}
+      options=${TABS.map((one) => [one, t(`tab.${one}`), one === "positions" ? f.count(positions.length) : one === "orders" ? f.count(orders.length) : undefined])}/>
+      <div id="list" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
+        ${
+          tab === "positions"
+            ? html`<${Positions} positions=${positions}/>`
+            : tab === "orders"
+              ? html`<${Orders}
+        orders=${orders} onAmend=${setAmended} onDone=${again}/>`
+              : html`<${List} key=${tab} name=${tab}
+        version=${version}/>`
+        }</div></section>
+    ${
+      tab === "positions" &&
+      html`<section class="panel gap-t" aria-labelledby="open-h">
+      <div class="panel-head"><h2 id="open-h">${t("open-orders")}</h2>${
+        orders.length > 0 &&
+        html`<p>
+      ${t("held-n", { money: f.money(pnl.reserved) })}</p>
+      <button type="button" class="btn s danger-line" onClick=${() => setAsking("cancel")}>
+      ${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}
+      </button>`
+      }</div><${Orders} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
+    }
+    ${
+      amended &&
+      html`<${Amend} order=${amended} word=${word(amended.marketId, amended.outcomeId)}
+      onClose=${() => setAmended(null)} onDone=${again}/>`
+    }
+    ${
+      asking === "cancel" &&
+      html`<${Dialog} danger
+      title=${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}
+      effects=${[t("cancel-all-effect", { money: f.money(pnl.reserved) })]} safe=${t("keep-orders")}
+      action=${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })} act=${cancelAll}
+      onClose=${() => setAsking("")}/>`
+    }
     ${asking === "faucet" && html`<${Deposit} onClose=${() => setAsking("")} onDone=${again}/>`}`;
 }

@@ -22,20 +22,39 @@ export const safePath = (next) => (next && /^\/(?![/\\])/.test(next) ? next : "/
 function Pitch() {
   const ask = useAsk((stop) => get("/markets/public/list", { limit: 1 }, stop), []);
   const market = ask.data?.markets[0];
-  return html`<div class="pitch"><div class="pitch-in"><h2>${t("pitch")}</h2><p>${t("pitch-text")}</p>${market && html`<div class="pitch-card"><p class="strong"><bdi>${local(market.questions)}</bdi></p><${Meter} yes=${probability(market)}/><div class="row between strong"><span class="yes-ink"><bdi>${wordOf(market, "yes")}</bdi> ${f.percent(probability(market))}</span><span class="no-ink"><bdi>${wordOf(market, "no")}</bdi> ${f.percent(1 - probability(market))}</span></div></div>`}</div></div>`;
+  return html`<div class="pitch"><div class="pitch-in"><h2>${t("pitch")}</h2><p>${t("pitch-text")}</p>
+    ${
+      market &&
+      html`<div class="pitch-card"><p class="strong"><bdi>${local(market.questions)}</bdi></p>
+    <${Meter} yes=${probability(market)}/><div class="row between strong">
+    <span class="yes-ink"><bdi>${wordOf(market, "yes")}</bdi> ${f.percent(probability(market))}</span>
+    <span class="no-ink"><bdi>${wordOf(market, "no")}</bdi> ${f.percent(1 - probability(market))}</span></div>
+    </div>`
+    }</div></div>`;
 }
 
 /** @param {{label: string, value: string, onInput: (value: string) => void, fresh?: boolean, error?: string | null, hint?: any}} props */
 export function Password({ label, value, onInput, fresh, error, hint }) {
   const [open, setOpen] = useState(false);
-  return html`<${Field} label=${label} error=${error} hint=${hint} control=${(/** @type {any} */ ids) => html`<span class="affix"><input class="input" ...${ids} type=${open ? "text" : "password"} autocomplete=${fresh ? "new-password" : "current-password"} maxlength="1000" value=${value} onInput=${(/** @type {any} */ e) => onInput(e.target.value)}/><button type="button" class="show" aria-pressed=${String(open)} onClick=${() => setOpen(!open)}>${open ? t("hide") : t("show")}</button></span>`}/>`;
+  return html`<${Field} label=${label} error=${error} hint=${hint} control=${(/** @type {any} */ ids) => html`<span
+    class="affix"><input class="input" ...${ids} type=${open ? "text" : "password"}
+    autocomplete=${fresh ? "new-password" : "current-password"} maxlength="1000" value=${value}
+    onInput=${(/** @type {any} */ e) => onInput(e.target.value)}/>
+    <button type="button" class="show" aria-pressed=${String(open)} onClick=${() => setOpen(!open)}>
+    ${open ? t("hide") : t("show")}</button></span>`}/>`;
 }
 
 /** @param {{value: string}} props */
-export const Strength = ({ value }) => html`<svg class="meter strength" aria-hidden="true"><rect class="st-bg" width="100%" height="100%"/><rect class="st" width=${`${Math.min(100, ([...value].length / 20) * 100)}%`} height="100%"/></svg>`;
+export const Strength = ({ value }) => html`<svg class="meter strength" aria-hidden="true">
+  <rect class="st-bg" width="100%" height="100%"/>
+  <rect class="st" width=${`${Math.min(100, ([...value].length / 20) * 100)}%`} height="100%"/></svg>`;
 
 /** @param {{error: unknown}} props */
-const Trouble = ({ error }) => (error ? html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span></p>` : null);
+const Trouble = ({ error }) =>
+  error
+    ? html`<p class="banner danger" role="alert"><${Icon} name="stop"/>
+  <span>${sentence(error)}</span></p>`
+    : null;
 
 /** A form that is sent once at a time. @param {{onSend: () => Promise<void>, children?: any, label: string, action: string}} props */
 function Form({ onSend, children, label, action }) {
@@ -50,7 +69,13 @@ function Form({ onSend, children, label, action }) {
       setBusy(false);
     }
   };
-  return html`<form class="stack" aria-label=${label} onSubmit=${send} noValidate>${children}<button class=${`btn primary l wide${busy ? " busy" : ""}`} type="submit" aria-disabled=${busy ? "true" : undefined}>${busy && html`<span class="spin" aria-hidden="true"></span>`}${action}</button></form>`;
+  return html`<form class="stack" aria-label=${label} onSubmit=${send} noValidate>${children}
+    <button class=${`btn primary l wide${busy ? " busy" : ""}`} type="submit"
+    aria-disabled=${busy ? "true" : undefined}>${
+      busy &&
+      html`<span class="spin" aria-hidden="true">
+    </span>`
+    }${action}</button></form>`;
 }
 
 export function Page() {
@@ -66,7 +91,14 @@ export function Page() {
     setError(null);
     try {
       // A sign-in is not repeated by itself: each try counts.
-      const session = await write("POST", fresh ? "/signup" : "/session", fresh ? { profileName: name, password, language: language.value } : { profileName: name, password, ...(second ? { code } : {}) }, { name: null, tries: 1 });
+      const session = await write(
+        "POST",
+        fresh ? "/signup" : "/session",
+        fresh
+          ? { profileName: name, password, language: language.value }
+          : { profileName: name, password, ...(second ? { code } : {}) },
+        { name: null, tries: 1 },
+      );
       become(session);
       go(safePath(route.value.query.get("next")));
     } catch (failed) {
@@ -76,14 +108,44 @@ export function Page() {
       } else setError(failed);
     }
   };
-  return html`<div class="auth"><${Pitch}/><div class="auth-form"><div class="stack"><div><h1>${fresh ? t("sign-up") : t("sign-in")}</h1><p class="muted">${t("to-venue", { host: location.host })}</p></div>
+  return html`<div class="auth"><${Pitch}/>
+    <div class="auth-form"><div class="stack">
+    <div><h1>${fresh ? t("sign-up") : t("sign-in")}</h1><p class="muted">${t("to-venue", { host: location.host })}</p>
+    </div>
     <${Form} label=${fresh ? t("sign-up") : t("sign-in")} action=${fresh ? t("sign-up") : t("sign-in")} onSend=${send}>
-      <${Field} label=${fresh ? t("name-others-see") : t("name")} error=${fieldSentence(error, "profileName")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username" autocapitalize="none" spellcheck=${false} maxlength="64" value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
-      <${Password} label=${t("password")} value=${password} onInput=${setPassword} fresh=${fresh} hint=${fresh ? t("password-hint") : null} error=${fieldSentence(error, "password")}/>${fresh && html`<${Strength} value=${password}/>`}
-      ${second && html`<${Field} label=${t("second-factor")} hint=${t("second-factor-hint")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} ref=${codeField} inputmode="numeric" autocomplete="one-time-code" maxlength="32" value=${code} onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>`}<${Trouble} error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/></${Form}>
-    ${venue.value.openIdConnect && html`<div class="or">${t("or")}</div><a class="btn l wide" href="/api/v1/session/openid" target="_self"><${Icon} name="shield"/>${t("with-organisation")}</a>`}
-    ${open && html`<button type="button" class="btn quiet wide" onClick=${() => { setFresh(!fresh); setError(null); }}>${fresh ? t("have-account") : t("new-here")}</button>`}
-    <p class="small faint">${fresh ? (venue.value.faucet ? t("starts-with", { money: f.money(venue.value.faucet) }) : t("starts-empty")) : `${t("tries-note")}${open ? "" : ` ${t("forgotten-note")}`}`}</p></div></div></div>`;
+      <${Field} label=${fresh ? t("name-others-see") : t("name")} error=${fieldSentence(error, "profileName")}
+        control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username"
+        autocapitalize="none" spellcheck=${false} maxlength="64" value=${name}
+        onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
+      <${Password} label=${t("password")} value=${password} onInput=${setPassword} fresh=${fresh}
+        hint=${fresh ? t("password-hint") : null} error=${fieldSentence(error, "password")}/>
+        ${fresh && html`<${Strength} value=${password}/>`}
+      ${
+        second &&
+        html`<${Field} label=${t("second-factor")} hint=${t("second-factor-hint")}
+        control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} ref=${codeField} inputmode="numeric"
+        autocomplete="one-time-code" maxlength="32" value=${code}
+        onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>`
+      }
+        <${Trouble} error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/>
+        </${Form}>
+    ${
+      venue.value.openIdConnect &&
+      html`<div class="or">${t("or")}</div>
+      <a class="btn l wide" href="/api/v1/session/openid" target="_self"><${Icon} name="shield"/>
+      ${t("with-organisation")}</a>`
+    }
+    ${
+      open &&
+      html`<button type="button" class="btn quiet wide" onClick=${() => {
+        setFresh(!fresh);
+        setError(null);
+      }}>
+      ${fresh ? t("have-account") : t("new-here")}</button>`
+    }
+    <p class="small faint">
+      ${fresh ? (venue.value.faucet ? t("starts-with", { money: f.money(venue.value.faucet) }) : t("starts-empty")) : `${t("tries-note")}${open ? "" : ` ${t("forgotten-note")}`}`}
+      </p></div></div></div>`;
 }
 
 export function Invitation() {
@@ -104,7 +166,14 @@ export function Invitation() {
   const send = async () => {
     setError(null);
     try {
-      become(await write("POST", "/invitations/accept", { token: token.current, profileName: name, password, language: language.value }, { name: null, tries: 1 }));
+      become(
+        await write(
+          "POST",
+          "/invitations/accept",
+          { token: token.current, profileName: name, password, language: language.value },
+          { name: null, tries: 1 },
+        ),
+      );
       go("/");
     } catch (refused) {
       setError(refused);
@@ -112,10 +181,32 @@ export function Invitation() {
   };
   const short = password.length > 0 && [...password].length < LEAST;
   return html`<div class="auth"><${Pitch}/><div class="auth-form"><div class="stack">
-    ${failed ? html`<h1>${t("invitation")}</h1><${Trouble} error=${failed}/><a class="btn wide" href="/sign-in">${t("sign-in")}</a>` : !found ? html`<h1>${t("invitation")}</h1><p class="muted" role="status">${t("loading")}</p>` : html`<div class="stack s"><div><span class="tag"><${Icon} name="clock"/>${t("invitation-ends", { distance: f.distance(found.endsAt) })}</span></div><h1>${t("welcome", { name: found.profileName })}</h1><p class="muted">${t("welcome-text")}</p></div>
+    ${
+      failed
+        ? html`<h1>${t("invitation")}</h1><${Trouble} error=${failed}/>
+      <a class="btn wide" href="/sign-in">${t("sign-in")}</a>`
+        : !found
+          ? html`<h1>${t("invitation")}</h1>
+      <p class="muted" role="status">${t("loading")}
+      </p>`
+          : html`<div class="stack s"><div>
+      <span class="tag"><${Icon} name="clock"/>${t("invitation-ends", { distance: f.distance(found.endsAt) })}</span>
+      </div><h1>${t("welcome", { name: found.profileName })}</h1><p class="muted">${t("welcome-text")}</p></div>
       <${Form} label=${t("invitation")} action=${t("set-password")} onSend=${send}>
-        <${Field} label=${t("name-others-see")} error=${fieldSentence(error, "profileName")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username" maxlength="64" value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
-        <${Password} label=${t("password")} value=${password} onInput=${setPassword} fresh hint=${t("password-hint")} error=${fieldSentence(error, "password") ?? (short && error ? t("problem.PASSWORD_TOO_SHORT") : null)}/><${Strength} value=${password}/>
-        <${Field} label=${t("language")} control=${(/** @type {any} */ ids) => html`<select class="select" ...${ids} onChange=${(/** @type {any} */ e) => speak(e.target.value)}>${LANGUAGES.map((one) => html`<option value=${one} lang=${one} selected=${one === language.value}>${{ en: "English", pt: "Português", es: "Español" }[one]}</option>`)}</select>`}/><${Trouble} error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/></${Form}>
-      <p class="small faint">${t("starts-empty")}</p>`}</div></div></div>`;
+        <${Field} label=${t("name-others-see")} error=${fieldSentence(error, "profileName")}
+          control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username"
+          maxlength="64" value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
+        <${Password} label=${t("password")} value=${password} onInput=${setPassword} fresh hint=${t("password-hint")}
+          error=${fieldSentence(error, "password") ?? (short && error ? t("problem.PASSWORD_TOO_SHORT") : null)}/>
+          <${Strength} value=${password}/>
+        <${Field} label=${t("language")} control=${(/** @type {any} */ ids) => html`<select class="select" ...${ids}
+          onChange=${(/** @type {any} */ e) => speak(e.target.value)}>
+          ${LANGUAGES.map(
+            (one) => html`<option value=${one} lang=${one} selected=${one === language.value}>
+          ${{ en: "English", pt: "Português", es: "Español" }[one]}</option>`,
+          )}
+          </select>`}/><${Trouble}
+          error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/></${Form}>
+      <p class="small faint">${t("starts-empty")}</p>`
+    }</div></div></div>`;
 }

@@ -166,3 +166,7 @@ impl Shared {
         self.complete().get() >= self.sent.load(Ordering::SeqCst)
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/hub.rs"]
+mod tests;

@@ -171,3 +171,7 @@ impl RingState {
         Ok(usize::try_from(index).unwrap_or(usize::MAX).min(self.kept.len()))
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/ring.rs"]
+mod tests;

@@ -374,3 +374,7 @@ impl Turns {
         wakers.into_iter().for_each(Waker::wake);
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/turn.rs"]
+mod tests;
