@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use clap::builder::{BoolishValueParser, FalseyValueParser};
+use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 
 use tokio::sync::oneshot;
@@ -31,8 +31,10 @@ use engine::archiver::ArchiveStatus;
 use engine::history::HistoryStore;
 use engine::meter::Meter;
 use engine::start::{self, Options, Running, Snapshots, Storage};
+use exchange::units::Money;
 use http::keys::ApiKey;
 use http::rates::{Daily, Limit, Rates};
+use http::site::{SignUp, Site};
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
@@ -56,6 +58,9 @@ const KEEP_ALIVE_SECONDS_MAX: u64 = 3600;
 /// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
 /// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
+
+/// Play money for each user of the demo.
+const DEMO_FAUCET: Money = Money::new(100_000_000_000);
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
@@ -112,6 +117,8 @@ pub struct ServeArgs {
     /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
     #[arg(long)]
     pub(super) demo: bool,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
@@ -148,6 +155,60 @@ impl ServeArgs {
     pub fn folder(&self) -> &Path {
         self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
     }
+}
+
+/// The venue as browsers see it.
+#[derive(Debug, Clone, Args)]
+struct SiteArgs {
+    /// Address under which browsers reach the venue, as https://venue.example: its host is the only
+    /// one whose cookies count, and over https they are sent by TLS alone [default: loopback names]
+    #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
+    public_url: Option<String>,
+    /// Who may make an account in the browser [default: invite; open in the demo]
+    #[arg(long, value_name = "WHO", env = "OPENOUTCRY_SIGNUP", value_enum)]
+    signup: Option<WhoSignsUp>,
+    /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
+    faucet: Option<Money>,
+}
+
+/// Who may make an account.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WhoSignsUp {
+    /// Whoever an operator invites
+    Invite,
+    /// Everybody
+    Open,
+    /// Nobody
+    Off,
+}
+
+impl SiteArgs {
+    fn site(&self, demo: bool) -> Site {
+        let sign_up = match self.signup {
+            Some(WhoSignsUp::Invite) => SignUp::Invite,
+            Some(WhoSignsUp::Open) => SignUp::Open,
+            Some(WhoSignsUp::Off) => SignUp::Off,
+            None if demo => SignUp::Open,
+            None => SignUp::Invite,
+        };
+        let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
+        Site { public_url: self.public_url.clone(), sign_up, faucet, demo }
+    }
+}
+
+fn faucet(text: &str) -> Result<Money, String> {
+    Money::parse(text).map_err(|error| error.to_string())
+}
+
+/// Scheme, host and perhaps port, and nothing else.
+fn public_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.trim_end_matches('/'));
+    let plain = host.filter(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']));
+    plain
+        .map(|_| text.trim_end_matches('/').to_owned())
+        .ok_or_else(|| "must be http:// or https://, a host, and perhaps a port".to_owned())
 }
 
 /// How much a user may ask.
@@ -226,8 +287,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);
     let limits = http::Limits { head_wait, rates, ..limits()? };
+    let site = args.site.site(args.demo);
     let (running, served) =
-        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
+        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits, site));
     // An abandoned replay may still be running; it has changed nothing.
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
@@ -383,6 +445,7 @@ async fn serve(
     operator_key: Option<&str>,
     listener: TcpListener,
     limits: http::Limits,
+    site: Site,
 ) -> (Option<Running>, Result<(), Failure>) {
     let mut running = None;
     let served = async {
@@ -396,10 +459,11 @@ async fn serve(
         });
         let venue = Venue::opening(Arc::clone(&meter));
         let (stop, stopped) = oneshot::channel::<()>();
-        let mut serving = tokio::spawn(http::serve(listener, venue.clone(), limits, async move {
-            // A dropped sender also stops the server.
-            drop(stopped.await);
-        }));
+        let mut serving =
+            tokio::spawn(http::serve_site(listener, venue.clone(), limits, site, async move {
+                // A dropped sender also stops the server.
+                drop(stopped.await);
+            }));
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
         let opening_args = args.clone();

@@ -45,9 +45,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let person = view.sign_ins.person(call.caller.user);
         keys.extend(person.into_iter().flat_map(|person| {
             let lasting = person.sessions.iter().filter(|row| now < row.until);
-            lasting.map(|row| {
-                OwnKeyJson::of_session(row, person.role).current(own == Some(row.hash))
-            })
+            lasting
+                .map(|row| OwnKeyJson::of_session(row, person.role).current(own == Some(row.hash)))
         }));
         Ok(KeysJson { keys })
     })?;

@@ -150,7 +150,8 @@ pub fn holder(shown: Credential, engine: &Engine, known: &Holders) -> Result<Cal
     let look = || {
         let view = engine.read();
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
-        row.map(|row| Holder { user: row.user, via: Via::Key(row.no), role: row.role }).ok_or_else(unknown)
+        row.map(|row| Holder { user: row.user, via: Via::Key(row.no), role: row.role })
+            .ok_or_else(unknown)
     };
     let Holder { user, via, role } = known.find_or(hash, keys_as_of, look)?;
     Ok(Caller { user, via, role, as_of, keys_as_of })

@@ -389,8 +389,13 @@ impl Door {
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
-                caller =
-                    auth::recheck(caller, head, &engine, &self.shared.site, &self.shared.caches.holders)?;
+                caller = auth::recheck(
+                    caller,
+                    head,
+                    &engine,
+                    &self.shared.site,
+                    &self.shared.caches.holders,
+                )?;
                 body
             }
         };

@@ -85,6 +85,7 @@ pub mod admin_keys;
 pub mod admin_audit;
 pub mod openapi;
 pub mod docs;
+pub mod dashboard;
 
 pub use limits::Limits;
-pub use server::serve;
+pub use server::{serve, serve_site};

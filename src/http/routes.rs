@@ -6,18 +6,21 @@ use matchit::{InsertError, Router};
 use super::body::BodyRule::{Absent, Optional, Required};
 use super::problem::{Kind, Problem};
 use super::route::{
-    Access, Route, cancel, delete, long, past, patch, post, probe, read, several, stream, knock, look};
+    Access, Route, cancel, delete, knock, long, look, past, patch, post, probe, read, several,
+    stream,
+};
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
-    operations, orders, positions, sign_in, statement, switches, tape,
+    batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
+    openapi, operations, orders, positions, sign_in, statement, switches, tape,
 };
 
 /// The table.
 pub fn table() -> Vec<Route> {
     let operators = [admin_catalogue(), admin_accounts()].into_iter().flatten();
     let operators = operators.map(|route| Route { access: Access::Operators, ..route });
-    let others = [probes(), visitors(), public(), trading(), account()].into_iter().flatten();
+    let others =
+        [probes(), pages(), visitors(), public(), trading(), account()].into_iter().flatten();
     let lines = others.chain(operators).enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
@@ -33,6 +36,7 @@ fn probes() -> Vec<Route> {
         }),
         probe("/docs", Everybody, docs::page),
         probe("/docs/start.js", Everybody, docs::start),
+        probe("/docs/", Everybody, docs::page),
         probe("/docs/swagger-ui.css", Everybody, docs::style),
         probe("/docs/swagger-ui-bundle.js", Everybody, docs::script),
     ]
@@ -77,6 +81,34 @@ fn trading() -> Vec<Route> {
         cancel("/trading/orders/by-client-id/{clientOrderId}", orders::cancel_named),
     ]
 }
+
+/// The addresses of the dashboard, which one page answers, and its files.
+fn pages() -> Vec<Route> {
+    let page = |template| probe(template, Access::Everybody, dashboard::page);
+    let mut routes: Vec<Route> = PAGES.into_iter().map(page).collect();
+    routes.push(probe("/assets/{hash}/{*path}", Access::Everybody, dashboard::file));
+    routes
+}
+
+/// Addresses of the dashboard.
+const PAGES: [&str; 16] = [
+    "/",
+    "/markets/{marketId}",
+    "/events/{eventId}",
+    "/orders/{orderId}",
+    "/profiles/{userId}",
+    "/portfolio",
+    "/keys",
+    "/account",
+    "/leaderboard",
+    "/audit",
+    "/sign-in",
+    "/sign-up",
+    "/invitations",
+    "/admin",
+    "/admin/catalogue",
+    "/admin/users",
+];
 
 /// Signing in, for whoever has shown no key.
 fn visitors() -> Vec<Route> {

@@ -198,8 +198,7 @@ pub async fn invited(visit: Visit) -> Result<Reply, Problem> {
 
 /// `POST /invitations/accept`: sets the password of whoever was invited, and signs in.
 pub async fn accept(visit: Visit) -> Result<Reply, Problem> {
-    let Accepting { ticket: Ticket(hash), name, password: NewPassword(password) } =
-        visit.read()?;
+    let Accepting { ticket: Ticket(hash), name, password: NewPassword(password) } = visit.read()?;
     let found = visit.engine.read().sign_ins.invited(hash, visit.engine.now());
     let (user, _) = found.ok_or(Problem::of(Reject::InvitationNotFound))?;
     let password = visit.shared.passwords.hashed(password).await?;
@@ -264,7 +263,8 @@ pub async fn faucet(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, held) = call.look(|view| Ok(view.accounts.user(user).map(|row| row.balance)))?;
     let held = held.ok_or_else(Problem::lacking_row)?;
-    let short = amount.get().saturating_sub(held.available.get().saturating_add(held.reserved.get()));
+    let short =
+        amount.get().saturating_sub(held.available.get().saturating_add(held.reserved.get()));
     if short <= 0 {
         let detail = "you have as much play money as there is for one";
         return Err(Problem::new(Kind::Forbidden, detail));

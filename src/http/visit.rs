@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::http::HeaderValue;
 
-use super::call::{SharedState, accepted};
 use super::asking::ask;
+use super::call::{SharedState, accepted};
 use super::cookies;
 use super::form::Form;
 use super::members::Given;

@@ -27,8 +27,9 @@ const FRAME: &str = include_str!("frame.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// Path prefix of the documentation pages, which the document leaves out.
-const PAGES: &str = "/docs";
+/// Prefixes of what programs ask for without the interface's base; the document leaves out the
+/// pages and their files.
+const PROBES: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"];
 
 /// The compressed document: made once, as it does not change while the process runs.
 static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
@@ -198,7 +199,7 @@ fn key(about: &str) -> Value {
 /// The operations of every path. A route without an operation is an error, and so is the reverse.
 fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
-    routes.retain(|route| !route.template.starts_with(PAGES));
+    routes.retain(|route| !route.base().is_empty() || PROBES.contains(&route.template));
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {
             return Err(Unfit::Stray(format!("{line:?}")));

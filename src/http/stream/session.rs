@@ -31,7 +31,11 @@ impl Session {
     ///
     /// # Errors
     /// The key is not good, or the user has no token or no place left.
-    pub fn open(key: Credential, engine: &Engine, shared: &SharedState) -> Result<Session, Problem> {
+    pub fn open(
+        key: Credential,
+        engine: &Engine,
+        shared: &SharedState,
+    ) -> Result<Session, Problem> {
         let caller = auth::holder(key, engine, &shared.caches.holders)?;
         tokens::take(&shared.keyring, &caller, RequestClass::Reads, false, Instant::now())?;
         let seat = shared.seats.take(caller.user)?;

@@ -14,9 +14,9 @@ use exchange::restrictions::Heartbeat;
 use exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs};
 use views::ReadModel;
 use views::accounts::{Balance, KeyRow, UserRow};
-use views::sign_ins::SessionRow;
 use views::catalogue::MarketRow;
 use views::positions::{PositionRow, Resolution};
+use views::sign_ins::SessionRow;
 
 answers! {
     /// An account's money.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-
 use super::account::scope_name;
 use super::words::{Scope, Url};
 use super::{Text, Timestamp};

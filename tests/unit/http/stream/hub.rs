@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::auth::Via;
 use crate::auth::Caller;
 use crate::stream::channel::Channel;
 use crate::stream::message::{Message, Slow};
@@ -23,7 +24,7 @@ fn venue() -> (Running, Arc<Hub>) {
 fn listening(running: &Running, hub: &Arc<Hub>, channel: &str) -> Listening {
     let operator = Caller {
         user: UserNo(0),
-        key: KeyNo(0),
+        via: Via::Key(KeyNo(0)),
         role: Role::Operator,
         as_of: Sequence::ZERO,
         keys_as_of: Sequence::ZERO,
