@@ -18,8 +18,7 @@ use flow::{Flow, sample};
 use journal::Journal;
 use journal::block::{Block, BlockBuilder, Head, RawBlock};
 use journal::directory::LogJournal;
-use journal::replay::ahead::reading_ahead;
-use journal::replay::{self, Replayer};
+use journal::replay::{self, Replayer, reading_ahead};
 
 fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records

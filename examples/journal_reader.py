@@ -161,6 +161,7 @@ def is_token(text):
 FURTHER = {
     (20, 2): {"user": "u32", "order": "u64", "price": "opt<u8>", "quantity": "opt<u64>",
               "seen_price": "u8", "seen_quantity": "u64", "seen_filled": "u64"},
+    **{(kind, 2): {**KINDS[kind][1], "group": "text"} for kind in (19, 22, 30)},
 }
 
 
@@ -182,10 +183,12 @@ def record(body, kind, version, flags):
             low, high = (0, 100) if kind == 18 else RANGES[field]
             check(low <= fields[field] <= high, f"{name}.{field} is out of range")
     check(at == len(body), f"{len(body) - at} bytes follow the last field")
-    if kind == 19:
+    if kind in (19, 30):
         check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
         client = fields["client_order_id"]
         check(client is None or is_token(client), "client_order_id")
+    if "group" in fields:
+        check(len(fields["group"]) <= 32 and is_token(fields["group"]), "group")
     if kind in (32, 33):
         check(is_token(fields["name"]), "name")
     if "seen_filled" in fields:

@@ -20,7 +20,7 @@ use exchange::command::{
 use exchange::effect::Effect;
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{EventNo, MarketNo, MarketSet, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::rules::{Rules, SLICE};
 use exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 
@@ -334,7 +334,7 @@ impl Venue {
                 }
             }
             Move::CancelAll { user } => {
-                self.ask(Command::CancelOrders { user: UserNo(user), market: None });
+                self.ask(Command::CancelOrders { user: UserNo(user), market: None, group: None });
             }
             Move::TakeFees { user, tenths } => {
                 let before = self.totals.kept;

@@ -20,10 +20,9 @@ use exchange::command::{
     Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
     TradingMode, Wording,
 };
-use exchange::digest::StateDigest;
 use exchange::effect::Effect;
 use exchange::ids::{KeyNo, MarketNo, Token, UserNo};
-use exchange::results::{Results, ResultsLog};
+use exchange::results::{Results, ResultsLog, StateDigest};
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::block::{Block, BlockBuilder, Head};
 use journal::memory::{MemoryJournal, MemoryStore};

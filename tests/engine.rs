@@ -17,15 +17,15 @@ use exchange::command::{
 };
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, Token, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::reject::Reject;
 use exchange::restrictions::Heartbeat;
 use exchange::rules::{Rules, SLICE};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use http::asking::ask;
 use journal::Journal;
-use journal::marker::Marker;
 use journal::memory::MemoryStore;
+use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
 use journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
 use views::ReadModel;

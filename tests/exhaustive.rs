@@ -11,7 +11,6 @@ mod naive;
 
 use std::rc::Rc;
 
-use exchange::Exchange;
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{
     Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
@@ -19,8 +18,8 @@ use exchange::command::{
 use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::rules::Rules;
-use exchange::script;
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use exchange::{Exchange, script};
 
 use naive::Naive;
 
@@ -112,7 +111,7 @@ fn draft() -> MarketDraft {
     MarketDraft::plain(TimeMs::MAX)
 }
 
-/// A letter of an alphabet. Cancels, amends and replacements name orders by their index in the sequence.
+/// A letter of an alphabet. What changes an order names it by its index in the sequence.
 #[derive(Debug, Clone, Copy)]
 enum Letter {
     Order { user: u32, up: bool, price: u8, lots: u64, life: TimeInForce },
@@ -149,6 +148,7 @@ impl Letter {
                 valid_until: None,
                 copy_from: None,
                 client_order_id: None,
+                group: None,
             }),
             Letter::Cancel { nth } => {
                 let (user, order) = named(nth);

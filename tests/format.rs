@@ -20,19 +20,17 @@ use exchange::command::{
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
-use exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
+use exchange::ids::{CategoryNo, Group, MarketNo, Token, UserNo};
 use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
-use journal::Journal;
 use journal::block::{Block, Head, RawBlock};
-use journal::fields::kind_name;
-use journal::marker::Marker;
-use journal::member;
 use journal::memory::MemoryJournal;
 use journal::portable::PortableFile;
+use journal::record::kind_name;
+use journal::recovery::Marker;
 use journal::replay::{Replayer, replay};
-use journal::{portable, record};
+use journal::{Journal, member, portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -252,8 +250,9 @@ fn fields(command: &Command) -> Value {
         Command::CancelOrder { user, order } => {
             json!({ "user": user.0, "order": order.0.get() })
         }
-        Command::CancelOrders { user, market } => {
-            json!({ "user": user.0, "market": market.map(|market| market.0) })
+        Command::CancelOrders { user, market, group } => {
+            let fields = json!({ "user": user.0, "market": market.map(|market| market.0) });
+            with_group(fields, group.as_deref())
         }
         Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
             "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
@@ -365,14 +364,22 @@ fn order_fields(order: &PlaceOrder) -> Value {
         Condition::ReduceOnly => 3,
         Condition::PostOnlyReduceOnly => 4,
     };
-    json!({ "user": order.user.0, "market": order.market.0,
+    let fields = json!({ "user": order.user.0, "market": order.market.0,
         "outcome": outcome(order.wording.outcome),
         "side": match order.wording.side { Side::Buy => 1, Side::Sell => 2 },
         "price": order.price.get(), "quantity": order.quantity.get(),
         "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
         "copy_from": order.copy_from.map(|user| user.0),
-        "client_order_id": order.client_order_id.as_ref().map(ToString::to_string) })
+        "client_order_id": order.client_order_id.as_ref().map(ToString::to_string) });
+    with_group(fields, order.group.as_deref())
+}
+
+fn with_group(mut fields: Value, group: Option<&Group>) -> Value {
+    if let Some(group) = group {
+        fields["group"] = json!(group.to_string());
+    }
+    fields
 }
 
 #[test]
@@ -386,7 +393,7 @@ fn headers_match_the_page() {
     assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let directory = fs::read_to_string(root().join("data-directory.md")).unwrap();
     let side_files = table(&directory, "## Marker");
-    assert_eq!(measured(&side_files), Some(journal::marker::SLOT_BYTES));
+    assert_eq!(measured(&side_files), Some(journal::recovery::SLOT_BYTES));
 
     let members = table(&page, "## Compressed form");
     assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
@@ -400,7 +407,7 @@ fn headers_match_the_page() {
     assert_eq!(packed[16..20], length.to_le_bytes());
     assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&directory, "## Snapshots");
-    assert_eq!(measured(&snapshot), Some(journal::snapshot::header::SNAPSHOT_HEADER_BYTES));
+    assert_eq!(measured(&snapshot), Some(journal::snapshot::SNAPSHOT_HEADER_BYTES));
     assert_eq!(journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
 
     let block = &example()[1];
@@ -573,7 +580,12 @@ fn effects_match_the_page() {
         let (name, rows) = &effects[&bytes[0]];
         assert_eq!(*name, page_name(effect));
         let mut fields = &bytes[1..];
-        let value = by_table(rows, &mut fields);
+        let mut value = by_table(rows, &mut fields);
+        if let Effect::OrderAccepted { terms, .. } = effect
+            && terms.group.is_some()
+        {
+            value["group"] = by_type("text", &mut fields);
+        }
         assert!(fields.is_empty(), "the table ends before {name}");
         seen.insert(name.clone(), (value, effect.clone()));
     };
@@ -644,6 +656,7 @@ fn example() -> Vec<Block> {
         valid_until: None,
         copy_from: None,
         client_order_id: Token::new("s-1").map(Box::new),
+        group: None,
     });
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
     let once = Some(Box::new(IdempotencyKey { caller, key, part: 0, body: BodyHash([7; 32]) }));

@@ -16,13 +16,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use exchange::Exchange;
 use exchange::command::{Command, Record};
 use exchange::effect::Effect;
 use exchange::results::{Results, ResultsLog};
 use exchange::rules::Rules;
-use exchange::script;
 use exchange::units::{Sequence, TimeMs};
+use exchange::{Exchange, script};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
@@ -34,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 20] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -42,6 +41,7 @@ const SCRIPTS: [&str; 19] = [
     "conversion",
     "expiry",
     "fees",
+    "groups",
     "heartbeat",
     "idempotency_keys",
     "life_cycle",

@@ -21,7 +21,7 @@ use exchange::effect::Effect;
 use exchange::ids::MarketNo;
 use exchange::image::coding::BadImage;
 use exchange::invariant::Broken;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::rules::SLICE;
 use exchange::units::{Sequence, TimeMs};
 

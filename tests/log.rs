@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use exchange::units::Sequence;
 use journal::block::{Block, ChainHash, Head};
 use journal::directory::{LogJournal, read_only};
-use journal::import::import;
-use journal::old::OldJournal;
+use journal::import::{OldJournal, import};
 use journal::reader::JournalReader;
+use journal::recovery::Marker;
 use journal::store::{OpenError, Recovered};
 use journal::{Durable, Journal, JournalError};
 use records::{chain, largest_block};
@@ -427,7 +427,7 @@ fn a_directory_of_an_earlier_version_is_read_by_an_import_and_named_by_a_start()
     fs::write(old.join("wal"), [half(&blocks[34..]), half(&blocks[28..34])].concat()).unwrap();
     let refused = &blocks[39];
     let (first, previous) = (refused.first(), refused.previous());
-    let marker = journal::marker::Marker::Refused { first, previous };
+    let marker = Marker::Refused { first, previous };
     fs::write(old.join("refused"), marker.encode()).unwrap();
     fs::write(old.join("witness"), vec![0; 8192]).unwrap();
     for opened in [LogJournal::open(&old), LogJournal::open_existing(&old)] {

@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use exchange::Exchange;
+use exchange::ahead::Ahead;
 use exchange::catalogue::{Localized, MarketDraft, Outcome};
 use exchange::command::{
     Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
+use exchange::orders::Order;
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use proptest::prelude::*;
@@ -260,6 +262,7 @@ impl Venue {
         let standing = self.exchange.order(row.no);
         assert_eq!(standing.is_some(), row.status.open(), "{row:?}");
         if let Some(order) = standing {
+            self.compare_queue(&order);
             assert_eq!(order.backing.remaining().unwrap(), row.remaining);
             assert_eq!((order.filled, order.quantity), (row.filled, row.quantity));
             assert_eq!(order.wording, row.wording);
@@ -273,6 +276,22 @@ impl Venue {
             cost = cost.plus(fill.price.times(fill.quantity).unwrap()).unwrap();
         }
         assert_eq!((filled, cost), (row.filled, row.filled_cost));
+    }
+
+    /// What stands before an order is what its queue has before it, told if an end is near enough.
+    fn compare_queue(&self, order: &Order) {
+        let side = order.direction();
+        let queue: Vec<Order> = self.exchange.queue(order.market, side, order.price).collect();
+        let place = queue.iter().position(|other| other.no == order.no).unwrap();
+        let lots = queue[..place].iter().map(|order| order.backing.remaining().unwrap().get());
+        let orders = u32::try_from(place).unwrap();
+        let ahead = Ahead { quantity: Lots::new(lots.sum()), orders };
+        let live = self.model.catalogue.market(order.market).unwrap().status.keeps_orders();
+        let nearest = place.min(queue.len() - 1 - place);
+        for most in [0, 1, 2, usize::MAX] {
+            let told = Some(ahead).filter(|_| live && nearest <= most);
+            assert_eq!(self.exchange.ahead_of(order.no, most), told, "{nearest} {most}");
+        }
     }
 
     /// The money on accounts and in open contracts must equal the deposits, as shown to readers.
@@ -407,7 +426,7 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         30 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         3 => (user(), prop::option::of(market()))
-            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+            .prop_map(|(user, market)| Command::CancelOrders { user, market, group: None }),
         6 => Just(Command::AdvanceClock),
         2 => market().prop_map(|market| Command::SuspendMarket { market }),
         4 => market().prop_map(|market| Command::ReopenMarket { market, deadline: None }),

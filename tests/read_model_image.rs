@@ -28,14 +28,13 @@ use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::portable::PortableFile;
-use views::ReadModel;
 use views::catalogue::Wanted;
 use views::history::{History, HistoryError};
-use views::image::IMAGE_VERSION;
 use views::performance::Day;
 use views::search::Words;
 use views::statements::Cause;
 use views::tape::Interval;
+use views::{IMAGE_VERSION, ReadModel};
 
 use commands::strategies;
 use recorded::records;

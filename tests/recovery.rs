@@ -15,9 +15,8 @@ use exchange::units::{Sequence, TimeMs};
 use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, BlockFault, Head};
 use journal::directory::{LogJournal, LogStore};
-use journal::marker::Marker;
 use journal::memory::{MemoryJournal, MemoryStore};
-use journal::recovery::Reason;
+use journal::recovery::{Marker, Reason};
 
 use journal::store::{BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal};
 use journal::{Damage, Journal, JournalError};
@@ -294,7 +293,10 @@ fn a_second_opener_is_refused_as_locked() {
     let (journal, _) = LogJournal::open(dir.path()).unwrap();
     let locked = OpenError::Locked(dir.path().to_owned());
     assert_eq!(LogJournal::open(dir.path()).map(|_| ()), Err(locked.clone()));
-    assert_eq!(LogJournal::open_existing(dir.path()).map(|_| ()), Err(locked));
+    assert_eq!(LogJournal::open_existing(dir.path()).map(|_| ()), Err(locked.clone()));
+    // Also where somebody took the file for one that a killed server left behind.
+    fs::remove_file(dir.path().join("lock")).unwrap();
+    assert_eq!(LogJournal::open(dir.path()).map(|_| ()), Err(locked));
     drop(journal);
     assert!(LogJournal::open(dir.path()).is_ok());
 }

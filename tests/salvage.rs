@@ -10,16 +10,15 @@ use std::path::{Path, PathBuf};
 
 use exchange::command::Command;
 use exchange::units::{Sequence, TimeMs};
-use journal::Journal;
 use journal::archive::Archive;
 use journal::block::{Block, Head};
 use journal::directory::LogJournal;
 use journal::import::{ImportError, import};
-use journal::marker::Marker;
 use journal::memory::MemoryJournal;
-use journal::portable;
+use journal::recovery::Marker;
 use journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
 use journal::store::OpenError;
+use journal::{Journal, portable};
 use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);

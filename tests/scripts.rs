@@ -20,9 +20,9 @@ use exchange::command::Direction;
 use exchange::effect::Effect;
 use exchange::ids::MarketNo;
 use exchange::reject::Reject;
-use exchange::script::ladder::Ladders;
 use exchange::script::names::Names;
-use exchange::script::{Verdict, parse, phrases};
+use exchange::script::parse::Ladders;
+use exchange::script::{Verdict, parse, reader};
 use exchange::units::Sequence;
 
 /// Refusals that no script can reach, and why.
@@ -70,7 +70,7 @@ impl Conversation {
         let mut answer = String::new();
         for effect in &effects {
             self.ladders.fold(effect);
-            answer.push_str(&phrases::phrase(effect, line.record.time, &self.names));
+            answer.push_str(&reader::phrase(effect, line.record.time, &self.names));
             answer.push('\n');
         }
         if effects.is_empty() {

@@ -21,7 +21,7 @@ use journal::block::Block;
 use journal::directory::LogJournal;
 use journal::import::import;
 use journal::portable::PortableFile;
-use journal::prefix::Prefix;
+use journal::store::Prefix;
 use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");

@@ -10,8 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use exchange::Exchange;
-use exchange::digest::StateDigest;
-use exchange::results::ResultsLog;
+use exchange::results::{ResultsLog, StateDigest};
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::block::{Block, BlockBuilder, BlockFault, Head};

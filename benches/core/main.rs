@@ -22,9 +22,9 @@ use std::process::Command as Process;
 use std::time::{Duration, Instant};
 
 use exchange::Exchange;
+use exchange::book::AHEAD;
 use exchange::command::Record;
 use exchange::effect::Effect;
-use exchange::prefetch::AHEAD;
 use exchange::results::{Results, ResultsLog};
 use exchange::units::Sequence;
 use flow::lines::Source;

@@ -31,7 +31,7 @@ use exchange::ids::{OrderNo, UserNo};
 use exchange::units::Sequence;
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 use views::history::History;
 

@@ -72,4 +72,6 @@ const root = document.getElementById("app");
 router.start();
 account.load();
 stream.start();
+// The page comes while the words do.
+PAGES[router.route.value.page]?.().catch(() => {});
 words.load().then(() => root && render(html`<${App}/>`, root));

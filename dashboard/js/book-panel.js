@@ -24,6 +24,7 @@ function rowsOf(levels, most) {
  */
 export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn }) {
   const [all, setAll] = useState(false);
+  const [said, setSaid] = useState("");
   const most = all ? 99 : ROWS;
   const [rows, setRows] = useState(() => rowsOf(levels, most));
   const due = useRef(/** @type {ReturnType<typeof setTimeout> | null} */ (null));
@@ -125,6 +126,19 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
         </td></tr>`;
   };
   const now = book(levels);
+  // A book is no live region: it would never stop talking. It is read when it is asked for.
+  const speak = () => {
+    const said = (/** @type {import("./ladder.js").Level | undefined} */ one, /** @type {"yes" | "no"} */ outcome) =>
+      one
+        ? t("book-side", {
+            word: words[outcome],
+            price: f.price(outcome === "yes" ? one.price : mirror(one.price)),
+            n: f.quantity(one.quantity),
+            count: Number(one.quantity),
+          })
+        : t("ladder.none", { word: words[outcome] });
+    setSaid(`${said(now.asks[0], "yes")} ${said(now.bids[0], "no")}`);
+  };
   const total = Math.max(now.asks.length, now.bids.length);
   const spread = now.asks[0] && now.bids[0] ? (Number(now.asks[0].price) - Number(now.bids[0].price)).toFixed(2) : null;
   const facts = [
@@ -136,7 +150,8 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
   return html`<${Panel} title=${t("order-book")} extra="mk-book" flush aside=${html`<span class="legend">
     <span class="k"><${Diamond}/>${t("yours")}</span></span>`}
       foot=${html`<span class="grow">${t("levels-a-side", { shown: Math.min(most, total), n: total, count: total })}
-        </span>${
+        </span><button class="btn s quiet" type="button" onClick=${speak}>${t("read-book")}</button>
+        <span class="vh" role="status">${said}</span>${
           total > ROWS &&
           html`<button class="btn s" type="button" aria-expanded=${String(all)}
         onClick=${() => setAll(!all)}>${all ? t("show-fewer") : t("show-all")}</button>`

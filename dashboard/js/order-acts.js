@@ -2,13 +2,13 @@
 import { html, useState } from "./lib.js";
 import { t } from "./i18n.js";
 import * as f from "./format.js";
-import { patch, remove } from "./api.js";
-import { typed } from "./decimal.js";
+import { get, patch, remove } from "./api.js";
+import { isZero, typed } from "./decimal.js";
 import { language } from "./i18n.js";
 import { fieldSentence, sentence, ApiError } from "./problem.js";
 import { notify } from "./notices.js";
 import { refreshBalance } from "./account.js";
-import { Dialog, Field } from "./ui.js";
+import { Button, Dialog, Field } from "./ui.js";
 
 /** "Buy Yes 100 at 0.61" @param {any} order @param {string} word @param {string} [quantity] */
 export const orderWords = (order, word, quantity = order.remainingQuantity) =>
@@ -70,6 +70,11 @@ export function Amend({ order, word, onClose, onDone }) {
     refreshBalance();
     onDone();
   };
+  const cancel = async () => {
+    if (!(await cancelOrder(order.id))) return;
+    onDone();
+    onClose();
+  };
   return html`<${Dialog} title=${t("amend-title")} text=${orderWords(order, word)} safe=${t("keep-order")}
     action=${t("amend")} act=${act} onClose=${onClose}><div class="two">
     <${Field} label=${t("contracts-in-all")}
@@ -79,5 +84,25 @@ export function Amend({ order, word, onClose, onDone }) {
       onInput=${(/** @type {any} */ e) => setQuantity(e.target.value)}/>`}/>
     <${Field} label=${t("price")} hint=${t("amend-hint")} error=${fieldSentence(error, "price")}
       control=${(/** @type {any} */ ids) => html`<input class="input" inputmode="decimal" ...${ids} value=${price}
-      onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div></${Dialog}>`;
+      onInput=${(/** @type {any} */ e) => setPrice(e.target.value)}/>`}/></div>
+    <${Button} kind="danger-line" act=${cancel}>${t("cancel-order")}</${Button}></${Dialog}>`;
 }
+
+/** Orders whose place is asked for: each is a request of its own. */
+const PLACES = 12;
+
+/** The contracts that stand before each open order, by its id; an order whose place the venue does not tell is left out. @param {any[]} orders */
+export async function places(orders) {
+  /** @type {Map<string, string>} */
+  const found = new Map();
+  const asked = orders.slice(0, PLACES).map(async ({ id }) => {
+    const { queue } = await get(`/trading/orders/${id}`, { queue: true });
+    if (queue) found.set(id, queue.quantityAhead);
+  });
+  await Promise.allSettled(asked);
+  return found;
+}
+
+/** @param {string | undefined} ahead */
+export const placeWords = (ahead) =>
+  ahead === undefined ? "" : isZero(ahead) ? t("first-in-line") : t("ahead-of-you", { n: f.quantity(ahead), count: Number(ahead) });

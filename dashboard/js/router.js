@@ -15,7 +15,7 @@ const PATHS = [
   [/^\/leaderboard$/, "leaderboard", []],
   [/^\/profiles\/([0-9a-f-]{36})$/i, "profile", ["id"]],
   [/^\/audit$/, "audit", []],
-  [/^\/sign-in$/, "sign-in", []],
+  [/^\/sign-(?:in|up)$/, "sign-in", []],
   [/^\/invitations$/, "invitation", []],
   [/^\/admin$/, "admin", []],
   [/^\/admin\/catalogue$/, "catalogue", []],

@@ -53,6 +53,20 @@ function subscribe(channels) {
   if (old.length) say({ op: "subscribe", channels: old, from: heard });
 }
 
+/** Channels that this turn of the page asks for: they go in one message. @type {Set<string>} */
+const beginning = new Set();
+
+/** @param {string} channel */
+function begin(channel) {
+  if (!beginning.size) {
+    queueMicrotask(() => {
+      subscribe([...beginning].filter((one) => listeners.has(one)));
+      beginning.clear();
+    });
+  }
+  beginning.add(channel);
+}
+
 /**
  * Hears a channel until the returned function is called.
  * @param {string} channel @param {Listener} listener
@@ -62,7 +76,7 @@ export function listen(channel, listener) {
   if (!set) {
     listeners.set(channel, (set = new Set()));
     known.delete(channel);
-    subscribe([channel]);
+    begin(channel);
   }
   set.add(listener);
   return () => {

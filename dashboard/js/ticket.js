@@ -9,7 +9,7 @@ import { ApiError, fieldSentence, sentence } from "./problem.js";
 import { placeOrder } from "./orders.js";
 import { balance, mayTrade, mode, refreshBalance, session } from "./account.js";
 import { notify } from "./notices.js";
-import { Empty, Field, Segments } from "./ui.js";
+import { Empty, Field, Segments, useCalm } from "./ui.js";
 import { Icon } from "./icons.js";
 import { trades, wordOf } from "./parts.js";
 
@@ -84,6 +84,9 @@ export function outcomeOf({ order, form, before }, market, book) {
   const right = buys ? d.subtract(bought, d.add(spent, fee)) : d.subtract(d.subtract(spent, bought), fee);
   const wrong = buys ? d.negate(d.add(spent, fee)) : d.subtract(spent, fee);
   const leaves = order.balance ? d.subtract(before, order.balance.available) : null;
+  // What the lines of fills, fee and rest do not tell: pairs of both outcomes that become money, or what backs a sale.
+  const direct = buys ? d.add(spent, fee) : d.subtract(fee, order.filledCost);
+  const backing = leaves === null ? "0" : d.subtract(leaves, direct);
   const own = (form.outcomeId === "yes") === buys ? book.bids : book.asks;
   const row = form.outcomeId === "yes" ? form.price : d.mirror(form.price);
   const ahead = own.find((one) => one.price === row)?.quantity ?? "0";
@@ -95,6 +98,7 @@ export function outcomeOf({ order, form, before }, market, book) {
     spent,
     bought,
     leaves,
+    backing,
     ahead,
     right,
     wrong,
@@ -102,8 +106,10 @@ export function outcomeOf({ order, form, before }, market, book) {
   };
 }
 
-/** @param {{market: any, book: import("./ladder.js").Book, version: unknown, prices: any, held: {yes: string, no: string}, picked: {outcome: "yes" | "no", price?: string, n: number} | null, onSent: () => void}} props */
-export function Ticket({ market, book, version, prices, held, picked, onSent }) {
+/**
+ * @param {{market: any, book: import("./ladder.js").Book, held: {yes: string, no: string}, picked: {outcome: "yes" | "no", price?: string, n: number} | null, open: boolean, onClose: () => void, onSent: () => void}} props `open`: as a sheet, where the screen is narrow
+ */
+export function Ticket({ market, book, held, picked, open: shown, onClose, onSent }) {
   const [form, setForm] = useState(
     /** @type {Form} */ ({
       side: "BUY",
@@ -130,7 +136,7 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
   const best = useMemo(() => {
     const levels = opposite(book, form.outcome, form.side);
     return levels[0]?.price ?? null;
-  }, [version, form.outcome, form.side]);
+  }, [book, form.outcome, form.side]);
   useEffect(() => {
     if (!touched) set({ price: f.price(best ?? "0.50") });
   }, [best, touched, language.value]);
@@ -141,7 +147,9 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
     if (picked.n > 0) amountField.current?.focus();
   }, [picked?.n]);
 
-  const { wrong, order, quantity } = useMemo(() => meant(form, market, book), [form, version, market.takerFee]);
+  // A book that moves all the time must not put the question off for ever: it is asked again once a second.
+  const pulse = useCalm(book, 1000);
+  const { wrong, order, quantity } = useMemo(() => meant(form, market, book), [form, book, market.takerFee]);
   const asked = order && JSON.stringify(order);
   const open = trades(market) && mode.value === "normal";
   const ready = Boolean(session.value) && mayTrade.value && open;
@@ -155,6 +163,8 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
     const stop = new AbortController();
     const timer = setTimeout(async () => {
       try {
+        // What is at hand now, so that the figures of the preview add up whatever else has changed it.
+        await refreshBalance();
         const before = balance.peek()?.available ?? "0";
         const answer = await dryRun("/trading/orders", order, stop.signal);
         if (stop.signal.aborted) return;
@@ -170,7 +180,7 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
       clearTimeout(timer);
       stop.abort();
     };
-  }, [asked, version, ready, balance.value?.available]);
+  }, [asked, pulse, ready, balance.value?.available]);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
@@ -269,10 +279,11 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
     set({ price: f.price((next / 100).toFixed(2)) });
   };
 
-  const close = html`<a class="btn quiet s icon-only only-narrow" href="#main" aria-label=${t("close")}>
-    <${Icon} name="close"/></a>`;
+  const close = html`<button type="button" class="btn quiet s icon-only only-narrow" aria-label=${t("close")}
+    onClick=${onClose}><${Icon} name="close"/></button>`;
+  const panel = `panel ticket-panel${shown ? " open" : ""}`;
   if (session.value === null)
-    return html`<section class="panel ticket-panel" id="ticket"
+    return html`<section class=${panel} id="ticket"
     aria-label=${t("ticket.title")}><div class="row between sheet-close">${close}</div>
     <${Empty} title=${t("ticket.sign-in")} text=${t("ticket.sign-in-text")}>
     <a class="btn primary" href=${`/sign-in?next=${encodeURIComponent(`/markets/${market.id}`)}`}>${t("sign-in")}</a>
@@ -285,9 +296,11 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
         ? t(`ticket.${mode.value}`)
         : null;
   if (why)
-    return html`<section class="panel ticket-panel" id="ticket" aria-label=${t("ticket.title")}>
+    return html`<section class=${panel} id="ticket" aria-label=${t("ticket.title")}>
     <div class="row between sheet-close">${close}</div><${Empty} title=${t("ticket.none")} text=${why}/></section>`;
 
+  const sells = preview?.form.side === "SELL";
+  const amount = (/** @type {string} */ money) => (sells ? f.signedMoney(money) : f.money(money));
   const limitMoney = balance.value?.available ?? "0";
   const price = d.typed(form.price, language.value);
   const most =
@@ -314,7 +327,7 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
   const stale = !current || age > FRESH + 27_000;
   const yes = form.outcome === "yes";
 
-  return html`<section class="panel ticket-panel" id="ticket" aria-label=${t("ticket.title")}>
+  return html`<section class=${panel} id="ticket" aria-label=${t("ticket.title")}>
     <form class="ticket" aria-labelledby=${`${name}-h`} onSubmit=${send} noValidate>
     <div class="row"><h2 class="grow" id=${`${name}-h`}>${t("ticket.title")}</h2>
       <${Segments} label=${t("ticket.side")} value=${form.side}
@@ -411,20 +424,25 @@ export function Ticket({ market, book, version, prices, held, picked, onSent }) 
         ${result.fills.slice(0, 4).map(
           ([at, n]) => html`<div>
           <dt>${t("fill-at-once", { n: f.quantity(n), count: Number(n), price: f.price(at) })}</dt>
-          <dd>${f.money(d.cost(at, n))}</dd></div>`,
+          <dd>${amount(d.cost(at, n))}</dd></div>`,
         )}
         ${
           result.fills.length > 4 &&
           html`<div>
           <dt>${t("more-prices", { n: result.fills.length - 4, count: result.fills.length - 4 })}</dt>
-          <dd>${f.money(result.fills.slice(4).reduce((sum, [at, n]) => d.add(sum, d.cost(at, n)), "0"))}</dd></div>`
+          <dd>${amount(result.fills.slice(4).reduce((sum, [at, n]) => d.add(sum, d.cost(at, n)), "0"))}</dd></div>`
         }
-        ${!d.isZero(result.fee) && html`<div><dt>${t("fee")}</dt><dd>${f.money(result.fee)}</dd></div>`}
+        ${!d.isZero(result.fee) && html`<div><dt>${t("fee")}</dt><dd>${sells ? f.signedMoney(d.negate(result.fee)) : f.money(result.fee)}</dd></div>`}
         ${
           !d.isZero(result.rests) &&
           html`<div>
           <dt>${t("wait-at", { n: f.quantity(result.rests), count: Number(result.rests), price: f.price(preview.form.price) })}, ${d.isZero(result.ahead) ? t("first-in-line") : t("behind", { n: f.quantity(result.ahead), count: Number(result.ahead) })}
-          </dt><dd>${f.money(result.resting)}</dd></div>`
+          </dt><dd>${sells ? "" : f.money(result.resting)}</dd></div>`
+        }
+        ${
+          !d.isZero(result.backing) &&
+          html`<div><dt>${t(result.backing.startsWith("-") ? "pairs-merge" : sells ? "held-behind" : "held-for-fee")}</dt>
+          <dd>${sells || result.backing.startsWith("-") ? f.signedMoney(d.negate(result.backing)) : f.money(result.backing)}</dd></div>`
         }
         ${
           !d.isZero(result.cancelled) &&

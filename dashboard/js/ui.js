@@ -1,5 +1,5 @@
 // Parts that several pages use. Each draws what it is given and keeps no data of its own.
-import { html, useEffect, useId, useRef, useState } from "./lib.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "./lib.js";
 import { Icon, Triangle } from "./icons.js";
 import { t } from "./i18n.js";
 import * as f from "./format.js";
@@ -105,8 +105,9 @@ export const Empty = ({ glyph = "bars", title, text, children }) => html`<div cl
 export function Failed({ error, onAgain }) {
   const number = error instanceof ApiError ? error.problem.requestId : null;
   if (error instanceof ApiError && error.status === 401) {
-    return html`<${Empty} glyph="bars" title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
+    return html`<${Empty} glyph="bars" title=${t("sign-in-first")} text=${t("sign-in-look")}>
       <a class="btn primary" href=${`/sign-in?next=${encodeURIComponent(location.pathname)}`}>${t("sign-in")}</a>
+      <a class="btn" href=${`/sign-up?next=${encodeURIComponent(location.pathname)}`}>${t("new-here")}</a>
       </${Empty}>`;
   }
   return html`<${Empty} glyph="cut" title=${t("not-loaded")} text=${html`${sentence(error)}
@@ -279,4 +280,49 @@ export function exportCsv(name, rows) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** A value that changes at most so often: the first change at once, the last one always. @template T @param {T} value @param {number} every in milliseconds @returns {T} */
+export function useCalm(value, every) {
+  const [shown, setShown] = useState(value);
+  const latest = useRef(value);
+  latest.current = value;
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | null} */ (null));
+  useEffect(() => {
+    if (timer.current || shown === value) return;
+    setShown(() => value);
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      setShown(() => latest.current);
+    }, every);
+  }, [value]);
+  useEffect(() => () => void (timer.current && clearTimeout(timer.current)), []);
+  return shown;
+}
+
+/**
+ * A table that scrolls in its own box, and on a narrow screen is a list of records, each figure below its column's name.
+ * The roles are written out because a browser forgets them once a row is no longer laid out as one.
+ * @param {{label: string, children?: any}} props
+ */
+export function Records({ label, children }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const table = box.current?.querySelector("table");
+    if (!table) return;
+    table.setAttribute("role", "table");
+    const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent?.trim() ?? "");
+    for (const group of [table.tHead, ...table.tBodies, table.tFoot]) group?.setAttribute("role", "rowgroup");
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      let column = 0;
+      for (const cell of row.cells) {
+        const head = cell.tagName === "TH";
+        cell.setAttribute("role", head ? (cell.scope === "row" ? "rowheader" : "columnheader") : "cell");
+        if (!head) cell.setAttribute("data-label", heads[column] ?? "");
+        column += cell.colSpan;
+      }
+    }
+  });
+  return html`<div class="scroll-x records" ref=${box} tabindex="0" role="group" aria-label=${label}>${children}</div>`;
 }

@@ -15,9 +15,8 @@ use exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
 use serde_json::{Value, json};
 use views::accounts::{Accounts, UserRow};
 use views::catalogue::Catalogue;
-use views::fault::Faults;
+use views::fault::{Faults, Projection};
 use views::positions::{PositionRow, Positions, Resolution};
-use views::view::Projection;
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};

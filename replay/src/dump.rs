@@ -7,7 +7,7 @@ use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::script::names::Names;
-use exchange::script::phrases::phrase;
+use exchange::script::reader::phrase;
 use exchange::script::{Verdict, print};
 use exchange::units::Sequence;
 use serde_json::json;

@@ -9,8 +9,7 @@ use exchange::results::Results;
 use exchange::units::Sequence;
 use journal::JournalError;
 use journal::block::{Block, BlockFault, Head};
-use journal::replay::ahead::{ReadAhead, reading_ahead};
-use journal::replay::{self, ReplayFault, Replayer};
+use journal::replay::{self, ReadAhead, ReplayFault, Replayer, reading_ahead};
 use serde_json::json;
 
 use crate::answer::Failure;

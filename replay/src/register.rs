@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use exchange::catalogue::Outcome;
-use exchange::command::{PlaceOrder, Side, Wording};
+use exchange::command::{PlaceOrder, Record, Side, Wording};
 use exchange::effect::{Effect, Party};
 use exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, UserId, UserNo};
+use exchange::market::MarketStatus;
 use exchange::units::{Sequence, Tick, TimeMs};
-use exchange::{command::Record, lifecycle::MarketStatus};
 
 use crate::answer::Failure;
 use crate::reference::Reference;

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use exchange::command::Record;
 use exchange::units::Sequence;
 use journal::archive::{Archive, ArchiveError};
-use journal::old::OldJournal;
 use journal::portable::{self, Place, PortableFile};
-use journal::prefix::Prefix;
 use journal::reader::JournalReader;
-use journal::store::OpenError;
+use journal::store::{OpenError, Prefix};
 use journal::{Blocks, directory};
 use serde_json::{Value, json};
 
 use crate::answer::Failure;
 use crate::moment::Moment;
+use journal::import::OldJournal;
 
 /// An opened journal.
 pub enum Source {

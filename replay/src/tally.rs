@@ -7,7 +7,7 @@ use exchange::Exchange;
 use exchange::command::Record;
 use exchange::effect::Effect;
 use exchange::ids::{EventNo, MarketNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
 use crate::answer::Failure;

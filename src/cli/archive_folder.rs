@@ -8,7 +8,7 @@ use journal::reader::JournalReader;
 
 /// Refuses an archive in the data directory: one of the two would be damaged with the other, and
 /// the directory would no longer be taken for a journal.
-pub fn outside(data: &Path, archive: &Path) -> Result<(), Failure> {
+pub(crate) fn outside(data: &Path, archive: &Path) -> Result<(), Failure> {
     let (data, archive) = (real(data), real(archive));
     let what = if archive == data {
         "is the data directory"
@@ -38,7 +38,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// Opens the archive; one that belongs to another journal is refused.
-pub fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failure> {
+pub(crate) fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failure> {
     let failed =
         |error: ArchiveError| Failure::Failed(format!("archive {}: {error}", folder.display()));
     let (archive, cut) = Archive::open(folder).map_err(failed)?;

@@ -26,7 +26,7 @@ const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
 ///
 /// # Errors
 /// The journal rejects the records, or the wanted key is in force without the operator's role.
-pub fn bootstrap(
+pub(crate) fn bootstrap(
     engine: &Engine,
     wanted: Option<&str>,
     announce: impl FnOnce(&ApiKey) -> bool,

@@ -14,7 +14,7 @@ Examples:
 /// For which shell.
 #[derive(Debug, Args)]
 #[command(after_help = DETAILS)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
@@ -24,7 +24,7 @@ pub struct CompletionsArgs {
 ///
 /// # Errors
 /// Stdout does not take them.
-pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Failure> {
     let name = command.get_name().to_owned();
     // Write to memory first: the generator panics if its writer fails, as a closed pipe does.
     let mut script = Vec::new();

@@ -10,11 +10,11 @@ use journal::directory::LogStore;
 use journal::store::OpenError;
 
 /// The data directory unless one is named. Nobody misspells it, so it may begin unasked.
-pub const DEFAULT: &str = "./data";
+pub(crate) const DEFAULT: &str = "./data";
 
 /// What a start may do with its data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub(crate) enum Leave {
     /// Open what is there, or else begin a venue.
     Begin,
     /// The same, and nobody asked for it: the start says so.
@@ -27,7 +27,7 @@ pub enum Leave {
 ///
 /// # Errors
 /// There is no venue, and none may begin.
-pub fn leave(args: &ServeArgs) -> Result<Leave, Failure> {
+pub(crate) fn leave(args: &ServeArgs) -> Result<Leave, Failure> {
     if args.init || args.demo {
         return Ok(Leave::Begin);
     }
@@ -41,7 +41,7 @@ pub fn leave(args: &ServeArgs) -> Result<Leave, Failure> {
 }
 
 /// The failure to open a data directory.
-pub fn refused(data: &Path, error: &OpenError) -> Failure {
+pub(crate) fn refused(data: &Path, error: &OpenError) -> Failure {
     let hint = match error {
         OpenError::Missing(_) => {
             "; is the path right, and its disk mounted? A new venue begins there only with --init \

@@ -20,7 +20,7 @@ const OURS: &str = "openoutcry";
 ///
 /// # Errors
 /// Names the first such variable, and the nearest that exists.
-pub fn check(whole: &Command, names: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+pub(crate) fn check(whole: &Command, names: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let known = known(whole);
     let names = names.map(|name| name.to_string_lossy().into_owned());
     let ours = names.filter(|name| name.starts_with(PREFIX));
@@ -44,7 +44,7 @@ fn known(whole: &Command) -> Vec<String> {
 ///
 /// # Errors
 /// Says which part is wrong.
-pub fn check_filter(text: &str) -> Result<(), String> {
+pub(crate) fn check_filter(text: &str) -> Result<(), String> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (target, level) =
             part.rsplit_once('=').map_or((None, part), |(target, level)| (Some(target), level));

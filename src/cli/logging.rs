@@ -12,13 +12,13 @@ use super::environment::check_filter;
 use super::output::{self, LogLine};
 
 /// The environment variable with the filter, in the syntax of `tracing`.
-pub const FILTER: &str = "OPENOUTCRY_LOG";
+pub(crate) const FILTER: &str = "OPENOUTCRY_LOG";
 /// The level of what the filter does not name, unless it has a level of its own for that.
 const FILTER_DEFAULT: &str = "info";
 
 /// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     Text,
     /// One JSON object a line.
@@ -32,7 +32,7 @@ const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 ///
 /// # Errors
 /// The filter is invalid, or logging cannot start.
-pub fn start(format: LogFormat) -> Result<(), Failure> {
+pub(crate) fn start(format: LogFormat) -> Result<(), Failure> {
     let text = std::env::var_os(FILTER).unwrap_or_default();
     let text = text.into_string().map_err(|_| Failure::Usage(format!("{FILTER}: not text")))?;
     let filter = filter(&text)?;

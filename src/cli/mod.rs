@@ -2,19 +2,19 @@
 //!
 //! Must not know: any trading rule.
 
-pub mod admin;
-pub mod output;
-pub mod logging;
-pub mod signals;
-pub mod serve;
-pub mod archive_folder;
-pub mod operator_key;
-pub mod venue_clock;
-pub mod bootstrap;
-pub mod demo;
-pub mod completions;
-pub mod data_folder;
-pub mod environment;
+pub(crate) mod admin;
+pub(crate) mod output;
+pub(crate) mod logging;
+pub(crate) mod signals;
+pub(crate) mod serve;
+pub(crate) mod archive_folder;
+pub(crate) mod operator_key;
+pub(crate) mod venue_clock;
+pub(crate) mod bootstrap;
+pub(crate) mod demo;
+pub(crate) mod completions;
+pub(crate) mod data_folder;
+pub(crate) mod environment;
 
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ enum Verb {
 
 /// A failed command: the message to print, and the exit code.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// Wrong usage: exit code 2.
     Usage(String),
     /// The journal is damaged, contradicts itself or lacks a part: exit code 3. Nothing may start
@@ -68,7 +68,7 @@ fn names() -> impl Iterator<Item = std::ffi::OsString> {
 }
 
 /// Parses the command line and runs the command. Usage errors exit with code 2.
-pub fn run() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     os::prepare();
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,

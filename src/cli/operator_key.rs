@@ -18,13 +18,13 @@ const REPEATED_CHARS_MIN: usize = 16;
 const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
 /// The environment variable with the operator's key. There is no flag, because every local process
 /// can read a process's arguments.
-pub const VARIABLE: &str = "OPENOUTCRY_OPERATOR_KEY";
+pub(crate) const VARIABLE: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 /// The operator's key from the environment, if set.
 ///
 /// # Errors
 /// It is not acceptable.
-pub fn from_environment() -> Result<Option<String>, Failure> {
+pub(crate) fn from_environment() -> Result<Option<String>, Failure> {
     let Some(key) = std::env::var_os(VARIABLE) else { return Ok(None) };
     // What is not Unicode is no key either.
     let key = key.into_string().unwrap_or_default();

@@ -122,7 +122,7 @@ fn write_line(file: &mut File, bytes: &[u8], torn: &mut bool) -> bool {
 ///
 /// # Errors
 /// The system gives no threads or descriptors.
-pub fn start() -> io::Result<()> {
+pub(crate) fn start() -> io::Result<()> {
     let recovered = |lines| tracing::warn!(lines, "lines of the log were lost");
     let log = Lines::start("log", io::stderr(), recovered)?;
     let stdout = Lines::start("stdout", io::stdout(), |_| ())?;
@@ -132,7 +132,7 @@ pub fn start() -> io::Result<()> {
 }
 
 /// Waits, for a second at most, until what was said is written.
-pub fn finish() {
+pub(crate) fn finish() {
     let began = Instant::now();
     for lines in [&LOG, &STDOUT].into_iter().filter_map(OnceLock::get) {
         lines.put_and_wait(Vec::new(), FINISH_WAIT.saturating_sub(began.elapsed()));
@@ -140,24 +140,24 @@ pub fn finish() {
 }
 
 /// How many lines of the log were lost.
-pub fn log_lines_lost() -> u64 {
+pub(crate) fn log_lines_lost() -> u64 {
     LOG.get().map_or(0, |log| log.counts.lost.load(Ordering::Relaxed))
 }
 
 /// Whether people see the log.
-pub fn log_is_on_a_terminal() -> bool {
+pub(crate) fn log_is_on_a_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
 /// Whether the process has a terminal as its input or as one of its outputs.
-pub fn has_terminal() -> bool {
+pub(crate) fn has_terminal() -> bool {
     let outputs = io::stdout().is_terminal() || io::stderr().is_terminal();
     outputs || io::stdin().is_terminal()
 }
 
 /// Where log lines are written to. Each write is a whole line, and is never refused.
 #[derive(Debug)]
-pub struct LogLine;
+pub(crate) struct LogLine;
 
 impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -173,20 +173,20 @@ impl Write for LogLine {
 }
 
 /// Prints a line of a server on stdout: lost if nobody takes it.
-pub fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     if let Some(stdout) = STDOUT.get() {
         stdout.put(format!("{line}\n").into_bytes(), None);
     }
 }
 
 /// Prints a line of a server on stdout; whether it was written.
-pub fn say_surely(line: &str) -> bool {
+pub(crate) fn say_surely(line: &str) -> bool {
     let bytes = format!("{line}\n").into_bytes();
     STDOUT.get().is_some_and(|stdout| stdout.put_and_wait(bytes, SURELY_WAIT))
 }
 
 /// Prints a line on stderr; lost if nobody takes it.
-pub fn note(line: &str) {
+pub(crate) fn note(line: &str) {
     let line = format!("{line}\n");
     match LOG.get() {
         Some(log) => log.put(line.into_bytes(), None),
@@ -199,13 +199,13 @@ pub fn note(line: &str) {
 ///
 /// # Errors
 /// Stdout does not take it: a full disk.
-pub fn print(answer: &str) -> io::Result<()> {
+pub(crate) fn print(answer: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     whole(stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Prints what the parser of the command line has to say, help or an error; returns the exit code.
-pub fn usage(said: &clap::Error) -> ExitCode {
+pub(crate) fn usage(said: &clap::Error) -> ExitCode {
     let printed = whole(said.print().and_then(|()| io::stdout().flush()));
     match printed {
         Err(error) if !said.use_stderr() => {

@@ -38,7 +38,7 @@ use http::site::{SignUp, Site};
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 
 /// File descriptors not available to connections: those of the journal, the runtime and connections
@@ -97,7 +97,7 @@ do not start the server again before the folder is copied.";
 #[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 #[allow(clippy::struct_excessive_bools, reason = "flags of a command line")]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Folder of the journal [default: ./data]
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA")]
     pub(super) data: Option<PathBuf>,
@@ -152,7 +152,7 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     /// The data directory.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
     }
 }
@@ -261,7 +261,7 @@ impl RateArgs {
 ///
 /// # Errors
 /// [`Failure`], with what to do about it.
-pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
     let workers = http::server::workers_count();
     os::check_threads(THREADS_BESIDES_WORKERS.saturating_add(workers.saturating_mul(2)))

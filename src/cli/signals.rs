@@ -10,7 +10,7 @@ const IGNORED: [SignalKind; 3] =
     [SignalKind::user_defined1(), SignalKind::user_defined2(), SignalKind::alarm()];
 
 /// The signals that end the server.
-pub struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     quit: Signal,
@@ -23,7 +23,7 @@ impl Signals {
     ///
     /// # Errors
     /// The system refuses that.
-    pub fn listen() -> Result<Signals, Failure> {
+    pub(crate) fn listen() -> Result<Signals, Failure> {
         let listen =
             |kind| signal(kind).map_err(|error| Failure::Failed(format!("no signals: {error}")));
         for kind in IGNORED {
@@ -41,7 +41,7 @@ impl Signals {
 
     /// Waits for the first that ends the server. A hangup does where there is a terminal, which
     /// was closed; elsewhere it asks for a reload, and there is nothing to reload.
-    pub async fn first(&mut self) {
+    pub(crate) async fn first(&mut self) {
         let name = loop {
             tokio::select! {
                 _ = self.terminate.recv() => break "SIGTERM",

@@ -11,7 +11,7 @@ use engine::clock_stamp::ClockStamp;
 use exchange::units::TimeMs;
 
 /// Refuses a clock with which nothing can be opened, before anything is.
-pub fn possible() -> Result<(), Failure> {
+pub(crate) fn possible() -> Result<(), Failure> {
     if !clock::is_before_1970() {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub fn possible() -> Result<(), Failure> {
 
 /// The clock of a data directory whose last record has this time, and its stamp, which is written
 /// at once: a start that is repeated need not ask again.
-pub fn open(
+pub(crate) fn open(
     data: &Path,
     last: TimeMs,
     accepted: bool,

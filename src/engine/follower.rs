@@ -19,7 +19,7 @@ use journal::Durable;
 use journal::block::Block;
 use journal::reader::{JournalReader, VerifiedBlocks};
 use journal::replay::{Listener, Stop};
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 use views::history::History;
 

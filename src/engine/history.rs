@@ -18,9 +18,8 @@ use journal::pages::{NAME_BYTES, PageStore};
 use journal::reader::JournalReader;
 use journal::snapshot::Point;
 use journal::store::{Step, StoreError};
-use views::history::page_storage::PageStorage;
-use views::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
-use views::image::IMAGE_VERSION;
+use views::IMAGE_VERSION;
+use views::history::{History, HistoryError, KEY_BYTES, PageKey, PageStorage, ROWS_PER_PAGE};
 
 /// Bytes put after which the pages and their index are synced.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;

@@ -16,7 +16,7 @@ use exchange::units::{Sequence, TimeMs};
 use journal::block::{Block, Head};
 use journal::reader::JournalReader;
 use journal::replay::{Listener, ReplayFault, Replayer, Stop};
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use journal::{Durable, JournalError};
 
 /// Attempts, with a pause before each next one, to resolve a moment that has just passed while a

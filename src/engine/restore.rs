@@ -6,16 +6,15 @@ use std::io::Read;
 use super::history::HistoryStore;
 use super::throttle::{Ended, Paced, Throttle};
 use exchange::Exchange;
-use exchange::digest::StateDigest;
 use exchange::image::coding::BadImage;
 use exchange::invariant::Broken;
+use exchange::results::StateDigest;
 use exchange::units::Sequence;
 use journal::JournalError;
 use journal::block::{ChainHash, Head};
 use journal::reader::JournalReader;
 use journal::replay::Replayer;
-use journal::snapshot::folder::{NEWEST_KEPT, OpenSnapshot, SnapshotFolder};
-use journal::snapshot::{Kind, Point, SnapshotDamage};
+use journal::snapshot::{Kind, NEWEST_KEPT, OpenSnapshot, Point, SnapshotDamage, SnapshotFolder};
 use views::ReadModel;
 use views::history::History;
 

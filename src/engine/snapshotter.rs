@@ -31,8 +31,7 @@ use journal::JournalError;
 use journal::block::Head;
 use journal::reader::JournalReader;
 use journal::replay::{ReplayFault, Stop};
-use journal::snapshot::folder::SnapshotFolder;
-use journal::snapshot::{Kind, Point, SnapshotUnwritten};
+use journal::snapshot::{Kind, Point, SnapshotFolder, SnapshotUnwritten};
 
 /// How often it polls the matcher's progress.
 const POLL_EVERY: Duration = Duration::from_millis(100);

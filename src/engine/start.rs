@@ -27,15 +27,14 @@ use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::throttle::Throttle;
 use super::watcher::Watcher;
 use super::{Engine, EngineShared};
-use exchange::digest::StateDigest;
 use exchange::invariant::Broken;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::Sequence;
 use journal::Journal;
 use journal::archive::Archive;
 use journal::reader::JournalReader;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 
 /// Blocks queued between two stages: one being worked on, one waiting, and some slack. More would
 /// only hide a slow stage.

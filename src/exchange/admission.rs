@@ -2,14 +2,12 @@
 //! precedence. `matching.rs` calls them; nothing here changes the state.
 
 use super::command::{PlaceOrder, SeenTerms, TimeInForce};
-use super::floor::Floor;
 use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
-use super::lifecycle::MarketStatus;
-use super::market::Market;
+use super::market::{Market, MarketStatus};
 use super::orders::{Order, Slot};
-use super::plan::Plan;
+use super::plan::{Floor, Plan};
 use super::reject::Reject;
 use super::units::{Lots, MoneySum, Tick};
 use super::{Exchange, Stamp, Stop};

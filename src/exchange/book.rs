@@ -6,12 +6,16 @@
 //! a book is never crossed. Levels are allocated eight at a time, since most markets of a large
 //! venue are quiet.
 
-mod image;
+use std::hint::black_box;
 
-use super::command::Direction;
+use super::Exchange;
+use super::command::{Command, Direction, Record};
+use super::ids::MarketNo;
+use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
-use super::orders::{Links, OrderPool, RestingOrder, Slot};
-use super::units::{Lots, TICKS_PER_UNIT, Tick};
+use super::orders::image::read_order;
+use super::orders::{Glimpse, Links, OrderPool, RestingOrder, Slot};
+use super::units::{Lots, Sequence, TICKS_PER_UNIT, Tick};
 
 /// Neighbouring levels that are allocated together.
 const BLOCK: usize = 8;
@@ -223,5 +227,150 @@ impl Book {
         let number = self.block_numbers.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
         *number = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
         Ok(self.blocks.len())
+    }
+}
+
+// A book in the state image: bids then asks, each side its levels from the best on, each level its
+// orders in time priority.
+
+/// The price level whose orders are being read, and the last record of the image.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    market: MarketNo,
+    side: Direction,
+    tick: Tick,
+    last: Sequence,
+}
+
+impl Book {
+    /// Writes the book and its orders.
+    pub(crate) fn write(&self, pool: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
+        // Which level blocks are allocated is history and shapes no outcome.
+        let Book { bids, asks, block_numbers: _, blocks: _ } = self;
+        for (side, occupied) in [(Direction::Up, bids), (Direction::Down, asks)] {
+            let levels_count = u8::try_from(occupied.count_ones());
+            levels_count.map_err(|_| Broken::LevelMismatch)?.write(sink);
+            for (tick, level) in self.levels(side) {
+                let Level { first: _, last: _, quantity: _, orders } = level;
+                tick.write(sink);
+                orders.write(sink);
+                for slot in self.queue(pool, side, tick) {
+                    pool.write_order(slot, sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a market's book, with its orders into the pool: orders of records up to `last`.
+    pub(crate) fn read(
+        market: MarketNo,
+        last: Sequence,
+        pool: &mut OrderPool,
+        source: &mut impl ImageSource,
+    ) -> Result<Book, BadImage> {
+        let mut book = Book::default();
+        for side in [Direction::Up, Direction::Down] {
+            let mut before: Option<Tick> = None;
+            for _ in 0..u8::read(source)? {
+                let tick = Tick::read(source)?;
+                let behind = before.is_none_or(|before| match side {
+                    Direction::Up => tick < before,
+                    Direction::Down => tick > before,
+                });
+                if !behind {
+                    return Err(BadImage::Contradiction("price levels out of order"));
+                }
+                before = Some(tick);
+                book.read_level(Queue { market, side, tick, last }, pool, source)?;
+            }
+        }
+        Ok(book)
+    }
+
+    fn read_level(
+        &mut self,
+        queue: Queue,
+        pool: &mut OrderPool,
+        source: &mut impl ImageSource,
+    ) -> Result<(), BadImage> {
+        let orders_count = u32::read(source)?;
+        if orders_count == 0 {
+            return Err(BadImage::Contradiction("a price level without orders"));
+        }
+        for _ in 0..orders_count {
+            let order = read_order(queue.market, queue.tick, source)?;
+            if order.direction() != queue.side {
+                return Err(BadImage::Contradiction("an order on the wrong side"));
+            }
+            // Checked before the insert: the pool's index grows with the highest number.
+            if order.no.0 == Sequence::ZERO || order.no.0 > queue.last {
+                return Err(BadImage::Contradiction("an order that no record placed"));
+            }
+            let slot = pool.insert(&order)?;
+            self.push(pool, slot)?;
+        }
+        Ok(())
+    }
+}
+
+// Prefetch: reads the memory that the next records will need before the first of them is applied.
+//
+// A large venue does not fit the processor's cache, and a command follows links: market, level,
+// order, neighbours, account, each known only when the one before was loaded. Read for many
+// records together, one step at a time, the loads overlap: among 100,000 markets a command takes
+// 562 ns instead of 776. Nothing here changes the state or decides anything.
+
+/// Records that are prefetched together: enough that their loads overlap, and few enough that all
+/// they need is still in the nearest cache when they are applied.
+pub const AHEAD: usize = 16;
+
+/// Markets plus resting orders of a venue that fits the cache anyway.
+const SMALL_VENUE: usize = 4096;
+
+impl Exchange {
+    /// Reads what the first [`AHEAD`] of these records will need, in a venue too large for the
+    /// cache. Call it again with the following records once these are applied.
+    pub fn prefetch(&self, records: &[Record]) {
+        let orders = self.orders.count() as usize;
+        if self.markets.len().saturating_add(orders) > SMALL_VENUE {
+            black_box(self.read_ahead(records));
+        }
+    }
+
+    // Each step stores what it read without branching on it: a branch that waits for memory would
+    // hold up all later loads. The result only keeps the compiler from removing the reads.
+    fn read_ahead(&self, records: &[Record]) -> i64 {
+        let mut slots = [None; AHEAD];
+        for (record, slot) in records.iter().zip(&mut slots) {
+            if let Command::CancelOrder { order, .. }
+            | Command::AmendOrder { order, .. }
+            | Command::ReplaceOrder { replaced: order, .. } = &record.command
+            {
+                *slot = self.orders.find(*order);
+            }
+        }
+        let mut targets = [Glimpse::NOTHING; AHEAD];
+        for ((record, slot), target) in records.iter().zip(&slots).zip(&mut targets) {
+            *target = match &record.command {
+                Command::PlaceOrder(terms) => Glimpse {
+                    user: terms.user,
+                    market: terms.market,
+                    price: terms.wording.yes_price(terms.price),
+                    ..Glimpse::NOTHING
+                },
+                _ => self.orders.glimpse(*slot),
+            };
+        }
+        let (mut seen, mut near) = (0, [[None; 4]; AHEAD]);
+        for (target, near) in targets.iter().zip(&mut near) {
+            let Glimpse { user, market, price, queue } = *target;
+            seen ^= self.ledger.prefetch(user, market);
+            let book = self.markets.get(market.index()).map(|market| &market.book);
+            let last = book.and_then(|book| book.prefetch(price));
+            *near = [last, self.orders.last_of(user), queue.before, queue.after];
+        }
+        let neighbours = near.iter().flatten().map(|slot| self.orders.glimpse(*slot));
+        neighbours.fold(seen, |seen, neighbour| seen ^ i64::from(neighbour.user.0))
     }
 }

@@ -4,7 +4,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::ids::{EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
+use super::ids::{EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::rules::Rules;
 use super::table::{choice, part, table};
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
@@ -195,6 +195,9 @@ part! {
         /// The owner's own id for it: a second order with it is not placed. Boxed because most
         /// orders have none, and 64 bytes would make every command larger.
         pub client_order_id: Option<Box<Token>>,
+        ; 2
+        /// The group to which the owner counts it.
+        pub group: Box<Group>,
     }
 }
 
@@ -219,6 +222,7 @@ impl PlaceOrder {
             valid_until: None,
             copy_from: None,
             client_order_id: None,
+            group: None,
         }
     }
 }
@@ -407,7 +411,7 @@ table! {
             price: SettlementPrice,
         } => "void {market} {price=0.50?*:}";
         /// Places an order.
-        19 place_order = PlaceOrder(order: PlaceOrder);
+        19 place_order = PlaceOrder(order: PlaceOrder) @ 2;
         /// Changes a resting order's price, total quantity, or both.
         20 amend_order = AmendOrder {
             /// Owner.
@@ -435,7 +439,10 @@ table! {
             user: UserNo,
             /// Only those of this market.
             market: Option<MarketNo>,
-        } => "{user} cancel all {market?*:}";
+            ; 2
+            /// Only those of this group.
+            group: Box<Group>,
+        } => "{user} cancel all {group?group *:} {market?*:}";
         /// Executes everything that is due by this record's time: deadlines, the ends of dispute
         /// windows, heartbeat timeouts, order expiries (semantics 3).
         23 advance_clock = AdvanceClock => "clock";
@@ -482,7 +489,7 @@ table! {
             replaced: OrderNo,
             /// The order that is placed.
             terms: Box<PlaceOrder>,
-        };
+        } @ 2;
         /// Invites a user to set a password; an earlier invitation of the user is over.
         31 invite = Invite {
             /// Who is invited.

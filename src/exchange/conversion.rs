@@ -8,7 +8,7 @@
 use super::command::Conversion;
 use super::effect::Effect;
 use super::ids::MarketNo;
-use super::lifecycle::MarketStatus;
+use super::market::MarketStatus;
 use super::reject::Reject;
 use super::{Exchange, Stamp, Stop};
 

@@ -3,6 +3,7 @@
 //! A projection can fold them without knowing any trading rule: amounts are those after the change,
 //! and every change of the book names its side and price.
 
+use super::Exchange;
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
@@ -10,7 +11,9 @@ use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, TradingMode
 use super::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
-use super::lifecycle::MarketStatus;
+use super::invariant::Broken;
+use super::ledger::{Account, Position, Purse};
+use super::market::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;
 use super::table::{choice, part, table};
@@ -445,4 +448,45 @@ pub struct Applied<'a> {
     pub time: TimeMs,
     /// What happened, in order.
     pub effects: &'a [Effect],
+}
+
+// Builds the effects that report accounts and positions after a change.
+
+impl Account {
+    /// The effect that reports it.
+    pub(super) fn changed(self, user: UserNo) -> Effect {
+        let Account { available, reserved } = self;
+        Effect::AccountChanged { user, available, reserved }
+    }
+}
+
+impl Purse {
+    /// The effect that reports its position.
+    pub(super) fn position_changed(&self, user: UserNo, market: MarketNo) -> Effect {
+        let Position { yes, no, realised } = self.position;
+        Effect::PositionChanged { user, market, yes, no, realised }
+    }
+}
+
+impl Exchange {
+    /// Reports a user's position in a market.
+    pub(super) fn emit_position(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        effects.push(self.ledger.purse(user, market)?.position_changed(user, market));
+        Ok(())
+    }
+
+    /// Reports a user's money.
+    pub(super) fn emit_account(
+        &self,
+        user: UserNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        effects.push(self.ledger.account(user)?.changed(user));
+        Ok(())
+    }
 }

@@ -7,22 +7,23 @@
 //! once the venue has many: each is promised a day, so a user at the bound is refused new names,
 //! and no name is forgotten early.
 
-mod image;
 pub(super) mod table;
 
 use sha2::{Digest, Sha256};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
-pub use table::Fingerprint;
-use table::NameEntry;
-
+pub use self::table::Fingerprint;
+use self::table::{IdempotencyTable, NameEntry};
 use super::catalogue::Outcome;
 use super::command::{
     Command, Condition, IdempotencyKey, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce,
 };
 use super::effect::Effect;
-use super::floor::Floor;
 use super::ids::{OrderNo, Token, UserNo};
+use super::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
+};
+use super::plan::Floor;
 use super::reject::Reject;
 use super::units::{Sequence, TimeMs};
 use super::{Exchange, Stamp, Stop};
@@ -60,6 +61,7 @@ impl Fingerprint {
             valid_until,
             copy_from,
             client_order_id: _,
+            group,
         } = terms;
         let (force, expires_at) = match time_in_force {
             TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),
@@ -94,6 +96,11 @@ impl Fingerprint {
         hash.update(time(expires_at));
         hash.update(time(*valid_until));
         hash.update(copy_from.map_or(-1, |user| i64::from(user.0)).to_le_bytes());
+        if let Some(group) = group {
+            hash.update(b"group");
+            hash.update(group.as_str().as_bytes());
+            hash.update([0]);
+        }
         if let Some(replaced) = replaced {
             hash.update(replaced.0.get().to_le_bytes());
         }
@@ -248,6 +255,89 @@ impl Exchange {
     /// When the oldest name of a user who may give no more is forgotten.
     pub fn name_free_at(&self, user: UserNo) -> Option<TimeMs> {
         self.idempotency.oldest_until(user)
+    }
+}
+
+// Names in the state image, in the order of their expiry checks.
+
+imaged!(NameEntry { user, body, until, firsts, order });
+
+impl Imaged for Fingerprint {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.0.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Imaged::read(source).map(Fingerprint)
+    }
+}
+
+/// A part, and the record that executed it.
+impl Imaged for (u8, Sequence) {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.0.write(sink);
+        self.1.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Ok((Imaged::read(source)?, Imaged::read(source)?))
+    }
+}
+
+impl Imaged for SmallVec<[(u8, Sequence); 1]> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_count(self.len(), sink);
+        self.iter().for_each(|first| first.write(sink));
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        (0..read_count(source)?).map(|_| Imaged::read(source)).collect()
+    }
+}
+
+impl Imaged for IdempotencyTable {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_count(self.entries().count(), sink);
+        for (slot, entry) in self.entries() {
+            slot.at().write(sink);
+            slot.name.write(sink);
+            slot.first.write(sink);
+            // A reused name is written with its newer slot only.
+            entry.is_some().write(sink);
+            if let Some(entry) = entry {
+                entry.write(sink);
+            }
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut table = IdempotencyTable::default();
+        for _ in 0..read_count(source)? {
+            let at = TimeMs::read(source)?;
+            let (name, first) = (Fingerprint::read(source)?, Sequence::read(source)?);
+            if !bool::read(source)? {
+                table.add_stale(at, name, first);
+                continue;
+            }
+            let entry = NameEntry::read(source)?;
+            let begins = entry.firsts.first().is_some_and(|(_, begins)| *begins == first);
+            if !begins || table.get(name).is_some() {
+                return Err(BadImage::Contradiction("a name that stands twice or for nothing"));
+            }
+            table.add(at, name, &entry);
+        }
+        Ok(table)
+    }
+}
+
+impl IdempotencyTable {
+    /// The last record that a name refers to.
+    pub(crate) fn last_record(&self) -> Sequence {
+        let firsts = self.entries().flat_map(|(slot, entry)| {
+            let parts = entry.into_iter().flat_map(|entry| entry.firsts);
+            parts.map(|(_, first)| first).chain([slot.first])
+        });
+        firsts.max().unwrap_or(Sequence::ZERO)
     }
 }
 

@@ -170,38 +170,53 @@ impl OrderNo {
 /// Longest name that a client may give.
 pub const TOKEN_BYTES_MAX: usize = 64;
 
-/// A client order id or idempotency key, chosen by the client: 1 to [`TOKEN_BYTES_MAX`] visible
-/// ASCII characters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Token([u8; TOKEN_BYTES_MAX]);
+/// Longest name of a group of orders.
+pub const GROUP_BYTES_MAX: usize = 32;
 
-impl Token {
-    /// The token; `None` if the text is not of that form.
-    pub fn new(text: &str) -> Option<Token> {
-        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-        let mut bytes = [0; TOKEN_BYTES_MAX];
-        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
-        (visible && !text.is_empty()).then_some(Token(bytes))
-    }
+macro_rules! labels {
+    ($($(#[$doc:meta])* $name:ident($max:ident);)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; $max]);
 
-    /// The text as the client wrote it.
-    pub fn as_str(&self) -> &str {
-        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(TOKEN_BYTES_MAX);
-        let text = self.0.get(..length).map(str::from_utf8);
-        text.and_then(Result::ok).unwrap_or_default()
-    }
+        impl $name {
+            /// The label; `None` if the text is not of that form.
+            pub fn new(text: &str) -> Option<$name> {
+                let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+                let mut bytes = [0; $max];
+                bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+                (visible && !text.is_empty()).then_some($name(bytes))
+            }
+
+            /// The text as the client wrote it.
+            pub fn as_str(&self) -> &str {
+                let length = self.0.iter().position(|byte| *byte == 0).unwrap_or($max);
+                let text = self.0.get(..length).map(str::from_utf8);
+                text.and_then(Result::ok).unwrap_or_default()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({:?})"), self.as_str())
+            }
+        }
+    )*};
 }
 
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Token({:?})", self.as_str())
-    }
+labels! {
+    /// A client order id or idempotency key, chosen by the client: 1 to [`TOKEN_BYTES_MAX`] visible
+    /// ASCII characters.
+    Token(TOKEN_BYTES_MAX);
+    /// The group to which an owner counts an order: 1 to [`GROUP_BYTES_MAX`] visible ASCII
+    /// characters.
+    Group(GROUP_BYTES_MAX);
 }
 
 #[cfg(test)]

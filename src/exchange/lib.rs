@@ -13,8 +13,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
-mod table;
-pub mod fields;
+pub mod table;
 pub mod rules;
 pub mod script;
 pub mod units;
@@ -24,20 +23,16 @@ pub mod command;
 pub mod effect;
 pub mod reject;
 pub mod catalogue;
-pub mod lifecycle;
 pub mod fees;
 pub mod orders;
 pub mod book;
+pub mod ahead;
 pub mod ledger;
 pub mod market;
-pub mod due;
 pub mod ending;
-mod floor;
 mod plan;
 mod admission;
 mod matching;
-mod emit;
-pub mod prefetch;
 pub mod venue;
 pub mod sign_in;
 pub mod idempotency;
@@ -45,22 +40,18 @@ pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
 pub mod conversion;
-pub mod broken;
 pub mod invariant;
 pub mod image;
-pub mod digest;
 pub mod results;
 
+use self::ending::{Schedule, Slice};
+use self::market::{Market, Trigger};
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};
-use due::Schedule;
 use effect::Effect;
-use ending::Slice;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
-use lifecycle::Trigger;
-use market::Market;
 use orders::{Order, OrderPool};
 use reject::Reject;
 use restrictions::Restrictions;
@@ -247,7 +238,9 @@ impl Exchange {
             C::ReplaceOrder { replaced, terms } => {
                 matching::replace_order(self, *replaced, terms, at, effects)
             }
-            C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
+            C::CancelOrders { user, market, group } => {
+                self.cancel_orders(*user, *market, group.as_deref().copied(), at, effects)
+            }
             C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
             C::CreateUser { profile_name, profile_pic } => {

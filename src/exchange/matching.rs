@@ -8,12 +8,11 @@ use super::admission::{Amendment, Incoming, admit_amend, admit_crossing, admit_o
 use super::command::{PlaceOrder, TimeInForce};
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::Fees;
-use super::floor::Floor;
-use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
+use super::ids::{Group, MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::orders::{Order, Slot};
-use super::plan::{Act, Plan};
+use super::plan::{Act, Floor, Plan};
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
@@ -348,19 +347,27 @@ fn report(order: &Order, purse: &Purse, effects: &mut Vec<Effect>) {
 }
 
 impl Exchange {
-    /// Cancels all of a user's resting orders, oldest first, optionally of one market only.
+    /// Cancels all of a user's resting orders, oldest first, or only those of a market or a group.
     pub(super) fn cancel_orders(
         &mut self,
         user: UserNo,
         market: Option<MarketNo>,
+        group: Option<Group>,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
         self.admit_cancelling(user)?;
-        let slots = match market {
-            None => self.orders.of_user(user).to_vec(),
-            Some(market) => {
+        let slots = match (market, group) {
+            (None, None) => self.orders.of_user(user).to_vec(),
+            (market, Some(group)) => {
+                market.map(|market| self.public_market(market)).transpose()?;
+                let here = |slot: &Slot| {
+                    market.is_none_or(|market| self.orders.is_of(*slot, user, market))
+                };
+                self.orders.of_group(user, group).filter(here).collect()
+            }
+            (Some(market), None) => {
                 // Whichever are fewer: a user with thousands of orders elsewhere could otherwise
                 // make cheap commands expensive for everybody (script `pitfall_owners_list`).
                 let book = &self.public_market(market)?.book;

@@ -5,16 +5,17 @@ mod entry;
 pub(super) mod image;
 mod index;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use entry::{Entry, Rare};
 use index::SequenceIndex;
 
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
-use super::ids::{MarketNo, OrderNo, UserNo};
+use super::ids::{Group, MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Terms;
-use super::units::{Lots, Money, Tick, TimeMs};
+use super::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,6 +87,8 @@ pub struct Order {
     pub condition: Condition,
     /// The trader it copies.
     pub copy_from: Option<UserNo>,
+    /// The group to which its owner counts it.
+    pub group: Option<Group>,
 }
 
 impl Order {
@@ -104,6 +107,7 @@ impl Order {
             self_trade: terms.self_trade,
             condition: terms.condition,
             copy_from: terms.copy_from,
+            group: terms.group.as_deref().copied(),
         }
     }
 
@@ -185,6 +189,8 @@ pub struct OrderPool {
     by_number: SequenceIndex,
     /// The slots of each user's orders, in no order.
     by_user: Vec<Vec<Slot>>,
+    /// The orders that have a group.
+    by_group: BTreeSet<(UserNo, Group, OrderNo)>,
     count: u32,
 }
 
@@ -208,6 +214,27 @@ impl OrderPool {
     /// Resting orders of a user.
     pub fn count_of(&self, user: UserNo) -> u32 {
         u32::try_from(self.of_user(user).len()).unwrap_or(u32::MAX)
+    }
+
+    /// The slots of a user's resting orders of a group, oldest first.
+    pub fn of_group(&self, user: UserNo, group: Group) -> impl Iterator<Item = Slot> {
+        let [first, last] = [Sequence::ZERO, Sequence::new(u64::MAX)].map(OrderNo);
+        let all = self.by_group.range((user, group, first)..=(user, group, last));
+        all.filter_map(|(.., no)| self.find(*no))
+    }
+
+    /// Every resting order that has a group, by owner, group and number.
+    pub fn grouped(&self) -> &BTreeSet<(UserNo, Group, OrderNo)> {
+        &self.by_group
+    }
+
+    /// Counts a resting order to a group of its owner's; whether it is there, and in none yet.
+    pub(super) fn set_group(&mut self, (user, group, no): (UserNo, Group, OrderNo)) -> bool {
+        let Some(slot) = self.find(no) else { return false };
+        let Ok(order) = self.get(slot) else { return false };
+        let fits = order.user == user && order.group.is_none();
+        let grouped = Order { group: Some(group), ..order };
+        fits && self.store(slot, &grouped).is_ok() && self.by_group.insert((user, group, no))
     }
 
     /// The slot of a resting order; `None` if it does not rest.
@@ -293,15 +320,21 @@ impl OrderPool {
         self.count = self.count.checked_add(1).ok_or(Broken::Capacity)?;
         self.by_number.insert(order.no.0, slot)?;
         self.store_rare(slot, order)?;
+        if let Some(group) = order.group {
+            self.by_group.insert((order.user, group, order.no));
+        }
         Ok(slot)
     }
 
     /// Removes an order; it must already be out of its queue.
     pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
         let free = self.free.replace(slot);
-        let entry = self.entry_mut(slot)?;
-        let Entry { no, user, owned, .. } = *entry;
-        entry.set_free(free);
+        let entry = *self.entry(slot)?;
+        let Entry { no, user, owned, .. } = entry;
+        if let Some(group) = self.rare_of(&entry, slot)?.group {
+            self.by_group.remove(&(user, group, no));
+        }
+        self.entry_mut(slot)?.set_free(free);
         // The owner's last order takes the place of the removed one: script pitfall_owners_list.
         let own = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
         let last = own.pop().ok_or(Broken::Dangling)?;

@@ -2,9 +2,8 @@
 //! (dead man's switch).
 
 use super::command::TradingMode;
-use super::due::Due;
 use super::effect::{CancelReason, Effect};
-use super::ending::Work;
+use super::ending::{Due, Work};
 use super::ids::UserNo;
 use super::invariant::Broken;
 use super::market::Market;

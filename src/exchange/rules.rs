@@ -41,6 +41,9 @@ pub const USER_NAMES_SHARE: u32 = 10_000;
 const VENUE_NAMES_MANY_V1: u64 = 4_000_000;
 const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 
+/// Sessions of one user: the next sign-in ends the one that would end first.
+pub const SESSIONS_MAX: usize = 16;
+
 /// Orders cancelled and positions paid by one record at most where ends are sliced: about what
 /// others may wait for (`benches/neighbours.py`). What one user asks for of the user's own is not
 /// counted.

@@ -10,11 +10,9 @@ use super::ids::{Token, UserNo};
 use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
 use super::reject::Reject;
+use super::rules::SESSIONS_MAX;
 use super::units::TimeMs;
 use super::{Exchange, Stamp, Stop};
-
-/// Sessions of one user: the next sign-in ends the one that would end first.
-pub const SESSIONS_MAX: usize = 16;
 
 /// A link with which a person sets a first password, or a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

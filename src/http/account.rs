@@ -1,31 +1,46 @@
 //! The caller's money, fills and limits (semantics 8).
 
+use std::ops::ControlFlow;
+
 use super::call::Call;
 use super::cursor::EitherPage;
 use super::onward::Asked;
-use super::orders::{found, number};
+use super::own_orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::stream::channel::Topic;
+use super::waiting::{Followed, Until, follow};
 use super::wire::account::BalanceJson;
 use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
 use exchange::units::MoneySum;
+use views::ReadModel;
 use views::orders::FillsIn;
 
 /// Pages of fills.
 const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
 /// `GET /trading/balance`
-pub fn balance(call: &Call) -> Result<Reply, Problem> {
-    call.read(|_| Some(()))?;
+pub async fn balance(call: Call) -> Result<Reply, Problem> {
+    let until = call.read(Until::read)?;
+    let tag = match follow(&call, until, |view| Ok(money(&call, view))).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
     let (sequence, balance) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;
         Ok(BalanceJson::of(user.balance, view.accounts.currency()))
     })?;
-    Reply::ok(sequence, &balance)
+    Ok(Reply::ok(sequence, &balance)?.with_tag(tag))
+}
+
+/// What the caller's balance and ledger follow.
+pub fn money(call: &Call, view: &ReadModel) -> Followed {
+    let user = call.caller.user;
+    (Topic::Account(user), view.statements.last(user))
 }
 
 /// `GET /trading/fills`
@@ -34,8 +49,14 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let market = form.query("marketId", parse::text);
     let order = form.query("orderId", parse::text);
     let page = Asked::read(&mut form, FILLS_PAGE, EitherPage::read);
-    let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
+    let until = Until::read(&mut form);
+    let (((market, order), page), until) = form.finish(market.zip(order).zip(page).zip(until))?;
     let user = call.caller.user;
+    let followed = |view: &ReadModel| Ok((Topic::Account(user), view.orders.last_fill_of(user)));
+    let tag = match follow(&call, until, followed).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
     let (sequence, (list, within, order_fills)) = call.look(|view| {
         let market = market.map(|id| view.catalogue.market_no(id));
         let orders = &view.orders;
@@ -60,7 +81,7 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let (_, fills) =
         call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
     let fills = FillsJson { fills, paging, next };
-    Reply::list(sequence, fills, "fills", |all| &mut all.fills)
+    Ok(Reply::list(sequence, fills, "fills", |all| &mut all.fills)?.with_tag(tag))
 }
 
 /// `GET /account/limits`

@@ -12,7 +12,7 @@ use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use exchange::catalogue::Outcome;
 use exchange::command::Command;
 use exchange::ids::{MarketId, MarketNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::reject::Reject;
 use exchange::units::{Sequence, SettlementPrice, TimeMs};
 use views::ReadModel;

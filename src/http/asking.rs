@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::bell::Bell;
 use super::gather::{self, Place};
 use super::mailbox::Mailbox;
+use super::outbox;
 use engine::matcher::Trying;
 use engine::pending::{Answer, Caller, Outcome, Refusal};
 use engine::{Engine, TRIAL_MEETS_MAX};
@@ -125,7 +126,7 @@ pub fn ask<T: Send + 'static>(
     let heard: Arc<dyn Heard<T>> = match gather::add([command.into()], Some(looker)) {
         Ok(place) => Arc::new(OneOf { place, one }),
         Err([command]) => {
-            engine.submit(vec![command], Arc::clone(&one) as Arc<dyn Caller>);
+            outbox::submit(engine, vec![command], Arc::clone(&one) as Arc<dyn Caller>);
             one
         }
     };
@@ -209,7 +210,7 @@ pub fn ask_several(engine: &Engine, commands: Vec<KeyedCommand>) -> AskingSevera
             let state = SeveralState { parts: Vec::new(), missing, bell: Bell::default() };
             let mailbox = Mailbox::current();
             let several = Arc::new(Several { state: Mutex::new(state), mailbox });
-            engine.submit(commands, Arc::clone(&several) as Arc<dyn Caller>);
+            outbox::submit(engine, commands, Arc::clone(&several) as Arc<dyn Caller>);
             SeveralAnswers::Alone(several)
         }
     };

@@ -7,7 +7,7 @@ use super::json::Json;
 use super::lazy_view::LazyView;
 use super::members::{Checked, Faults, Given, Members, bodies, elements, lacking};
 use super::order_form::OrderForm;
-use super::orders::{incomplete_effects, named_order, own_open_order, own_order};
+use super::own_orders::{incomplete_effects, named_order, own_open_order, own_order};
 use super::parse::Fault;
 use super::problem::{FieldCode, Problem};
 use exchange::command::PlaceOrder;

@@ -27,6 +27,7 @@ use super::stream::seats::Seats;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
+use super::waiting::WaitingReads;
 use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
@@ -123,6 +124,8 @@ pub struct SharedState {
     pub seats: Seats,
     /// What ends connections.
     pub ends: Teller,
+    /// Reads that wait for a change.
+    pub waiting: WaitingReads,
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
@@ -145,6 +148,7 @@ impl SharedState {
             hub: Arc::default(),
             seats: Seats::default(),
             ends: Teller::default(),
+            waiting: WaitingReads::default(),
             key_creation: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }

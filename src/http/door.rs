@@ -183,6 +183,11 @@ impl Door {
         response
     }
 
+    /// Has reads that wait for a change answered: the server stops.
+    pub fn stop_waiting(&self) {
+        self.shared.waiting.stop();
+    }
+
     /// The answer to a connection for which no slot is free.
     pub fn no_slot(&self) -> Response<Bytes> {
         self.shared.traffic.turn_away();
@@ -333,13 +338,13 @@ impl Door {
             (true, session) => {
                 let accepted = upgrade::accept(head)?;
                 let handover = head.extensions.get::<Handover>();
-                handover.ok_or_else(Problem::upgrade_required)?.give(Opening { session });
+                handover.ok_or_else(Problem::no_stream)?.give(Opening { session });
                 Ok(Reply::switching(engine.watermark(), accepted))
             }
             (false, Some(session)) if events::is_asked(head) => {
                 events::open(&self.shared, engine, session, head)
             }
-            (false, _) => Err(Problem::upgrade_required()),
+            (false, _) => Err(Problem::no_stream()),
         }
     }
 
@@ -411,7 +416,7 @@ impl Door {
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
             }
-            Endpoint::Stream | Endpoint::Visit(_) => return Err(Problem::upgrade_required()),
+            Endpoint::Stream | Endpoint::Visit(_) => return Err(Problem::no_stream()),
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };

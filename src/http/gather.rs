@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::bell::Bell;
 use super::mailbox::Mailbox;
+use super::outbox;
 use super::placed_here::PlacedHere;
 use engine::Engine;
 use engine::pending::{Caller, Outcome};
@@ -30,24 +31,25 @@ struct Gathering {
     commands: Vec<KeyedCommand>,
     /// Who looks at the read model after which command.
     looks: Vec<(usize, Arc<dyn Caller>)>,
-    answers: Arc<Gathered>,
+    /// Made with the first command: most turns have none.
+    answers: Option<Arc<Gathered>>,
     holds: Holds,
-    follows: bool,
+    /// Who notes the orders placed, of the commands from this position on.
+    placed: Option<(Arc<PlacedHere>, usize)>,
 }
 
 /// The answers of commands that were gathered.
+#[derive(Default)]
 pub struct Gathered {
     state: Mutex<Answers>,
     mailbox: Option<Arc<Mailbox>>,
-    /// Who notes the orders placed.
-    placed: Option<Arc<PlacedHere>>,
 }
 
 #[derive(Default)]
 struct Answers {
     looks: Vec<(usize, Arc<dyn Caller>)>,
-    /// Positions of placements, if somebody notes them.
-    placements: Vec<usize>,
+    /// Who notes the orders placed, and the positions of the placements that it notes.
+    placed: Option<(Arc<PlacedHere>, Vec<usize>)>,
     /// Runs of commands, by their positions, as they were heard of.
     parts: Vec<(Range<usize>, Outcome)>,
     bell: Bell,
@@ -106,20 +108,24 @@ pub fn turn<R>(
         }
     }
 
-    let answers = Gathered {
-        state: Mutex::default(),
-        mailbox: Mailbox::of_reader(),
-        placed: placed.cloned(),
-    };
     OPEN.set(Some(Gathering {
         commands: Vec::new(),
         looks: Vec::new(),
-        answers: Arc::new(answers),
+        answers: None,
         holds: holds.clone(),
-        follows: placed.is_some(),
+        placed: placed.map(|placed| (Arc::clone(placed), 0)),
     }));
     let _closing = Closing(engine);
     run()
+}
+
+/// Has the orders noted that are placed in the rest of the turn.
+pub fn note(placed: &Arc<PlacedHere>) {
+    OPEN.with_borrow_mut(|open| {
+        if let Some(gathering) = open {
+            gathering.placed = Some((Arc::clone(placed), gathering.commands.len()));
+        }
+    });
 }
 
 /// Adds commands to the gathering of this thread; gives them back if there is none.
@@ -132,29 +138,30 @@ pub fn add<C: IntoIterator<Item = KeyedCommand>>(
         let first = gathering.commands.len();
         gathering.commands.extend(commands);
         gathering.looks.extend(look.map(|look| (first, look)));
-        let gathered = Arc::clone(&gathering.answers);
+        let answers = gathering.answers.get_or_insert_with(|| {
+            // Its worker submits: it is no longer one that only reads.
+            Arc::new(Gathered { mailbox: Mailbox::current(), ..Gathered::default() })
+        });
+        let gathered = Arc::clone(answers);
         Ok(Place { gathered, positions: first..gathering.commands.len() })
     })
 }
 
 impl Gathering {
     fn submit(self, engine: &Engine) {
-        let Gathering { commands, looks, answers, follows, .. } = self;
-        if commands.is_empty() {
+        let Gathering { commands, looks, answers: Some(answers), placed, .. } = self else {
             return;
-        }
-        // Its worker submits: it is no longer one that only reads.
-        drop(Mailbox::current());
+        };
         let mut state = answers.state.lock();
         state.looks = looks;
-        if follows && let Some(placed) = &answers.placed {
+        state.placed = placed.map(|(placed, from)| {
             let places = |asked: &KeyedCommand| matches!(asked.command, Command::PlaceOrder(_));
-            let all = commands.iter().enumerate().filter(|(_, asked)| places(asked));
-            state.placements = all.map(|(position, _)| position).collect();
-            placed.expect(commands.len());
-        }
+            let later = commands.iter().enumerate().skip(from);
+            placed.submitted(commands.len());
+            (placed, later.filter(|(_, asked)| places(asked)).map(|(at, _)| at).collect())
+        });
         drop(state);
-        engine.submit(commands, answers);
+        outbox::submit(engine, commands, answers);
     }
 }
 
@@ -171,8 +178,8 @@ impl Caller for Gathered {
 
     fn hear(&self, positions: Range<usize>, outcome: Outcome) -> Option<Waker> {
         let mut state = self.state.lock();
-        if let Some(placed) = &self.placed {
-            let their = state.placements.iter().filter(|position| positions.contains(*position));
+        if let Some((placed, placements)) = &state.placed {
+            let their = placements.iter().filter(|position| positions.contains(*position));
             placed.hear(&positions, their.copied(), &outcome);
         }
         state.parts.push((positions, outcome));

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::outbox;
+
 /// A thread that goes idle again within this time is busy.
 const BUSY_WITHIN: Duration = Duration::from_millis(1);
 /// A thread that went idle this many times without submitting a command only serves reads.
@@ -82,6 +84,8 @@ pub async fn open() {
     CURRENT.set(Some(Arc::clone(&mailbox)));
     let mut callers = Vec::new();
     let never: Infallible = poll_fn(|cx| {
+        outbox::emptied_by(cx.waker());
+        outbox::empty();
         {
             let mut mail = mailbox.0.lock();
             std::mem::swap(&mut mail.callers, &mut callers);

@@ -11,10 +11,10 @@ use super::wire::catalogue::MarketJson;
 use super::wire::printed;
 use exchange::catalogue::MarketDraft;
 use exchange::ids::MarketNo;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use views::ReadModel;
 use views::catalogue::MarketRow;
-use views::quote::Quote;
+use views::depth::Quote;
 
 /// Slots: several pages of every list that is read.
 pub(super) const MARKETS: usize = 1024;

@@ -1,5 +1,6 @@
 //! Markets, as all callers see them: lists, one market, its activity (interface 4.1, 4.3).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::call::{Call, market_no, public_market};
@@ -13,6 +14,8 @@ use super::parse;
 use super::preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::stream::channel::{MarketChannel, Topic};
+use super::waiting::follow;
 use super::wire::Paging;
 use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
 use engine;
@@ -22,7 +25,7 @@ use exchange::ids::{CategoryId, CategoryNo};
 use exchange::reject::Reject;
 use views::ReadModel;
 use views::catalogue::{MarketRow, Wanted};
-use views::numbers::Numbers;
+use views::table::Numbers;
 
 /// Pages of markets (interface 4.1).
 pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -160,10 +163,20 @@ pub async fn activity(call: Call) -> Result<Reply, Problem> {
     let id = form.path("marketId");
     let page = Asked::read(&mut form, ACTIVITY_PAGE, EitherPage::read);
     let (id, page) = form.finish(id.zip(page))?;
+    let followed = |view: &ReadModel| {
+        let market = public_market(view, id)?.no;
+        let topic = Topic::Market(MarketChannel::Activity, market);
+        Ok((topic, view.changes.of_market(market).activity.last))
+    };
+    let tag = match follow(&call, None, followed).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
     let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;
     let (rows, paging, next) = page.of(rows).await?;
     let (_, activities) =
         call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
     let activities = ActivitiesJson { activities, paging, next };
-    Reply::list(sequence, activities, "activities", |all| &mut all.activities)
+    let list = Reply::list(sequence, activities, "activities", |all| &mut all.activities);
+    Ok(list?.with_tag(tag))
 }

@@ -5,6 +5,9 @@ use hyper::header::{
     TRANSFER_ENCODING,
 };
 
+/// The type of server-sent events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
 /// Whether the client accepts one of the JSON types of answers. Without `Accept` it accepts
 /// everything.
 pub fn takes_json(headers: &HeaderMap) -> bool {

@@ -9,7 +9,7 @@ use exchange::catalogue::Outcome;
 use exchange::command::{
     Command, Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
 };
-use exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
+use exchange::ids::{Group, MarketId, MarketNo, Token, UserId, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Tick, TimeMs};
 
@@ -33,6 +33,7 @@ bodies! {
             "validUntil" => valid_until: TimeMs,
             "copyFromTraderId" => copy_from: UserId,
             "clientOrderId" => client_order_id: Box<Token>,
+            "group" => group: Box<Group>,
         }
     }
     judge only_what_rests_expires, by force expires_at;
@@ -107,6 +108,7 @@ impl OrderForm {
             valid_until: self.valid_until,
             copy_from,
             client_order_id: self.client_order_id,
+            group: self.group,
         }
     }
 }

@@ -1,44 +1,26 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-
-use super::call::{Call, SHORT_MAX, never, public_market};
-use super::cursor::CursorPage;
+use super::call::{Call, never, public_market};
 use super::lazy_view::LazyView;
-use super::listed::{self, Content};
+use super::listed;
 use super::members::{Checked, bodies, lacking};
-use super::onward::Asked;
 use super::order_form::{OrderForm, TimeLimit};
-use super::orders_onward;
-use super::page::{Above, PageRule};
-use super::parse::{self, Escaped, Fault};
-use super::problem::{FieldCode, Kind, Problem, Told};
+use super::own_orders::{found, incomplete_effects, named_order, number, own_order, own_row};
+use super::parse::{self, Escaped};
+use super::problem::{Kind, Problem, Told};
+use super::queue_place;
 use super::reply::Reply;
 use super::trials;
-use super::unread_rows::{UnreadRows, read_in_turns};
-use super::wire::Text;
-use super::wire::order::{
-    CancelledJson, CancelledOrderJson, CutJson, ListedOrder, OrderJson, OrdersJson, PlacedJson,
-};
+use super::wire::order::{CancelledJson, CancelledOrderJson, ListedOrder, OrderJson, PlacedJson};
 use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
-use exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
+use exchange::ids::{OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
-use views::history::HistoryError;
-use views::orders::{AsPlaced, OrderList, OrderRow, OrdersIn, Sought};
+use views::orders::{AsPlaced, OrderRow, Sought};
 use views::responses::StoredResponse;
-
-/// Most orders in one answer: all open ones, and the newest others. The interface has no pages
-/// here, and the rows are copied while the projector waits, so a bound is needed. It equals the
-/// open orders a user may have, so that none of them is ever left out.
-const ORDERS_MAX: usize = 10_000;
-/// Pages of orders by cursor.
-const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
 /// `POST /trading/orders`. The answer is built from the record's effects; the read model is needed
 /// only for repetitions.
@@ -110,210 +92,23 @@ pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> 
     }
 }
 
-/// The problem for a record whose effects lack what the answer needs.
-pub fn incomplete_effects() -> Problem {
-    Problem::internal("a record's effects do not say what came of it")
-}
-
-/// `GET /trading/orders`
-pub async fn list(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let active = form.query("active", parse::boolean);
-    let market = form.query("marketId", parse::text);
-    let page = Asked::read(&mut form, ORDERS_PAGE, |form, rule| {
-        // Without a cursor there are no pages.
-        if form.asks("cursor") {
-            return CursorPage::read(form, rule).map(Some);
-        }
-        let detail = "is taken only with a cursor; cursor= is the first page";
-        form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
-            .map(|_| None)
-    });
-    let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
-    let page = match page {
-        Asked::Newest(page) => page,
-        Asked::Onward(page) => {
-            return orders_onward::list(&call, market, active == Some(true), page).await;
-        }
-    };
-    let wanted = Wanted { active: active == Some(true), market, page };
-    if let Wanted { active: true, market: None, page: None } = wanted {
-        return all_open(&call).await;
-    }
-    // Count the rows before copying them.
-    let user = call.caller.user;
-    let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
-    let rows = |most| call.look_apart(count, move |view| Ok(wanted.rows(view, user, most)));
-    let mut reserved = None;
-    let (sequence, rows, next, cut) = if let Some(page) = page {
-        let (sequence, rows) = rows(page.one_more()).await?;
-        let rows = read_in_turns(rows.read()?.map(keyed), page.one_more()).await?;
-        let (rows, next) = page.cut(rows.into_iter());
-        (sequence, rows, Some(next), None)
-    } else {
-        let count = count.min(ORDERS_MAX);
-        let turn = if count > SHORT_MAX {
-            let reserved =
-                reserved.insert(UnreadRows::reserve(&call.shared.unread, &call.caller, count)?);
-            call.shared.unread.turn(reserved).await
-        } else {
-            None
-        };
-        let most = ORDERS_MAX.saturating_add(1);
-        let listed = move |view: &ReadModel| {
-            // Counted again: there may be more since.
-            let short = wanted.rows(view, user, 0).count() < ORDERS_MAX;
-            let open = if short { Vec::new() } else { wanted.open(view, user) };
-            Ok((wanted.rows(view, user, most), open))
-        };
-        let (sequence, (rows, open)) = call.look_apart(count, listed).await?;
-        let rows = read_in_turns(rows.read()?, most).await?;
-        drop(turn);
-        let (rows, cut) = with_open(rows, &open);
-        (sequence, rows, None, cut)
-    };
-    let listed =
-        |view: &ReadModel| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect());
-    let (_, orders) = call.look_apart(count, listed).await?;
-    let orders = OrdersJson { orders, next, cut };
-    let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
-    if let Some(reserved) = reserved {
-        reply.body.count(reserved);
-    }
-    Ok(reply)
-}
-
-/// Cuts a list that is too long: as many of its newest orders stay as leave room for all open ones.
-fn with_open(mut rows: Vec<OrderRow>, open: &[OrderRow]) -> (Vec<OrderRow>, Option<CutJson>) {
-    let Some(newest) = rows.first().map(|row| row.no).filter(|_| rows.len() > ORDERS_MAX) else {
-        return (rows, None);
-    };
-    let older = |than: Option<&OrderRow>| {
-        let begin = than.map_or(0, |than| open.partition_point(|row| row.no >= than.no));
-        open.get(begin..).unwrap_or_default()
-    };
-    while !rows.is_empty() && rows.len().saturating_add(older(rows.last()).len()) > ORDERS_MAX {
-        rows.pop();
-    }
-    let cursor = rows.last().map_or(newest.0.get().saturating_add(1), |row| row.no.0.get());
-    let older = older(rows.last());
-    rows.extend_from_slice(older);
-    (rows, Some(CutJson { truncated: true, cursor: Text(cursor) }))
-}
-
-/// All the caller's open orders, which trading programs read most. The answer is cached until one
-/// of them changes, if it fits one piece.
-async fn all_open(call: &Call) -> Result<Reply, Problem> {
-    let user = call.caller.user;
-    let (sequence, found) = call.look(|view| {
-        let kept = call.shared.caches.orders.find(user, &view.changes.of_orders(user));
-        Ok(kept.ok_or_else(|| view.orders.open_count_of(user)))
-    })?;
-    let count = match found {
-        Ok(text) => return Ok(Reply::json(sequence, Bytes::from_owner(text))),
-        Err(count) => count,
-    };
-    // Reserve before copying the rows.
-    let long =
-        (count > SHORT_MAX).then(|| UnreadRows::reserve(&call.shared.unread, &call.caller, count));
-    let reserved = long.transpose()?;
-    // No turn is taken: nothing of this is read from disk.
-    let copy = move |view: &ReadModel| {
-        let orders = view.orders.open_of(user).take(ORDERS_MAX);
-        let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
-        Ok((view.changes.of_orders(user), OrdersJson { orders, next: None, cut: None }))
-    };
-    let (sequence, (changed, orders)) = call.look_apart(count, copy).await?;
-    let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
-    if let Content::Whole(text) = &reply.body {
-        call.shared.caches.orders.keep(user, changed, Arc::from(&**text));
-    }
-    if let Some(reserved) = reserved {
-        reply.body.count(reserved);
-    }
-    Ok(reply)
-}
-
-/// Which of the caller's orders are listed.
-#[derive(Clone, Copy)]
-struct Wanted {
-    active: bool,
-    market: Option<MarketId>,
-    page: Option<CursorPage>,
-}
-
-impl Wanted {
-    /// The source of the newest `most` of them.
-    fn rows(self, view: &ReadModel, user: UserNo, most: usize) -> Rows {
-        let before = self.page.map_or(u64::MAX, CursorPage::before);
-        let before = OrderNo(Sequence::new(before));
-        let market = self.market.map(|id| view.catalogue.market_no(id));
-        match market {
-            // An unknown market has no orders.
-            Some(None) => Rows::Open { rows: Vec::new(), count: 0 },
-            _ if self.active => {
-                let open = view.orders.open_before(user, before);
-                let in_market = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let rows = open.filter(in_market).take(most).collect();
-                Rows::Open { rows, count: view.orders.open_count_of(user) }
-            }
-            Some(Some(market)) => {
-                Rows::In(Box::new(view.orders.before_in(user, market, before, most)))
-            }
-            None => Rows::All(Box::new(view.orders.before(user, before, most))),
-        }
-    }
-
-    /// All open orders among them, newest first.
-    fn open(self, view: &ReadModel, user: UserNo) -> Vec<OrderRow> {
-        let market = self.market.map(|id| view.catalogue.market_no(id));
-        let open = view.orders.open_of(user);
-        open.filter(|row| market.is_none_or(|of| of == Some(row.market))).collect()
-    }
-}
-
-/// The source of a list of orders.
-enum Rows {
-    /// Open orders, from memory; at most `count`.
-    Open { rows: Vec<OrderRow>, count: usize },
-    /// All orders, from history too.
-    All(Box<OrderList>),
-    /// All orders of one market.
-    In(Box<OrdersIn>),
-}
-
-impl Rows {
-    /// An upper bound of the number of rows.
-    fn count(&self) -> usize {
-        match self {
-            Rows::Open { count, .. } => *count,
-            Rows::All(list) => list.left(),
-            Rows::In(sought) => sought.most(),
-        }
-    }
-
-    /// Reads them, newest first.
-    fn read(
-        self,
-    ) -> Result<Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send>, HistoryError> {
-        Ok(match self {
-            Rows::Open { rows, .. } => Box::new(rows.into_iter().map(Ok)),
-            Rows::All(list) => list,
-            Rows::In(sought) => Box::new(sought.list()?),
-        })
-    }
-}
-
-/// A row with its key for cursors, the order's number.
-fn keyed(row: Result<OrderRow, HistoryError>) -> Result<(u64, OrderRow), HistoryError> {
-    row.map(|row| (row.no.0.get(), row))
-}
-
 /// `GET /trading/orders/{orderId}`
-pub fn one(call: &Call) -> Result<Reply, Problem> {
-    let id = call.read(|form| form.path("orderId"))?;
+pub async fn one(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let (id, queue) = (form.path("orderId"), form.query("queue", parse::boolean));
+    let (id, queue) = form.finish(id.zip(queue))?;
+    let queue = queue == Some(true);
+    // Its tag is of the order alone, which an amend is compared with: none is sent with the place.
+    if queue && let Some(found) = queue_place::find(&call, id).await? {
+        return Ok(found);
+    }
     let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    show(call, sought, |row| row.id() == id)
+    if queue {
+        let row = found(sought.1.row()?.filter(|row| row.id() == id), sought.0)?;
+        let (_, order) = call.look(|view| Ok(OrderJson::seen(view, &row).queued(None)))?;
+        return Reply::ok(sought.0, &order);
+    }
+    show(&call, sought, |row| row.id() == id)
 }
 
 bodies! {
@@ -391,7 +186,9 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::text);
-    let market = form.finish(market)?;
+    let group = form.query("group", parse::text);
+    let (market, group) = form.finish(market.zip(group))?;
+    let group = group.map(Box::new);
     let user = call.caller.user;
     let (_, market) =
         call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
@@ -400,48 +197,14 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let look = |view: &ReadModel, _: &Applied<'_>| {
         Some(view.orders.just_ended().map(CancelledOrderJson::of).collect::<Vec<_>>())
     };
-    let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
+    let written =
+        call.submit_and_look(Command::CancelOrders { user, market, group }, look, never).await?;
     let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
     let lists: Vec<(&str, Box<dyn listed::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),
         ("orders", Box::new(written.shown.into_iter())),
     ];
     Reply::lists(written.sequence, &CancelledJson::default(), lists)
-}
-
-/// The number in an order's id; the caller must check that the order has this very id.
-pub fn number(id: OrderId) -> OrderNo {
-    OrderNo(id.sequence())
-}
-
-/// An order of the caller; another user's order is not found, rather than forbidden (semantics 7).
-pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
-    own_row(call, id).map(|row| row.no)
-}
-
-fn own_row(call: &Call, id: OrderId) -> Result<OrderRow, Problem> {
-    let (sequence, sought) =
-        call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
-    found(sought.row()?.filter(|row| row.id() == id), sequence)
-}
-
-/// An open order of the caller. Ended orders are not searched: that would copy much of the caller's
-/// history under the lock.
-pub fn own_open_order(lazy_view: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
-    let row = lazy_view.view().orders.open_order_of(lazy_view.caller(), number(id));
-    row.filter(|row| row.id() == id).map(|row| row.no)
-}
-
-/// The caller's newest order with this client order id.
-pub fn named_order(call: &Call, id: Token) -> Result<OrderNo, Problem> {
-    let (sequence, sought) = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
-    found(sought.row()?, sequence).map(|row| row.no)
-}
-
-/// Turns an order that was not found into a problem that names the record searched.
-pub fn found<T>(found: Option<T>, sequence: Sequence) -> Result<T, Problem> {
-    let not_found = || Problem { sequence: Some(sequence), ..Problem::of(Reject::OrderNotFound) };
-    found.ok_or_else(not_found)
 }
 
 /// Answers an order that was found at `sequence`.

@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::order::{ListedOrder, OrdersJson};
 use super::wire::{Cursor, CursorEcho, Text};
-use exchange::ids::{MarketId, OrderNo};
+use exchange::ids::{Group, MarketId, OrderNo};
 use exchange::units::Sequence;
 use views::ReadModel;
 use views::history::onward::Start;
@@ -20,11 +20,12 @@ enum Rows {
     All(Box<OrdersAfter>),
 }
 
-/// A page of the orders in one market or all; of all, or only of those that stand in the book.
+/// A page of the orders in one market or all; of all, or only of those that stand in the book, of
+/// one group or all.
 pub async fn list(
     call: &Call,
     market: Option<MarketId>,
-    active: bool,
+    (active, group): (bool, Option<Group>),
     page: OnwardPage,
 ) -> Result<Reply, Problem> {
     let (user, limit) = (call.caller.user, page.limit);
@@ -49,6 +50,7 @@ pub async fn list(
         }
         let open = view.orders.open_after(user, after);
         let open = open.filter(|row| market.is_none_or(|market| row.market == market));
+        let open = open.filter(|row| group.is_none_or(|group| row.group == Some(group)));
         Ok(Rows::Open(open.take(limit.saturating_add(1)).collect()))
     };
     let (sequence, rows) = call.look_apart(open, rows).await?;

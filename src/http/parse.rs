@@ -15,9 +15,10 @@ use exchange::catalogue::Outcome;
 use exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
 use exchange::fees::FeeRate;
 use exchange::ids::{
-    CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
+    CategoryId, EventId, GROUP_BYTES_MAX, Group, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token,
+    UserId,
 };
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 use views::search::Words as Sought;
 
@@ -87,6 +88,14 @@ impl Written for Token {
     fn read(text: &str) -> Read<Token> {
         let detail = || format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
         Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
+    }
+}
+
+/// The name of a group of orders.
+impl Written for Group {
+    fn read(text: &str) -> Read<Group> {
+        let detail = || format!("must be 1 to {GROUP_BYTES_MAX} visible ASCII characters");
+        Group::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
     }
 }
 

@@ -49,7 +49,7 @@ impl PlacedHere {
     }
 
     /// Notes that so many commands were submitted.
-    pub fn expect(&self, commands: usize) {
+    pub fn submitted(&self, commands: usize) {
         let mut state = self.state.lock();
         state.in_flight = state.in_flight.saturating_add(commands);
     }

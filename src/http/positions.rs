@@ -10,7 +10,10 @@ use super::page::{Above, Page, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::stream::channel::Topic;
+use super::waiting::{Until, wait};
 use super::wire::account::{PositionJson, PositionsJson};
+use views::ReadModel;
 use views::closed::ClosedRow;
 use views::positions::{PositionRow, Resolution};
 
@@ -18,12 +21,16 @@ use views::positions::{PositionRow, Resolution};
 const POSITIONS_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
 
 /// `GET /trading/positions`
-pub fn list(call: &Call) -> Result<Reply, Problem> {
+pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let page = Page::read(&mut form, POSITIONS_PAGE);
     let closed = form.query("includeClosed", parse::boolean);
-    let (page, closed) = form.finish(page.zip(closed))?;
+    let until = Until::read(&mut form);
+    let ((page, closed), until) = form.finish(page.zip(closed).zip(until))?;
     let user = call.caller.user;
+    // Without a tag: positions show their markets, too, which change by themselves.
+    let followed = |view: &ReadModel| Ok((Topic::Account(user), view.changes.of_positions(user)));
+    wait(&call, until, followed).await?;
     let (sequence, (rows, count, markets, closed)) = call.look(|view| {
         let rows = view.positions.newest(user, page.indexes().end);
         // A market may end while rows of ended positions are fetched: open positions are shown with

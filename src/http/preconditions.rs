@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::problem::{FieldCode, FieldError, Problem};
 use exchange::reject::Reject;
+use exchange::units::Sequence;
 
 /// What a compressed answer's tag ends with: it is another representation of the same.
 pub const GZIP_SUFFIX: &str = "-gzip";
@@ -20,6 +21,12 @@ pub fn tag_of(body: &[u8]) -> String {
 /// The tag of a body of which only a part can be revised: `part`, then the whole.
 pub fn tag_of_part(part: &[u8], body: &[u8]) -> String {
     format!("\"{}.{}\"", digits(part), digits(body))
+}
+
+/// The tag of what last changed with this record. It is weak: what is shown with it may say the
+/// same in other words, as the time at which it was read.
+pub fn weak_tag(changed: Sequence) -> String {
+    format!("W/\"{changed}\"")
 }
 
 fn digits(bytes: &[u8]) -> String {
@@ -72,6 +79,11 @@ impl Preconditions {
         Ok(Preconditions { only_if, unless: None })
     }
 
+    /// Whether there is any.
+    pub const fn is_any(&self) -> bool {
+        self.only_if.is_some() || self.unless.is_some()
+    }
+
     /// Whether a write depends on the tag of what it changes.
     pub const fn guards(&self) -> bool {
         matches!(self.only_if, Some(Tags::Listed(_)))
@@ -100,6 +112,7 @@ impl Preconditions {
 
     /// Whether a reader has this already.
     pub fn is_known(&self, tag: &str) -> bool {
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
         match &self.unless {
             None => false,
             Some(Tags::Any) => true,

@@ -174,8 +174,6 @@ kinds! {
     ReplayBusy => "REPLAY_BUSY", SERVICE_UNAVAILABLE;
     /// The user has as many streams as may be.
     StreamLimit => "STREAM_LIMIT", TOO_MANY_REQUESTS;
-    /// The path is for a WebSocket or for events.
-    UpgradeRequired => "UPGRADE_REQUIRED", UPGRADE_REQUIRED;
     /// The journal is being replayed.
     Starting => "STARTING", SERVICE_UNAVAILABLE;
     /// The intake is closed until a restart.

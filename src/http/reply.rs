@@ -7,16 +7,24 @@ use serde::Serialize;
 use tokio::sync::mpsc::Receiver;
 
 use super::listed::{Content, Rows};
+use super::media;
 use super::preconditions;
 use super::problem::Problem;
 use super::rates::RequestClass;
-use super::stream::events::EVENT_STREAM;
-use super::stream::upgrade::Accepted;
 use super::wire;
 use exchange::units::Sequence;
 
 /// Initial buffer capacity: the size of the answer to an order.
 const BODY_BYTES_USUAL: usize = 512;
+
+/// What the answer to the handshake of a WebSocket says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// What becomes of the handshake's key.
+    pub accept: String,
+    /// The subprotocol, if the client asked for ours.
+    pub protocol: Option<&'static str>,
+}
 
 /// A successful answer.
 #[derive(Debug)]
@@ -130,7 +138,7 @@ impl Reply {
 
     /// A 200 answer of events.
     pub fn events(sequence: Sequence, pieces: Receiver<Bytes>) -> Reply {
-        let (status, media) = (StatusCode::OK, Some(EVENT_STREAM));
+        let (status, media) = (StatusCode::OK, Some(media::EVENT_STREAM));
         Reply { status, media, body: Content::Events(pieces), ..Reply::no_content(sequence) }
     }
 
@@ -139,6 +147,12 @@ impl Reply {
     pub fn not_modified(self) -> Reply {
         let status = StatusCode::NOT_MODIFIED;
         Reply { status, tag: self.tag, ..Reply::no_content(self.sequence) }
+    }
+
+    /// Adds this tag.
+    #[must_use]
+    pub fn with_tag(self, tag: String) -> Reply {
+        Reply { tag: Some(tag), ..self }
     }
 
     /// Adds the tag of its body.

@@ -14,7 +14,6 @@ use super::problem::Problem;
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::REQUEST_ID;
-use super::stream::upgrade;
 use super::wire;
 use exchange::decimal::DecimalText;
 use exchange::units::Sequence;
@@ -124,7 +123,12 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
     }
     if let Some(accepted) = accepted {
-        upgrade::put(&accepted, headers);
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        put(headers, header::SEC_WEBSOCKET_ACCEPT, &accepted.accept);
+        if let Some(protocol) = accepted.protocol {
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+        }
     }
     if lasting {
         headers.insert(header::CACHE_CONTROL, LASTING);

@@ -12,7 +12,7 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
-    openapi, operations, orders, positions, sign_in, statement, switches, tape,
+    openapi, operations, order_list, orders, positions, sign_in, statement, switches, tape,
 };
 
 /// The table.
@@ -34,6 +34,7 @@ fn probes() -> Vec<Route> {
         probe("/api/v1/openapi.json", Everybody, |shared, head| {
             openapi::describe(table, shared, head)
         }),
+        probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
         probe("/docs", Everybody, docs::page),
         probe("/docs/start.js", Everybody, docs::start),
         probe("/docs/", Everybody, docs::page),
@@ -47,8 +48,8 @@ fn public() -> Vec<Route> {
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
-        long("/markets/{marketId}/activity", markets::activity),
-        long("/markets/{marketId}/trades", tape::trades),
+        long("/markets/{marketId}/activity", markets::activity).tagged(),
+        long("/markets/{marketId}/trades", tape::trades).tagged(),
         read("/markets/{marketId}/stats", tape::stats),
         long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
@@ -58,18 +59,19 @@ fn public() -> Vec<Route> {
         read("/categories/{categoryId}", categories::one),
         read("/time", operations::time),
         stream("/stream"),
-        past("/trading/books/{marketId}/depth", books::depth),
+        past("/trading/books/{marketId}/depth", books::depth).tagged(),
+        read("/trading/books", books::several).tagged(),
     ]
 }
 
 fn trading() -> Vec<Route> {
     vec![
-        long("/trading/orders", orders::list),
-        read("/trading/orders/{orderId}", orders::one).tagged(),
+        long("/trading/orders", order_list::list).tagged(),
+        long("/trading/orders/{orderId}", orders::one).tagged(),
         read("/trading/orders/by-client-id/{clientOrderId}", orders::named).tagged(),
-        read("/trading/positions", positions::list),
-        long("/trading/fills", account::fills),
-        read("/trading/balance", account::balance),
+        long("/trading/positions", positions::list),
+        long("/trading/fills", account::fills).tagged(),
+        long("/trading/balance", account::balance).tagged(),
         read("/trading/heartbeat", switches::heartbeat),
         post("/trading/heartbeat", Required, switches::beat),
         post("/trading/orders", Required, orders::place),
@@ -127,7 +129,7 @@ fn account() -> Vec<Route> {
         Route { access: Access::Keys, ..delete("/session", sign_in::sign_out) },
         post("/account/password", Required, sign_in::change),
         post("/account/faucet", Optional, sign_in::faucet),
-        long("/account/ledger", statement::ledger),
+        long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),

@@ -1,6 +1,9 @@
 //! The caller's statement: every change of money with its cause, settlements of final markets, and
 //! profit and loss.
 
+use std::ops::ControlFlow;
+
+use super::account::money;
 use super::call::{Call, public_market};
 use super::cursor::CursorPage;
 use super::onward::Asked;
@@ -8,6 +11,7 @@ use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::waiting::{Until, follow};
 use super::wire::statement::{
     LedgerJson, LedgerLineJson, MarketPnlJson, PnlJson, SettlementJson, SettlementsJson,
 };
@@ -24,14 +28,19 @@ const PAID_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// `GET /account/ledger`
 pub async fn ledger(call: Call) -> Result<Reply, Problem> {
-    let page = call.read(|form| Asked::read(form, LINES_PAGE, CursorPage::read))?;
+    let (page, until) =
+        call.read(|form| Asked::read(form, LINES_PAGE, CursorPage::read).zip(Until::read(form)))?;
+    let tag = match follow(&call, until, |view| Ok(money(&call, view))).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
     let user = call.caller.user;
     let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
     let (changes, next) = page.of(changes).await?;
     let (_, lines) = call
         .look(|view| Ok(changes.iter().map(|change| LedgerLineJson::of(view, change)).collect()))?;
     let ledger = LedgerJson { lines, next };
-    Reply::list(sequence, ledger, "lines", |all| &mut all.lines)
+    Ok(Reply::list(sequence, ledger, "lines", |all| &mut all.lines)?.with_tag(tag))
 }
 
 /// `GET /account/settlements`

@@ -1,5 +1,7 @@
 //! Public trade data of a market: trades, candles, statistics.
 
+use std::ops::ControlFlow;
+
 use super::call::{Call, public_market};
 use super::cursor::CursorPage;
 use super::form::Form;
@@ -8,10 +10,13 @@ use super::page::{Above, PageRule};
 use super::parse::{self, Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::stream::channel::{MarketChannel, Topic};
 use super::unread_rows::read_in_turns;
+use super::waiting::follow;
 use super::wire::tape::{CandleJson, CandlesJson, Figures, PublicTradeJson, PublicTradesJson};
 use super::wire::{Text, Timestamp};
 use exchange::units::TimeMs;
+use views::ReadModel;
 use views::tape::Interval;
 
 /// Pages of trades.
@@ -27,11 +32,20 @@ pub async fn trades(call: Call) -> Result<Reply, Problem> {
     let id = form.path("marketId");
     let page = Asked::read(&mut form, TRADES_PAGE, CursorPage::read);
     let (id, page) = form.finish(id.zip(page))?;
+    let followed = |view: &ReadModel| {
+        let market = public_market(view, id)?.no;
+        let topic = Topic::Market(MarketChannel::Trades, market);
+        Ok((topic, view.changes.of_market(market).trades.last))
+    };
+    let tag = match follow(&call, None, followed).await? {
+        ControlFlow::Break(reply) => return Ok(reply),
+        ControlFlow::Continue(tag) => tag,
+    };
     let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
     let (rows, next) = page.of(rows).await?;
     let trades = rows.iter().map(PublicTradeJson::of).collect();
     let trades = PublicTradesJson { trades, next };
-    Reply::list(sequence, trades, "trades", |all| &mut all.trades)
+    Ok(Reply::list(sequence, trades, "trades", |all| &mut all.trades)?.with_tag(tag))
 }
 
 /// `GET /markets/{marketId}/stats`

@@ -10,9 +10,9 @@ use super::rates::RequestClass;
 use engine::histogram::{Histogram, Spread};
 
 /// Statuses with a counter of their own, sorted; others share the last counter.
-const STATUSES: [u16; 23] = [
-    101, 200, 201, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414, 415, 422, 426, 429,
-    431, 500, 501, 503,
+const STATUSES: [u16; 22] = [
+    101, 200, 201, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414, 415, 422, 429, 431,
+    500, 501, 503,
 ];
 
 /// A count of answers, with the method and template of their route, and their status.

@@ -6,7 +6,8 @@ use super::batch::{Shown, Subject, changed_before, key_reused};
 use super::batch_form::{Resolved, Whose};
 use super::call::Call;
 use super::order_form::TimeLimit;
-use super::orders::{Placed, incomplete_effects, placed, placed_before};
+use super::orders::{Placed, placed, placed_before};
+use super::own_orders::incomplete_effects;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::account::BalanceJson;
@@ -229,7 +230,10 @@ impl Tried<'_> {
         let row = placed.or_else(|| self.view.orders.open_order_of(self.user, order));
         // Only amends of its own: orders of one user do not trade with each other.
         let amended = |one: &&Applied<'_>| {
-            let of_it = |effect: &Effect| matches!(effect, Effect::OrderAmended { order: amended, .. } if *amended == order);
+            let of_it = |effect: &Effect| match effect {
+                Effect::OrderAmended { order: amended, .. } => *amended == order,
+                _ => false,
+            };
             one.effects.iter().any(of_it)
         };
         let row = row.filter(|row| row.user == self.user)?;

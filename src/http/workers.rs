@@ -29,7 +29,8 @@ use super::door::Door;
 use super::limits::Limits;
 use super::mailbox;
 use super::placed_here::PlacedHere;
-use super::stream::connection::{Beginning, Connection};
+use super::stream::commands::Beginning;
+use super::stream::connection::Connection;
 use super::stream::ending::Ending;
 use super::stream::upgrade::{self, Handover, Opening};
 use engine::Engine;
@@ -166,6 +167,7 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
             }
         }
     }
+    door.stop_waiting();
     drop(leaving);
     drain(connections, cancels, limits).await;
     mail.abort();

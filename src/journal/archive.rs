@@ -5,8 +5,7 @@
 //! off and written again from the journal; any other damage, or a torn member that a whole one
 //! follows, is reported and left as it is.
 
-mod continuity;
-mod members;
+mod files;
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,7 +20,7 @@ use super::reader::JournalReader;
 use super::watch::{Fate, WatchedFile};
 use super::{Durable, JournalError};
 use exchange::units::Sequence;
-use members::{WholeMember, cut_torn, head_of, whole_members};
+use files::{WholeMember, cut_torn, head_of, whole_members};
 
 /// A file that has grown past this is the last to do so before the next begins: large enough that
 /// years make some thousands of files, small enough to copy them one by one.
@@ -359,11 +358,11 @@ fn end_of(
             let what = format!("it is empty, and record {} is next", head.sequence.next());
             return Err(ArchiveError::Damaged { path: segment, offset: 0, what });
         }
-        continuity::check(&files)?;
+        files::check(&files)?;
         return Ok(head);
     };
     let head = head_of(&segment, &last)?;
-    continuity::check(&files)?;
+    files::check(&files)?;
     Ok(head)
 }
 

@@ -13,15 +13,14 @@ use rustix::fs::{AtFlags, StatxFlags, statx};
 use super::copy::CopyFolder;
 use super::keeper::{Keeper, empty_segment, take_back};
 use super::log::{Log, SEGMENT_BYTES, segment, segments};
-use super::marker::{Marker, SLOT_BYTES};
 use super::portable;
 use super::reader::{JournalReader, Published};
+use super::recovery::{Marker, SLOT_BYTES};
 use super::repairs::Repairs;
-use super::sealed::place;
+use super::segment::{Rest, place};
 use super::store::{
     BlockSource, BlockStore, Judged, OpenError, Recovered, Step, StoreError, StoredJournal, judge,
 };
-use super::torn::Rest;
 use super::watch::{Fate, JournalFiles, MARKER_FILE};
 use exchange::units::Sequence;
 
@@ -105,7 +104,7 @@ pub struct LogStore {
     rest: Rest,
     marker: File,
     files: Arc<JournalFiles>,
-    _lock: File,
+    _locks: [File; 2],
 }
 
 impl LogStore {
@@ -157,6 +156,12 @@ impl LogStore {
         if !folder.is_dir() {
             return Err(OpenError::Lost(folder));
         }
+        // Somebody may have removed the file `lock` under a running server; nobody removes this.
+        let held = File::open(&folder).map_err(at(&folder))?;
+        // Where a file system locks no folders, the file alone must do.
+        if let Err(TryLockError::WouldBlock) = held.try_lock() {
+            return Err(OpenError::Locked(data.to_owned()));
+        }
         let copy = Arc::new(CopyFolder::at(data.join(JOURNAL_DIR).join(COPY_DIR)));
         let (log, rest) = open_log(&folder, &copy)?;
         let (first, used) = log.tail();
@@ -178,8 +183,8 @@ impl LogStore {
         ];
         let files = Arc::new(JournalFiles::of(&log, open).map_err(at(data))?);
         let keeper = Keeper::start(&log, &copy);
-        let (unsynced, prepared) = (None, false);
-        Ok(LogStore { keeper, log, file, unsynced, prepared, rest, marker, files, _lock: lock })
+        let (unsynced, prepared, locks) = (None, false, [held, lock]);
+        Ok(LogStore { keeper, log, file, unsynced, prepared, rest, marker, files, _locks: locks })
     }
 
     /// Checks that the open segment has a name and is as long as it was made: a block written

@@ -10,11 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::block::{Head, RawBlock};
-use super::copy::{Copy, CopyFolder};
+use super::copy::{Copy, CopyFolder, chained};
 use super::log::{Log, SEGMENT_BYTES, segment};
-use super::mend::chained;
-use super::run::Run;
-use super::sealed::{Packed, pack, place, unpack};
+use super::segment::{Packed, Run, pack, place, unpack};
 use super::store::{BlockSource, Step, StoreError};
 use exchange::units::Sequence;
 

@@ -11,14 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
-use super::copy::CopyFolder;
+use super::copy::{self, CopyFolder, Neighbours};
 use super::member::GZIP_MAGIC;
-use super::mend::{self, Neighbours};
 use super::repairs::Repairs;
-use super::run::Run;
-use super::sealed::{Packed, places, unpack};
+use super::segment::{self, Packed, Rest, Run, places, unpack};
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
-use super::torn::{self, Rest};
 use exchange::units::Sequence;
 
 /// Bytes of an open segment: some 200,000 orders. It is all there from the beginning, as zeros, so
@@ -144,7 +141,7 @@ impl Log {
                 return Err(OpenError::Truncated { path, bytes });
             }
             let (run, rest) = Run::read(bytes, *last);
-            let rest = torn::rest(&rest, run.bytes().len());
+            let rest = segment::rest(&rest, run.bytes().len());
             state.closed.pop();
             state.tail.run = run;
             rest
@@ -274,7 +271,7 @@ impl Log {
             file.read_to_end(&mut bytes).map_err(failed)?;
             if !bytes.starts_with(&GZIP_MAGIC) {
                 let (run, rest) = Run::read(bytes, closed.first);
-                let whole = torn::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
+                let whole = segment::rest(&rest, 0) == Rest::Nothing && !run.bytes().is_empty();
                 let what = format!("the block of record {} is not sound", run.next());
                 return if whole { Ok(run) } else { Err(wrong(what)) };
             }
@@ -303,7 +300,7 @@ impl Log {
         let after = self.block_of(next).ok().flatten();
         let next = (next, after.map(|block| block.previous()));
         let path = segment(&self.folder, first);
-        let mended = mend::mend(&path, &Neighbours { before, first, next }, copy);
+        let mended = copy::mend(&path, &Neighbours { before, first, next }, copy);
         mended.map_err(|error| {
             let StoreError { step, what, .. } = &why;
             StoreError::damage(*step, format_args!("{what}; it cannot be mended: {error}"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::marker::Marker;
+use super::recovery::Marker;
 use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
 use exchange::units::Sequence;
 

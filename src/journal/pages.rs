@@ -14,9 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use super::copy::{Shape, caught, open_db};
 use super::directory::sync_names;
 use super::store::{Step, StoreError};
-use super::tree::{Shape, caught, open_db};
 use super::watch::{Fate, WatchedFile};
 
 mod places;

@@ -16,13 +16,11 @@ use super::block::{Block, ChainHash, Head, MAGIC, RawBlock};
 use super::copy::CopyFolder;
 use super::directory::{COPY_DIR, JOURNAL_DIR, LOCK_FILE, log_of};
 use super::log::{SEGMENT_BYTES, segment, segments};
-use super::marker::Marker;
 use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
 use super::portable::{self, PortableFile};
-use super::run::Run;
-use super::sealed::{begins, unpack};
-use super::sound;
-use super::torn::{self, Rest};
+use super::recovery::Marker;
+use super::segment;
+use super::segment::{Rest, Run, begins, unpack};
 use super::watch::MARKER_FILE;
 use super::{Durable, JournalError};
 use exchange::units::Sequence;
@@ -323,7 +321,7 @@ impl Salvage {
         let (run, rest) = Run::read(bytes, last);
         let refused =
             matches!(self.marker, Some(Marker::Refused { first, .. }) if first == run.next());
-        match torn::rest(&rest, run.bytes().len()) {
+        match segment::rest(&rest, run.bytes().len()) {
             Rest::Nothing | Rest::Torn => true,
             Rest::Damaged => refused,
             Rest::Others => false,
@@ -382,7 +380,7 @@ fn sound_blocks(bytes: &[u8]) -> Vec<Block> {
     }
     let sound = memmem::find_iter(bytes, &MAGIC).filter_map(|at| {
         let rest = bytes.get(at..)?;
-        let (.., length) = sound::sound_span(rest)?;
+        let (.., length) = segment::sound_span(rest)?;
         RawBlock::new(rest.get(..length)?.to_vec()).decode().ok()
     });
     sound.collect()

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Sizes, hold, saved};
 use super::table::{Table, identified};
-use super::view::View;
 use exchange::command::{KeyHash, Role, TradingMode};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{KeyId, KeyNo, UserId, UserNo};

@@ -1,25 +1,20 @@
 //! Categories, events and markets as readers see them, in the order lists show them. Long, seldom
 //! changed data is shared, so that a reader copies no text.
 
-mod listing;
-mod public;
-
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fault::Fault;
+use rustc_hash::FxHashMap;
+
+use super::fault::{Fault, View};
 use super::saved::{Sizes, saved};
-use super::table::{Table, identified};
-use super::view::View;
+use super::table::{self, Numbers, Table, identified};
 use exchange::catalogue::{EventDraft, MarketDraft, MarketRevision, Outcome};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
 use exchange::image::coding::BadImage;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{SettlementPrice, TimeMs};
-
-use listing::Listing;
-pub use listing::Wanted;
-pub use public::PublicMarkets;
 
 /// A category.
 #[derive(Debug, Clone)]
@@ -336,6 +331,164 @@ impl View for Catalogue {
     }
 }
 
+// The public markets in list order, with indexes for the list filters, so that a page is found
+// without scanning all markets.
+
+/// A filter for public markets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Only markets that are, or are not, highlighted.
+    pub highlighted: Option<bool>,
+    /// Only markets in one of these categories.
+    pub categories: Option<&'a [CategoryNo]>,
+    /// Only markets with these numbers.
+    pub found: Option<&'a Numbers>,
+}
+
+/// The public markets.
+#[derive(Debug, Default)]
+struct Listing {
+    /// In order of publication.
+    published: Vec<MarketNo>,
+    /// Their positions in `published`.
+    positions: FxHashMap<MarketNo, usize>,
+    /// The positions of the highlighted ones.
+    highlighted: Numbers,
+    /// The positions of those in each category.
+    categories: FxHashMap<CategoryNo, Numbers>,
+}
+
+saved!(Listing { published } made { positions, highlighted, categories });
+
+impl Listing {
+    /// Only which they are, to be listed again.
+    fn into_published(self) -> Vec<MarketNo> {
+        self.published
+    }
+
+    /// All of them, in order of publication.
+    fn published(&self) -> &[MarketNo] {
+        &self.published
+    }
+
+    /// The number of markets that match, and these markets, newest publication first.
+    fn wanted(&self, wanted: Wanted<'_>) -> (usize, impl Iterator<Item = MarketNo> + use<'_>) {
+        let count = self.published.len();
+        let filtered = (wanted != Wanted::default()).then(|| self.filtered(wanted));
+        let all = if filtered.is_none() { count } else { 0 };
+        let total = filtered.as_ref().map_or(count, |positions| positions.count_ones(..));
+        let positions = filtered.into_iter().flat_map(|positions| positions.into_ones().rev());
+        let positions = positions.chain((0..all).rev());
+        (total, positions.filter_map(|position| self.published.get(position).copied()))
+    }
+
+    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
+        let mut kept = Numbers::default();
+        match categories {
+            None => kept = table::set_of_all(self.published.len()),
+            Some(wanted) => {
+                for category in wanted.iter().filter_map(|no| self.categories.get(no)) {
+                    kept.union_with(category);
+                }
+            }
+        }
+        match highlighted {
+            None => {}
+            Some(true) => kept.intersect_with(&self.highlighted),
+            Some(false) => kept.difference_with(&self.highlighted),
+        }
+        if let Some(found) = found {
+            let is_found = |market: &MarketNo| found.contains(market.index());
+            let is_found = |position: &usize| self.published.get(*position).is_some_and(is_found);
+            kept = table::set_of(self.published.len(), kept.ones().filter(is_found));
+        }
+        kept
+    }
+
+    /// Adds a market that becomes public.
+    fn add(&mut self, market: MarketNo, draft: &MarketDraft) {
+        let position = self.published.len();
+        self.published.push(market);
+        self.positions.insert(market, position);
+        self.note(position, draft, true);
+    }
+
+    /// Updates the indexes for a changed draft; does nothing for a market that is not public.
+    fn revise(&mut self, market: MarketNo, before: &MarketDraft, after: &MarketDraft) {
+        if let Some(position) = self.positions.get(&market).copied() {
+            self.note(position, before, false);
+            self.note(position, after, true);
+        }
+    }
+
+    /// Notes whether a market is among those that a filter finds by its draft.
+    fn note(&mut self, position: usize, draft: &MarketDraft, listed: bool) {
+        if draft.highlighted {
+            self.highlighted.grow_and_insert(position);
+            self.highlighted.set(position, listed);
+        }
+        for category in &draft.categories {
+            let category = self.categories.entry(*category).or_default();
+            category.grow_and_insert(position);
+            category.set(position, listed);
+        }
+    }
+}
+
+// Counts of an event's public markets for the filters of event lists, so that a list reads one row
+// per event and not all its markets.
+
+/// Counts of an event's public markets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PublicMarkets {
+    all: u32,
+    highlighted: u32,
+    /// Those in each category; none is zero.
+    categories: BTreeMap<CategoryNo, u32>,
+}
+
+impl PublicMarkets {
+    /// The number of public markets; with a filter, only those that are, or are not, highlighted.
+    pub const fn count(&self, highlighted: Option<bool>) -> u32 {
+        match highlighted {
+            None => self.all,
+            Some(true) => self.highlighted,
+            Some(false) => self.all.saturating_sub(self.highlighted),
+        }
+    }
+
+    /// Whether any public market is in one of these categories.
+    pub fn is_in(&self, wanted: &[CategoryNo]) -> bool {
+        wanted.iter().any(|category| self.categories.contains_key(category))
+    }
+
+    /// Adds a market to the counts.
+    fn add(&mut self, draft: &MarketDraft) {
+        self.all = self.all.saturating_add(1);
+        self.highlighted = self.highlighted.saturating_add(u32::from(draft.highlighted));
+        for category in &draft.categories {
+            let count = self.categories.entry(*category).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Removes a market from the counts; `draft` must be the one it was added with.
+    fn remove(&mut self, draft: &MarketDraft) {
+        self.all = self.all.saturating_sub(1);
+        self.highlighted = self.highlighted.saturating_sub(u32::from(draft.highlighted));
+        for category in &draft.categories {
+            if let Some(count) = self.categories.get_mut(category) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        self.categories.retain(|_, count| *count > 0);
+    }
+}
+
 #[cfg(test)]
 #[path = "../../tests/unit/views/catalogue.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../../tests/unit/views/catalogue/listing.rs"]
+mod listing_tests;

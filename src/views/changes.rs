@@ -2,10 +2,9 @@
 //! account, the scores, the keys. A response cache uses it to decide whether a cached response is
 //! still valid, and a reader who follows a market or an account learns from it what came before.
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Sizes, hold, saved};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
@@ -46,7 +45,7 @@ pub struct MarketChanges {
     pub trades: Changed,
     /// Its activity: trades and changes of status.
     pub activity: Changed,
-    /// Its texts, flags or deadline, or that it was created.
+    /// Its texts, flags or deadline, what is held of it, or that it was created.
     revised: Sequence,
     /// Whether it has ended.
     ended: bool,
@@ -177,7 +176,9 @@ impl View for Changes {
                 self.scores = now;
             }
             // The scores: conservative, as some of these do not change any.
-            Effect::PositionChanged { user, .. } | Effect::PositionSettled { user, .. } => {
+            Effect::PositionChanged { user, market, .. }
+            | Effect::PositionSettled { user, market, .. } => {
+                self.markets.row(*market)?.revised = now;
                 self.accounts.row(*user)?.positions = now;
                 self.account(*user, now)?;
                 self.scores = now;

@@ -1,22 +1,21 @@
 //! What each user realised in markets where nothing is held any more: sold, merged or converted
 //! away. In memory until the market ends; then they move to pages by and by.
 
-mod image;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
 use super::fault::{Fault, Faults};
-use super::history::History;
-use super::history::stream::{Newest, Streams};
+use super::history::chain::RowIndex;
+use super::history::stream::{Newest, Row, Streams};
+use super::history::{Coder, History, Kind, Refers};
 use super::positions::Positions;
 use super::saved::{Sizes, hold, saved};
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{MoneySum, TimeMs};
 
 /// Rows of an ended market that move after a record: there may be as many as users.
@@ -162,6 +161,40 @@ impl Closed {
             }
         }
         Ok(())
+    }
+}
+
+// Packing of closed positions.
+
+impl Row for ClosedRow {
+    type Base = TimeMs;
+
+    const KIND: Kind = Kind::Closed;
+
+    fn base(&self) -> TimeMs {
+        self.updated_at
+    }
+
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &TimeMs,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        Ok(ClosedRow {
+            updated_at: coder.time(*before, row.map(|row| row.updated_at))?,
+            market: coder.market(row.map(|row| row.market))?,
+            outcome: coder.imaged(row.map(|row| row.outcome))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
+        })
+    }
+}
+
+impl Refers for ClosedRow {
+    type Owner = UserNo;
+
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (None, Some(self.market))
     }
 }
 

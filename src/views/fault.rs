@@ -2,6 +2,7 @@
 
 use super::history::stream::ROWS_MAX;
 use super::saved::{Saved, Sink, Source};
+use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::units::{Overflow, Sequence, Tick};
@@ -120,5 +121,41 @@ impl Saved for Faults {
 
     fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
         u64::load(source).map(Faults::counted)
+    }
+}
+
+// What a view does: it folds effects.
+
+/// One view. It depends only on the folded effects, so the same journal always gives the same
+/// result.
+pub trait Projection {
+    /// Applies one record's effects. An effect that contradicts what was folded before is noted in
+    /// `faults` and skipped; never panics.
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
+}
+
+/// A view that takes in one effect after the other.
+pub trait View {
+    /// Applies the next effect of a record.
+    ///
+    /// # Errors
+    /// The effect contradicts what was seen before.
+    fn see(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault>;
+
+    /// Follows the last effect of a record.
+    ///
+    /// # Errors
+    /// As for an effect.
+    fn conclude(&mut self, _: &Applied<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+impl<V: View> Projection for V {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.see(applied, effect));
+        }
+        faults.check(self.conclude(applied));
     }
 }

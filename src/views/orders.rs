@@ -1,36 +1,29 @@
 //! The read model of all orders ever accepted, in the owner's wording, with their outcome. Open
 //! orders are in memory; of the others, the newest are packed in memory and the rest on pages.
 
-pub(super) mod image;
 mod folding;
 mod list;
-mod names;
 mod page;
-mod row;
 mod open;
 mod onward;
 mod traders;
-mod unfinished;
 
-pub use list::{AsPlaced, FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
-pub use onward::OrdersAfter;
-pub use row::{OrderRow, OrderStatus};
+pub use self::onward::OrdersAfter;
+use std::collections::{BTreeMap, VecDeque};
 
-use std::collections::VecDeque;
-
+pub use self::list::{AsPlaced, FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
+use self::list::{ListKind, OrderPages, Search};
+use self::open::{Open, OpenOrder};
+use self::page::{Terms, endings_key};
+use self::traders::{Begins, InMarket, Names, Traders};
 use super::fills::{FillList, Fills};
 use super::history::History;
 use super::history::chain::{RowIndex, length};
 use super::history::stream::Tail;
+use exchange::command::{TimeInForce, Wording};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketNo, OrderNo, Token, UserNo};
-use exchange::units::{Sequence, TimeMs};
-use list::{ListKind, OrderPages, Search};
-use names::Names;
-use open::{Open, OpenOrder};
-use page::Terms;
-use traders::{Begins, InMarket, Traders};
-use unfinished::UnfinishedPages;
+use exchange::ids::{Group, MarketNo, OrderId, OrderNo, Token, UserNo};
+use exchange::units::{AveragePrice, Lots, Money, Sequence, Tick, TimeMs};
 
 /// Greater than any order number.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
@@ -274,6 +267,169 @@ impl Orders {
             waiting: own.map(|own| own.unfinished.waiting()).unwrap_or_default(),
             open: Vec::new(),
             cached: None,
+        }
+    }
+}
+
+// An order as readers see it.
+
+/// The status of an order (semantics 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OrderStatus {
+    /// On the book, nothing filled.
+    Open,
+    /// On the book, partly filled.
+    PartiallyFilled,
+    /// Filled completely. Final.
+    Filled,
+    /// The remaining quantity was cancelled. Final.
+    Cancelled,
+}
+
+impl OrderStatus {
+    /// Whether the order is on the book.
+    pub const fn open(self) -> bool {
+        matches!(self, OrderStatus::Open | OrderStatus::PartiallyFilled)
+    }
+
+    /// The interface's name of the status (interface 3).
+    pub const fn name(self) -> &'static str {
+        match self {
+            OrderStatus::Open => "OPEN",
+            OrderStatus::PartiallyFilled => "PARTIALLY_FILLED",
+            OrderStatus::Filled => "FILLED",
+            OrderStatus::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+/// An order. Always `quantity` = `filled` + `remaining` + `cancelled`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderRow {
+    /// Number: the sequence of the record that placed it.
+    pub no: OrderNo,
+    /// Owner.
+    pub user: UserNo,
+    /// Market.
+    pub market: MarketNo,
+    /// Outcome and side as the owner stated them.
+    pub wording: Wording,
+    /// Limit price of the stated outcome.
+    pub price: Tick,
+    /// Quantity in lots, as last amended.
+    pub quantity: Lots,
+    /// Lots traded.
+    pub filled: Lots,
+    /// Lots on the book; zero once final.
+    pub remaining: Lots,
+    /// Lots that will not be filled.
+    pub cancelled: Lots,
+    /// Sum of price x quantity over the fills, at prices of the stated outcome.
+    pub filled_cost: Money,
+    /// Status.
+    pub status: OrderStatus,
+    /// Why the rest was cancelled.
+    pub cancel_reason: Option<CancelReason>,
+    /// Time in force.
+    pub time_in_force: TimeInForce,
+    /// When it was placed.
+    pub created_at: TimeMs,
+    /// When it last changed.
+    pub updated_at: TimeMs,
+    /// Client order id.
+    pub client_id: Option<Token>,
+    /// The group to which its owner counts it.
+    pub group: Option<Group>,
+}
+
+impl OrderRow {
+    /// Public id.
+    pub fn id(&self) -> OrderId {
+        self.no.id(self.created_at)
+    }
+
+    /// The average fill price of the stated outcome; prints `0.00` before the first fill.
+    pub const fn average_price(&self) -> AveragePrice {
+        AveragePrice { notional: self.filled_cost, quantity: self.filled }
+    }
+}
+
+// Pages of orders that are written while some of their orders are open. Endings of those orders
+// wait here, so that several go to one page: until there are a few, or the last order has ended.
+
+/// Endings that go to a page together. Fewer wait for as long as an order of their page is open,
+/// some 30 bytes each.
+const TOGETHER: RowIndex = 8;
+/// Pages with waiting endings that a user may have: a query copies them.
+const WAITING_PAGES_MAX: usize = 256;
+
+/// The orders of one page whose endings are not stored.
+#[derive(Debug, Default)]
+struct Unfinished {
+    open: RowIndex,
+    /// Packed endings that wait, and their number.
+    endings: Vec<u8>,
+    waiting: RowIndex,
+}
+
+/// One user's unfinished pages, by number.
+#[derive(Debug, Default)]
+struct UnfinishedPages {
+    pages: BTreeMap<u64, Unfinished>,
+    /// How many of them have waiting endings.
+    with_waiting: usize,
+}
+
+impl UnfinishedPages {
+    /// Adds a page that was just written, with so many open orders.
+    fn add(&mut self, page: u64, open: RowIndex) {
+        if open > 0 {
+            self.pages.insert(page, Unfinished { open, ..Unfinished::default() });
+        }
+    }
+
+    /// Adds an ending, which `pack` appends to the bytes it gets; `None` if no order of that page
+    /// is open.
+    fn end<T>(
+        &mut self,
+        history: &History,
+        (user, page): (UserNo, u64),
+        pack: impl FnOnce(&mut Vec<u8>) -> T,
+    ) -> Option<T> {
+        let unfinished = self.pages.get_mut(&page)?;
+        self.with_waiting += usize::from(unfinished.waiting == 0);
+        let packed = pack(&mut unfinished.endings);
+        unfinished.waiting += 1;
+        unfinished.open = unfinished.open.saturating_sub(1);
+        if unfinished.open == 0 || unfinished.waiting >= TOGETHER {
+            self.store(history, user, page);
+        }
+        if self.with_waiting > WAITING_PAGES_MAX {
+            let oldest = self.pages.iter().find(|(_, unfinished)| unfinished.waiting > 0);
+            if let Some(page) = oldest.map(|(page, _)| *page) {
+                self.store(history, user, page);
+            }
+        }
+        Some(packed)
+    }
+
+    /// A copy of the waiting endings, by page.
+    fn waiting(&self) -> Vec<(u64, Vec<u8>)> {
+        let waiting = self.pages.iter().filter(|(_, unfinished)| unfinished.waiting > 0);
+        waiting.map(|(page, unfinished)| (*page, unfinished.endings.clone())).collect()
+    }
+
+    /// Writes a page's waiting endings.
+    fn store(&mut self, history: &History, user: UserNo, page: u64) {
+        let Some(unfinished) = self.pages.get_mut(&page) else { return };
+        let rows = history.rows_per_page();
+        let stored = rows.saturating_sub(unfinished.open).saturating_sub(unfinished.waiting);
+        let key = endings_key(user, page.saturating_mul(rows), stored);
+        history.put(key, std::mem::take(&mut unfinished.endings));
+        unfinished.waiting = 0;
+        self.with_waiting = self.with_waiting.saturating_sub(1);
+        if unfinished.open == 0 {
+            self.pages.remove(&page);
         }
     }
 }

@@ -5,14 +5,13 @@ use std::iter;
 
 use rustc_hash::FxHashMap;
 
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::saved::{Saved, Sink, Source, saved};
 use super::table::Table;
-use super::view::View;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
 
 /// Days of scores kept before a user's last active day: the longest ranking period and some more.

@@ -8,17 +8,16 @@ use std::collections::btree_map::Entry;
 
 use super::catalogue::MarketRow;
 use super::closed::ClosedRow;
-use super::fault::Fault;
+use super::fault::{Fault, View};
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::Streams;
 use super::saved::{saved, saved_enum};
 use super::table::Table;
-use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect, Holding};
 use exchange::ids::{MarketNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, SettlementPrice, TimeMs};
 
 use ended::Ended;

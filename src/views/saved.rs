@@ -20,7 +20,7 @@ use exchange::ids::{
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::restrictions::{Heartbeat, UserRestrictions};
 use exchange::sign_in::Invitation;
 use exchange::units::{

@@ -1,20 +1,18 @@
 //! Full-text search over the markets' questions in all three languages.
 
-mod vocabulary;
+use std::hash::BuildHasher;
 
 use icu_casemap::CaseMapper;
 use icu_normalizer::DecomposingNormalizer;
+use memchr::memmem::Finder;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::catalogue::Catalogue;
-use super::fault::Fault;
-use super::numbers::{self, Numbers};
-use super::table::Table;
-use super::view::View;
+use super::fault::{Fault, View};
+use super::table::{self, Numbers, Table};
 use exchange::catalogue::Localized;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::MarketNo;
-
-use vocabulary::{Part, Vocabulary, WordNo};
 
 /// If the remaining markets times this many words are fewer than all words, their own words are
 /// checked instead of the whole vocabulary: a question has some dozens of words.
@@ -103,7 +101,7 @@ impl Search {
     /// The numbers of the markets, including drafts, whose question matches all words.
     pub fn found(&self, words: &Words) -> Numbers {
         let count = self.questions.len();
-        let mut found = numbers::all(count);
+        let mut found = table::set_of_all(count);
         for word in &words.0 {
             if found.is_clear() {
                 break;
@@ -114,17 +112,17 @@ impl Search {
                 let has_letter = |market: &usize| {
                     self.questions.rows().get(*market).is_some_and(|own| own.letters.0 & bit != 0)
                 };
-                found = numbers::these(count, found.ones().filter(has_letter));
+                found = table::set_of(count, found.ones().filter(has_letter));
                 continue;
             }
             let (left, part) = (found.count_ones(..), Part::new(word));
             if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
                 let has_word = |market: &usize| self.has(*market, &part);
-                found = numbers::these(count, found.ones().filter(has_word));
+                found = table::set_of(count, found.ones().filter(has_word));
             } else {
                 let known = self.vocabulary.with(&part);
                 let markets = known.flat_map(|word| self.markets_with(word));
-                found.intersect_with(&numbers::these(count, markets.map(|market| market.index())));
+                found.intersect_with(&table::set_of(count, markets.map(|market| market.index())));
             }
         }
         found
@@ -254,6 +252,90 @@ const fn on_keyboard(sign: char) -> Option<char> {
 /// Whether it is an accent on the letter before it.
 const fn is_accent(sign: char) -> bool {
     matches!(sign, '\u{300}'..='\u{36f}')
+}
+
+// All words of the markets' questions, each stored once, in one string: so a substring search over
+// all words is a single scan.
+
+/// Number of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct WordNo(u32);
+
+impl WordNo {
+    /// As an index into a table.
+    const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Words, numbered in order of addition.
+#[derive(Debug, Default)]
+struct Vocabulary {
+    /// One word per line.
+    lines: String,
+    /// The end of each line, including its line break.
+    ends: Vec<usize>,
+    /// Word numbers by hash, with linear probing on collisions.
+    numbers: FxHashMap<u64, WordNo>,
+}
+
+/// A search for a word or a part of one.
+struct Part<'a>(Finder<'a>);
+
+impl<'a> Part<'a> {
+    /// A search for `text`, which must not contain white space.
+    fn new(text: &'a str) -> Part<'a> {
+        Part(Finder::new(text))
+    }
+
+    /// Whether the word contains it.
+    fn is_in(&self, word: &str) -> bool {
+        self.0.find(word.as_bytes()).is_some()
+    }
+}
+
+impl Vocabulary {
+    /// Number of words.
+    const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A word.
+    fn word(&self, word: WordNo) -> &str {
+        let ends = |number: usize| self.ends.get(number).copied();
+        let begins = word.index().checked_sub(1).and_then(ends).unwrap_or(0);
+        let line = ends(word.index()).and_then(|end| self.lines.get(begins..end));
+        line.unwrap_or_default().trim_end_matches('\n')
+    }
+
+    /// The number of a word, which is added if it is new.
+    fn number(&mut self, word: &str) -> WordNo {
+        let mut hash = FxBuildHasher.hash_one(word);
+        while let Some(known) = self.numbers.get(&hash) {
+            if self.word(*known) == word {
+                return *known;
+            }
+            hash = hash.wrapping_add(1);
+        }
+        let number = WordNo(u32::try_from(self.ends.len()).unwrap_or(u32::MAX));
+        self.numbers.insert(hash, number);
+        self.lines.push_str(word);
+        self.lines.push('\n');
+        self.ends.push(self.lines.len());
+        number
+    }
+
+    /// The words that contain this part. O(length of all words).
+    fn with(&self, part: &Part<'_>) -> impl Iterator<Item = WordNo> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let rest = self.lines.as_bytes().get(from..)?;
+            let at = from.saturating_add(part.0.find(rest)?);
+            let word = self.ends.partition_point(|end| *end <= at);
+            from = *self.ends.get(word)?;
+            u32::try_from(word).ok().map(WordNo)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! What each user was paid by settled and voided markets.
 
-mod image;
-
-use super::fault::Fault;
-use super::history::History;
-use super::history::stream::{Newest, Streams};
+use super::fault::{Fault, View};
+use super::history::chain::RowIndex;
+use super::history::stream::{Newest, Row, Streams};
+use super::history::{Coder, History, Kind, Refers};
 use super::saved::saved;
-use super::view::View;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::units::{Lots, Money, MoneySum, Sequence, TimeMs};
 
 /// A user's payout in a market that ended.
@@ -75,6 +74,43 @@ impl View for Settlements {
                 None => Ok(()),
             },
         }
+    }
+}
+
+// Packing of settlements.
+
+impl Row for SettlementRow {
+    type Base = (Sequence, TimeMs);
+
+    const KIND: Kind = Kind::Settlements;
+
+    fn base(&self) -> Self::Base {
+        (self.sequence, self.time)
+    }
+
+    fn code(
+        row: Option<&Self>,
+        _: RowIndex,
+        before: &Self::Base,
+        coder: &mut impl Coder,
+    ) -> Result<Self, BadImage> {
+        Ok(SettlementRow {
+            sequence: coder.sequence(before.0, row.map(|row| row.sequence))?,
+            time: coder.time(before.1, row.map(|row| row.time))?,
+            market: coder.market(row.map(|row| row.market))?,
+            outcome: coder.imaged(row.map(|row| row.outcome))?,
+            quantity: coder.lots(row.map(|row| row.quantity))?,
+            payout: coder.money(row.map(|row| row.payout))?,
+            realised: coder.sum(row.map(|row| row.realised))?,
+        })
+    }
+}
+
+impl Refers for SettlementRow {
+    type Owner = UserNo;
+
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
+        (None, Some(self.market))
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::fault::Fault;
+use super::fault::View;
 use super::saved::{Sizes, hold, saved};
-use super::view::View;
 use exchange::command::{KeyHash, Password, Role};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{KeyId, Token, UserNo};

@@ -3,6 +3,8 @@
 
 use std::marker::PhantomData;
 
+use fixedbitset::FixedBitSet;
+
 use super::fault::{Fault, is_next};
 use super::saved::{Saved, Sink, Sizes, Source, hold, load_rows, save_rows};
 use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
@@ -180,3 +182,27 @@ impl<T: Identified> Table<T::No, T> {
         hold(self.rows.is_sorted_by(|a, b| a.id() < b.id()), "ids out of order")
     }
 }
+
+// Sets of small numbers, one bit per possible number.
+
+/// A set of numbers.
+pub type Numbers = FixedBitSet;
+
+/// The set of all numbers below `count`.
+pub(super) fn set_of_all(count: usize) -> Numbers {
+    let mut all = Numbers::with_capacity(count);
+    all.insert_range(..);
+    all
+}
+
+/// The set of those `numbers` that are below `count`, in any order. Allocates once, where `collect`
+/// would grow with each larger number.
+pub(super) fn set_of(count: usize, numbers: impl Iterator<Item = usize>) -> Numbers {
+    let mut these = Numbers::with_capacity(count);
+    numbers.filter(|number| *number < count).for_each(|number| these.insert(number));
+    these
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/views/numbers.rs"]
+mod tests;

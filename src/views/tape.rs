@@ -7,12 +7,12 @@ mod image;
 pub use candles::{Bar, Candles, Chart, Interval};
 
 use super::fault::Fault;
+use super::fault::View;
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::{Newest, Streams};
 use super::saved::saved;
 use super::table::Table;
-use super::view::View;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect, Trade};
 use exchange::ids::{MarketNo, TradeId, TradeIndex};

@@ -147,7 +147,7 @@ async fn what_is_no_handshake_is_refused_by_name() {
     let served = served(Limits::STANDARD).await;
     let key = served.venue.operator.as_str();
     let plain = served.venue.get(key, "/stream").await;
-    assert_eq!((plain.status, plain.code()), (426, "UPGRADE_REQUIRED"));
+    assert_eq!((plain.status, plain.code()), (406, "NOT_ACCEPTABLE"));
     let none = served.venue.get("", "/stream").await;
     assert_eq!((none.status, none.code()), (401, "MISSING_API_KEY"));
     let version = open(&served, &[("sec-websocket-version", "8")]).err().unwrap();

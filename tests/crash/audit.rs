@@ -6,9 +6,9 @@ use std::path::Path;
 
 use exchange::Exchange;
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{OrderNo, TradeId, TradeIndex};
+use exchange::results::StateDigest;
 use exchange::rules::SLICE;
 use exchange::units::Sequence;
 use journal::Journal;

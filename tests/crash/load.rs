@@ -9,7 +9,7 @@ use exchange::command::{
     Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use exchange::ids::{MarketId, MarketNo, OrderId, UserId, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 use http::keys;
 use serde_json::Value;

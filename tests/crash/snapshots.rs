@@ -8,8 +8,7 @@ use std::path::Path;
 use exchange::Exchange;
 use exchange::units::Sequence;
 use journal::block::Head;
-use journal::snapshot::folder::SnapshotFolder;
-use journal::snapshot::{Kind, Point};
+use journal::snapshot::{Kind, Point, SnapshotFolder};
 use views::ReadModel;
 
 /// Counts of what was seen of snapshots.

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use exchange::units::Sequence;
-use journal::marker::Marker;
 use journal::memory::MemoryStore;
+use journal::recovery::Marker;
 use journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
 
 /// A step that fails, and whether it takes effect nevertheless.

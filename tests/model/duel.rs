@@ -3,14 +3,13 @@
 
 use std::num::NonZeroU32;
 
-use exchange::Exchange;
 use exchange::command::{Command, KeyedCommand, Record};
 use exchange::effect::{Applied, Effect};
 use exchange::invariant::running::Running;
 use exchange::rules::SLICE;
-use exchange::script;
 use exchange::trial::Step as Part;
 use exchange::units::{Sequence, TimeMs};
+use exchange::{Exchange, script};
 use views::ReadModel;
 
 use crate::commands::{self, Step};

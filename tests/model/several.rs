@@ -1,14 +1,13 @@
 //! Trials of batches of orders and cancels, compared with the same applied one after the other.
 
-use exchange::Exchange;
 use exchange::catalogue::Outcome;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording};
 use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::reject::Reject;
-use exchange::script;
 use exchange::trial::{KeyedStep, Step as Part, Target};
 use exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
+use exchange::{Exchange, script};
 
 use crate::commands::{self, Step};
 use crate::duel::Duel;

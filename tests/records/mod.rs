@@ -10,7 +10,9 @@ use exchange::command::{
     TradingMode, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
-use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
+use exchange::ids::{
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use exchange::results::Results;
 use exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs};
@@ -272,6 +274,11 @@ fn convert() -> impl Strategy<Value = Command> {
     })
 }
 
+fn group() -> impl Strategy<Value = Option<Box<Group>>> {
+    let group = "[!-~]{1,32}".prop_map(|text| Box::new(Group::new(&text).unwrap()));
+    prop_oneof![2 => Just(None), 1 => group.prop_map(Some)]
+}
+
 fn order_terms() -> impl Strategy<Value = PlaceOrder> {
     let force = prop_oneof![
         option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
@@ -293,9 +300,10 @@ fn order_terms() -> impl Strategy<Value = PlaceOrder> {
     (
         (user(), market(), outcome(), side, tick(), lots()),
         (force, self_trade, condition, option::of(time()), option::of(user())),
-        option::of(token()),
+        (option::of(token()), group()),
     )
-        .prop_map(|((user, market, outcome, side, price, quantity), rest, client_order_id)| {
+        .prop_map(|((user, market, outcome, side, price, quantity), rest, labels)| {
+            let (client_order_id, group) = labels;
             let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
             PlaceOrder {
                 user,
@@ -309,6 +317,7 @@ fn order_terms() -> impl Strategy<Value = PlaceOrder> {
                 valid_until,
                 copy_from,
                 client_order_id: client_order_id.map(Box::new),
+                group,
             }
         })
 }
@@ -353,8 +362,8 @@ fn order_command() -> BoxedStrategy<Command> {
         1 => convert(),
         1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
-        1 => (user(), option::of(market()))
-            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+        1 => (user(), option::of(market()), group())
+            .prop_map(|(user, market, group)| Command::CancelOrders { user, market, group }),
         1 => Just(Command::AdvanceClock),
         2 => switch_command(),
     ]

@@ -14,6 +14,7 @@ use http::stream::channel::Channel;
 use http::stream::hub::Hub;
 use http::stream::listening::Listening;
 use http::stream::message::Asked;
+use serde_json::Value;
 
 /// Bytes of one read: few messages.
 const READ_BYTES: usize = 2_000;
@@ -98,18 +99,21 @@ impl Client {
     /// Reads until it is told everything that readers see.
     pub fn catch_up(&mut self, engine: &Engine) {
         let end = engine.watermark();
-        for _ in 0..60_000 {
+        let (mut idle, mut head) = (0, Sequence::ZERO);
+        while idle < 60_000 {
             while self.read() {}
             let Some(listening) = &self.listening else { panic!("it was cut as too slow") };
-            if listening.head() >= end {
+            // It may take long, as long as it goes on.
+            idle = if listening.head() > head { 0 } else { idle + 1 };
+            head = listening.head();
+            if head >= end {
                 // What was told together with the head.
                 while self.read() {}
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let head = self.listening.as_ref().map(Listening::head);
-        panic!("{:?} has come to {head:?} of {end}, and no further", self.channels);
+        panic!("{:?} has come to {head} of {end}, and no further", self.channels);
     }
 
     pub fn assert_told_as(&self, other: &Client) {
@@ -122,14 +126,13 @@ impl Client {
     /// The last of each kind on each channel, without what says when it was told.
     fn states(&self) -> States {
         let state = |text: &String| {
-            let member = |name: &str| {
-                let from = text.split_once(&format!("\"{name}\":\"")).unwrap().1;
-                from.split_once('"').unwrap().0.to_owned()
-            };
-            let data = text.split_once("\"data\":").unwrap().1.to_owned();
-            // The catalogue's are one of each market.
-            let market = data.split_once("\"id\":").map_or("", |(_, rest)| &rest[..40]);
-            ((format!("{} {market}", member("channel")), member("kind")), data.clone())
+            let Value::Object(message) = serde_json::from_str(text).unwrap() else { panic!() };
+            let mut data = message["data"].clone();
+            let of = data.as_object_mut().unwrap();
+            of.remove("timestamp");
+            let market = of.get("id").map_or(String::new(), Value::to_string);
+            let (channel, kind) = (&message["channel"], &message["kind"]);
+            ((format!("{channel} {market}"), kind.to_string()), data.to_string())
         };
         self.told.iter().map(|(_, text)| state(text)).collect()
     }
@@ -141,13 +144,7 @@ pub fn assert_same_state(clients: &mut [&mut Client]) {
     for _ in 0..10_000 {
         clients.iter_mut().for_each(|client| while client.read() {});
         states = clients.iter().map(|client| client.states()).collect();
-        // One that began later may not have been told of markets that did not change since.
-        let [first, others @ ..] = states.as_slice() else { return };
-        let differs = |other: &States| {
-            let mut states = other.iter().filter(|(key, _)| key.1 != "snapshot");
-            states.any(|(key, state)| first.get(key) != Some(state))
-        };
-        if !others.iter().any(differs) {
+        if states.windows(2).all(|pair| pair.first() == pair.last()) {
             return;
         }
         std::thread::sleep(Duration::from_millis(1));

@@ -22,11 +22,15 @@ use flow::lines::Source;
 use flow::{Flow, sample};
 use http::stream::hub::Hub;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
 use client::{Client, caller};
 use venue::{commands, play, start};
 
+/// Steps of the long story.
+const STEPS: usize = 200;
 /// Records between two snapshots.
 const SNAPSHOT_EVERY: u64 = 150;
 
@@ -226,6 +230,16 @@ proptest! {
         steps.into_iter().for_each(|step| scene.step(step));
         scene.end();
     }
+}
+
+/// A long story, the same each time.
+#[test]
+fn whoever_is_cut_often_is_told_the_same_in_the_end() {
+    let steps = prop::collection::vec(step(), STEPS);
+    let steps = steps.new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    let mut scene = Scene::begin();
+    steps.into_iter().for_each(|step| scene.step(step));
+    scene.end();
 }
 
 /// Each fill of the sample once, from record 1 on.

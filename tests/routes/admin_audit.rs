@@ -43,7 +43,8 @@ fn the_audit_head_equals_a_replay_of_the_journal() {
         assert_ne!(before, answer.written());
         before = answer.written();
         // A question about an earlier moment in between changes nothing.
-        ann.get(&format!("/trading/books/{market}/depth?outcome=yes&asOf=11")).ok(&shapes::depth());
+        let past = format!("/trading/books/{market}/depth?outcome=yes&asOf=11");
+        ann.get(&past).ok(&shapes::past_depth());
         assert_eq!(venue.operator.get(HEAD).written(), before);
     }
 }

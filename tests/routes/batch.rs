@@ -286,7 +286,9 @@ fn a_batch_amends_by_id_and_by_name() {
     // What the dry run said, as far as it does not invent it.
     let tried = dry.json["results"].as_array().unwrap();
     for (tried, done) in tried.iter().zip(&done) {
-        assert_eq!(outcome(tried), outcome(done));
+        // A dry run cannot show an order that only it has placed.
+        let code = |result: &Value| result["error"]["code"].clone();
+        assert_eq!(code(tried), code(done));
         for part in ["price", "originalQuantity", "remainingQuantity", "cancelReason"] {
             assert_eq!(tried["order"][part], done["order"][part], "{part}");
             assert_eq!(tried["replaced"][part], done["replaced"][part], "{part}");

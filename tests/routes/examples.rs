@@ -21,7 +21,7 @@ const DEADLINE: &str = "2030-12-25T00:00:00.000Z";
 const FROM: &str = DEADLINE;
 const TO: &str = "2030-12-25T02:00:00.000Z";
 /// Answers too long to be shown, or not JSON.
-const UNSHOWN: [&str; 2] = ["getMetrics", "getDescription"];
+const UNSHOWN: [&str; 3] = ["getMetrics", "getDescription", "getStreamDescription"];
 
 struct Scene {
     venue: Venue,
@@ -57,8 +57,12 @@ impl Scene {
         assert!(done && answer.status < 400, "{id}: {answer:?}");
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let typed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        let of = |name: &str, text: &str| match name {
+            "marketIds" => text.split(',').map(|id| json!(id)).collect(),
+            _ => typed(text),
+        };
         let query: Map<String, Value> =
-            pairs.map(|(name, value)| (name.to_owned(), typed(value))).collect();
+            pairs.map(|(name, value)| (name.to_owned(), of(name, value))).collect();
         let mut example = json!({});
         for (member, json) in [("path", json!(named)), ("query", json!(query)), ("body", body)] {
             if !json.is_null() && json != json!({}) || member == "body" && json == json!({}) {
@@ -238,6 +242,7 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("amendOrder", ann, &[order], "", json!({"price": "0.58", "quantity": "8"}));
     scene.show("listOrders", ann, &[], &format!("active=true&marketId={market}"), Value::Null);
     scene.show("getDepth", ann, &[market], "outcome=yes&levels=10", Value::Null);
+    scene.show("listBooks", ann, &[], &format!("marketIds={market}&outcome=yes"), Value::Null);
     scene.show("listFills", ann, &[], "limit=50&offset=0", Value::Null);
     scene.show("listPositions", ann, &[], "limit=20&offset=0", Value::Null);
     scene.show("getBalance", ann, &[], "", Value::Null);
@@ -310,7 +315,7 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     scene.show("getAuditHead", &op, &[], "", Value::Null);
     scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);
     scene.show("getTime", ann, &[], "", Value::Null);
-    for probe in ["getHealth", "getReadiness", "getMetrics", "getDescription"] {
+    for probe in ["getHealth", "getReadiness"].iter().chain(&UNSHOWN) {
         scene.show(probe, &op, &[], "", Value::Null);
     }
 }

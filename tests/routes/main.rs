@@ -42,6 +42,8 @@ mod account_ledger;
 mod account_pnl;
 mod trades;
 mod onward;
+mod waiting;
+mod books;
 mod candles;
 mod search;
 mod leaderboard;

@@ -68,6 +68,7 @@ fn only_holders_of_keys_are_told_the_sequence() {
         ("/readyz", &[]),
         ("/docs", &[]),
         ("/api/v1/openapi.json", &[]),
+        ("/api/v1/asyncapi.json", &[]),
         ("/api/v1/time", &[]),
         ("/api/v1/time", &wrong),
         ("/none", &wrong),

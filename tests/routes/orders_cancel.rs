@@ -254,3 +254,43 @@ fn an_amend_may_trade_and_may_be_refused() {
     assert_eq!(less["remainingQuantity"], "0.1");
     assert_eq!(ann.balance(), ("0.34".to_owned(), "0.06".to_owned()));
 }
+
+/// Two programs of one user, each with a group, leave each other's orders alone.
+#[test]
+fn orders_are_listed_and_cancelled_by_group() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (market, other) = (venue.market(), venue.market());
+    let placed = |market: &str, price: &str, group: &Value| {
+        let body = order(market, "BUY", "yes", price, "1");
+        ann.order(&with(body, &json!({ "group": group }))).text("orderId")
+    };
+    let first = placed(&market, "0.10", &json!("mm-1"));
+    let second = placed(&market, "0.11", &json!("mm-2"));
+    let third = placed(&other, "0.12", &json!("mm-1"));
+    let alone = place(&ann, &market, "BUY", "0.13", "1");
+    let read = |order: &str| ann.get(&path(order)).ok(&shapes::order())["group"].clone();
+    assert_eq!([read(&first), read(&alone)], [json!("mm-1"), Value::Null]);
+    let listed = |query: &str| -> Vec<String> {
+        let all = ann.get(&format!("/trading/orders?active=true&{query}")).ok(&shapes::orders());
+        let ids = all["orders"].as_array().unwrap().iter();
+        ids.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed("group=mm-1"), [third.clone(), first.clone()]);
+    assert_eq!(listed(&format!("group=mm-1&marketId={market}")), [first.clone()]);
+    assert_eq!(listed("group=mm-3"), [""; 0]);
+    ann.get("/trading/orders?group=mm-1").bad_as("group", "UNKNOWN_FIELD");
+    let cancelled = |query: &str| ann.client.delete(&format!("/trading/orders?{query}")).json;
+    let only = cancelled(&format!("group=mm-1&marketId={market}"));
+    assert_eq!(only["cancelled"], json!([first]));
+    assert_eq!(cancelled("group=mm-3")["cancelled"], json!([]));
+    assert_eq!(cancelled("group=mm-1")["cancelled"], json!([third]));
+    assert_eq!(listed("limit=10&cursor="), [alone, second]);
+    // Ended orders keep it.
+    assert_eq!(read(&third), json!("mm-1"));
+    let long = "g".repeat(33);
+    for bad in ["", "a b", &long] {
+        let body = with(order(&market, "BUY", "yes", "0.10", "1"), &json!({ "group": bad }));
+        ann.order(&body).bad_as("group", "INVALID_VALUE");
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, bare};
-use super::described::Operation;
+use super::described::{Operation, text_of};
 use super::shapes;
 use super::venue::{FAR, Trader, Venue, order, with};
 
@@ -166,7 +166,7 @@ pub fn request(
     let parts = operation.parameters().filter(|p| p["in"] == "path").map(name);
     let parts = parts.map(|name| (name.clone(), part(&name))).collect();
     let required = operation.parameters().filter(|p| p["in"] == "query" && p["required"] == true);
-    let query = required.map(|p| format!("{}={}", name(p), p["example"].as_str().unwrap()));
+    let query = required.map(|p| format!("{}={}", name(p), text_of(&p["example"])));
     Request {
         client: by.clone(),
         method: operation.method.clone(),

@@ -169,7 +169,8 @@ pub fn move_activity() -> Shape {
     ])
 }
 
-pub fn depth() -> Shape {
+/// A book of the past.
+pub fn past_depth() -> Shape {
     let level = object([("price", PRICE), ("quantity", QUANTITY), ("orders", Integer)]);
     object([
         ("marketId", Uuid),
@@ -181,6 +182,19 @@ pub fn depth() -> Shape {
         ("spread", PRICE),
         ("timestamp", Moment),
     ])
+}
+
+pub fn depth() -> Shape {
+    wider(past_depth(), [("sequence", Integer)])
+}
+
+pub fn books() -> Shape {
+    object([("books", list(depth())), ("unknownMarketIds", list(Uuid))])
+}
+
+pub fn queued_order() -> Shape {
+    let queue = object([("quantityAhead", QUANTITY), ("ordersAhead", Integer)]);
+    wider(order(), [("queue", nullable(queue))])
 }
 
 /// The members that semantics 4 adds to an order.
@@ -252,6 +266,7 @@ pub fn order() -> Shape {
         ("createdAt", Moment),
         ("updatedAt", Moment),
         ("expiresAt", nullable(Moment)),
+        ("group", nullable(Text)),
     ]);
     wider(shape, beside())
 }

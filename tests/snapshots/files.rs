@@ -5,14 +5,13 @@ use std::fs;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{Sequence, TimeMs};
 use journal::block::ChainHash;
-use journal::snapshot::folder::SnapshotFolder;
-use journal::snapshot::header::{Header, SNAPSHOT_HEADER_BYTES};
 use journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
-use journal::snapshot::{Kind, Point, SnapshotDamage, SnapshotFault};
+use journal::snapshot::{
+    Header, Kind, Point, SNAPSHOT_HEADER_BYTES, SnapshotDamage, SnapshotFault, SnapshotFolder,
+};
 
 const BODY: &[u8] = b"what the exchange was like, byte for byte";
 

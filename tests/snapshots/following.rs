@@ -14,8 +14,7 @@ use exchange::results::Results;
 use exchange::units::Sequence;
 use journal::memory::MemoryJournal;
 use journal::replay::{Replayer, replay};
-use journal::snapshot::Kind;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::{Kind, SnapshotFolder};
 use views::ReadModel;
 use views::history::History;
 

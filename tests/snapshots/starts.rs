@@ -10,15 +10,13 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use exchange::Exchange;
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
-use exchange::results::{Results, ResultsHash};
+use exchange::results::{Results, ResultsHash, StateDigest};
 use exchange::units::{Money, Sequence};
 use journal::Journal;
 use journal::block::{BlockBuilder, ChainHash};
 use journal::directory::LogJournal;
 use journal::pages::PageStore;
-use journal::snapshot::folder::SnapshotFolder;
-use journal::snapshot::{Kind, Point};
+use journal::snapshot::{Kind, Point, SnapshotFolder};
 use journal::store::StoredJournal;
 
 use super::faults::Disk;

@@ -18,8 +18,7 @@ use exchange::units::Sequence;
 use journal::Journal;
 use journal::directory::LogJournal;
 use journal::replay::{Replayer, replay};
-use journal::snapshot::Kind;
-use journal::snapshot::folder::{NEWEST_KEPT, SnapshotFolder};
+use journal::snapshot::{Kind, NEWEST_KEPT, SnapshotFolder};
 use views::ReadModel;
 use views::history::History;
 

@@ -12,14 +12,13 @@ use engine::history::HistoryStore;
 use engine::start::{self, Options, Running, Snapshots, Storage};
 use engine::{Engine, INTAKE_MAX};
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::Sequence;
 use flow::records::FlowRecords;
 use flow::{Flow, sample};
 use journal::Journal;
 use journal::directory::LogJournal;
-use journal::snapshot::folder::SnapshotFolder;
+use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 use views::history::HistoryError;
 

@@ -1,7 +1,7 @@
 //! A connection that reads at once, checks what must hold of any messages, and rebuilds what it can
 //! from them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -39,7 +39,8 @@ pub struct Listener {
     /// The sequence of the last message.
     last: u64,
     pub rebuilt: Rebuilt,
-    pub kinds: BTreeSet<String>,
+    /// The first message of each kind.
+    pub examples: BTreeMap<String, Value>,
     subscribed: Vec<Channel>,
     engine: Engine,
 }
@@ -57,7 +58,7 @@ impl Listener {
             chains: BTreeMap::new(),
             last: 0,
             rebuilt: Rebuilt::default(),
-            kinds: BTreeSet::new(),
+            examples: BTreeMap::new(),
             subscribed: Vec::new(),
             engine: venue.engine.clone(),
         }
@@ -109,7 +110,7 @@ impl Listener {
         let previous = message["previous"].as_u64().unwrap();
         let channel = message["channel"].as_str().unwrap();
         let kind = message["kind"].as_str().unwrap();
-        self.kinds.insert(kind.to_owned());
+        self.examples.entry(kind.to_owned()).or_insert_with(|| message.clone());
         assert!(sequence >= self.last, "{message} after {}", self.last);
         self.last = sequence;
         let states =

@@ -6,14 +6,13 @@
 
 #[path = "../model/commands/mod.rs"]
 mod commands;
+mod described;
 mod listener;
 #[path = "../model/naive/mod.rs"]
 mod naive;
 mod rebuilt;
 mod slow;
 mod venue;
-
-use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
@@ -71,8 +70,6 @@ fn follow(steps: &[Step]) {
     for listener in &mut listeners {
         listener.await_states(&shown);
     }
-    let kinds: BTreeSet<String> = listeners.iter().flat_map(|one| one.kinds.clone()).collect();
-    drop(kinds);
 }
 
 proptest! {

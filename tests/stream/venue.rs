@@ -105,6 +105,11 @@ impl Venue {
         self.keep_twin();
     }
 
+    /// Lets time pass.
+    pub fn wait(&self, ms: i64) {
+        self.hands.0.fetch_add(ms, Ordering::SeqCst);
+    }
+
     pub fn market_id(&self, market: MarketNo) -> MarketId {
         self.engine.read().catalogue.market(market).unwrap().id
     }

@@ -6,7 +6,7 @@ import { get, newName, post, remove, write } from "../api.js";
 import { session } from "../account.js";
 import { notify } from "../notices.js";
 import { fieldSentence, sentence } from "../problem.js";
-import { Button, Copy, Dialog, Empty, Failed, Field, Loading, Panel, Segments, useAsk } from "../ui.js";
+import { Button, Copy, Dialog, Empty, Failed, Field, Loading, Panel, Segments, Records, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 import { teller } from "../order-acts.js";
 
@@ -112,7 +112,8 @@ export function Page() {
     ask.again();
   };
   const others = async () => {
-    await remove("/account/sessions", { tell: teller() });
+    const sessions = keys.filter((/** @type {any} */ one) => one.session && !one.current);
+    for (const one of sessions) await remove(`/account/keys/${one.keyId}`, { tell: teller() });
     ask.again();
   };
   const keys = (ask.data?.keys ?? []).filter((/** @type {any} */ one) => !one.revokedAt);
@@ -121,7 +122,7 @@ export function Page() {
     ${made && html`<${Made} made=${made} onStored=${() => setMade(null)}/>`}
     <${Panel} title=${t("keys-and-sessions")} flush
       aside=${
-        keys.some((/** @type {any} */ one) => one.session) &&
+        keys.some((/** @type {any} */ one) => one.session && !one.current) &&
         html`<${Button} kind="s" act=${others}>
       ${t("sign-out-elsewhere")}</${Button}>`
       }>
@@ -131,8 +132,7 @@ export function Page() {
         onAgain=${ask.again}/>`
           : !ask.data
             ? html`<${Loading}/>`
-            : html`<div class="scroll-x" tabindex="0" role="group"
-        aria-label=${t("keys-and-sessions")}>
+            : html`<${Records} label=${t("keys-and-sessions")}>
         <table class="table"><caption class="vh">${t("keys-and-sessions")}</caption>
         <thead><tr><th scope="col">${t("name")}</th><th scope="col">${t("may")}</th><th scope="col">${t("made")}</th>
         <th scope="col">${t("last-used")}</th><th scope="col">${t("ends")}</th>
@@ -161,8 +161,7 @@ export function Page() {
             <button type="button" class="btn s danger-line" onClick=${() => setAsking({ what: "revoke", key: one })}>
             ${one.session ? t("sign-out") : t("key-act.revoke")}</button>`
           }</td></tr>`,
-        )}</tbody></table>
-            </div>`
+        )}</tbody></table></${Records}>`
       }</${Panel}>
     <${Panel} title=${t("use-it")} aside=${html`<${Segments} label=${t("programming-language")} value=${language}
       onChoose=${setLanguage} options=${[

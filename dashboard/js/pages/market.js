@@ -1,5 +1,5 @@
 // One market: how likely, since when, at what prices, what an order would do, and by which rules it ends.
-import { html, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { html, still, useEffect, useMemo, useRef, useState } from "../lib.js";
 import { categoryName, local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { get, pages } from "../api.js";
@@ -11,13 +11,13 @@ import { apply, book as bookOf, fromDepth, ownRows } from "../ladder.js";
 import { pauses, PERIODS } from "../candles.js";
 import { prices as pricesOf, probability, shape } from "../quotes.js";
 import { trades as takesOrders, wordOf } from "../parts.js";
-import { Button, Delta, Empty, Failed, Loading, Outcome, Panel, Segments, Time, useAsk } from "../ui.js";
+import { Button, Delta, Empty, Failed, Loading, Outcome, Panel, Segments, Time, useAsk, useCalm } from "../ui.js";
 import { Diamond, Icon } from "../icons.js";
 import { initials } from "../frame.js";
 import { PriceChart } from "../price-chart.js";
 import { Depth, Ladder } from "../book-panel.js";
 import { Ticket } from "../ticket.js";
-import { Amend, cancelOrder, orderWords } from "../order-acts.js";
+import { Amend, cancelOrder, orderWords, places, placeWords } from "../order-acts.js";
 
 const SHOWN = 7;
 
@@ -32,7 +32,7 @@ export function bought(trade) {
 }
 
 /** @param {{market: any, moves: any[]}} props */
-function Life({ market, moves }) {
+function LifePart({ market, moves }) {
   const { status } = market;
   const at =
     { DRAFT: 0, ACTIVE: 1, SUSPENDED: 1, CLOSED: 2, RESOLVED: 4, DISPUTED: 4, SETTLED: 5, VOIDED: 5 }[
@@ -60,7 +60,7 @@ function Life({ market, moves }) {
 }
 
 /** What the market's state means for the reader's money. @param {{market: any, moves: any[], paid: any[], held: any[]}} props */
-function State({ market, moves, paid, held }) {
+function StatePart({ market, moves, paid, held }) {
   const { status } = market;
   const when = (/** @type {string} */ type) => moves.find((one) => one.type === type)?.createdAt;
   const own = paid.length
@@ -106,7 +106,7 @@ function State({ market, moves, paid, held }) {
 }
 
 /** @param {{market: any, trades: any[], more: boolean, onMore: () => void}} props */
-function Trades({ market, trades, more, onMore }) {
+function TradesPart({ market, trades, more, onMore }) {
   return html`<${Panel} title=${t("trades")} flush aside=${
     more &&
     html`<button type="button" class="btn quiet s"
@@ -131,7 +131,7 @@ function Trades({ market, trades, more, onMore }) {
 }
 
 /** @param {{market: any, activities: any[]}} props */
-function Activity({ market, activities }) {
+function ActivityPart({ market, activities }) {
   return html`<${Panel} title=${t("activity")} extra="mk-act">${
     activities.length === 0
       ? html`<p class="faint">
@@ -152,7 +152,7 @@ function Activity({ market, activities }) {
 }
 
 /** @param {{market: any}} props */
-function Rules({ market }) {
+function RulesPart({ market }) {
   const free = d.isZero(market.takerFee) && d.isZero(market.makerFee);
   return html`<${Panel} title=${t("rules")} extra="mk-rules">
     <div class="stack"><div class="prose s">${local(market.descriptions)
@@ -169,8 +169,8 @@ function Rules({ market }) {
         </dl></div></${Panel}>`;
 }
 
-/** @param {{market: any, positions: any[], orders: any[], pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
-function Yours({ market, positions, orders, pnl, onOrders, onOwn }) {
+/** @param {{market: any, positions: any[], orders: any[], ahead: Map<string, string>, pnl: any, onOrders: () => void, onOwn: (orders: any[]) => void}} props */
+function YoursPart({ market, positions, orders, ahead, pnl, onOrders, onOwn }) {
   const held = positions.filter((one) => !d.isZero(one.quantity));
   const p = probability(market);
   return html`<${Panel} title=${t("your-position")} aside=${html`<a href="/portfolio">${t("nav.portfolio")}</a>`}
@@ -179,7 +179,8 @@ function Yours({ market, positions, orders, pnl, onOrders, onOwn }) {
       html`<ul class="own-orders num">${orders.map(
         (order) => html`<li key=${order.id}>
       <${Diamond}/><span><a class="plain" href=${`/orders/${order.id}`}>
-      ${orderWords(order, wordOf(market, order.outcomeId))}</a></span>
+      ${orderWords(order, wordOf(market, order.outcomeId))}</a>
+      ${ahead.has(order.id) && html`<br/><span class="faint small">${placeWords(ahead.get(order.id))}</span>`}</span>
       <button type="button" class="btn s" onClick=${() => onOwn([order])}>${t("amend")}</button>
       <${Button} kind="s" act=${() => cancelOrder(order.id).then(onOrders)}>${t("cancel")}</${Button}></li>`,
       )}</ul>`
@@ -206,6 +207,16 @@ function Yours({ market, positions, orders, pnl, onOrders, onOwn }) {
     }</${Panel}>`;
 }
 
+const Life = still(LifePart);
+const State = still(StatePart);
+const Trades = still(TradesPart);
+const Activity = still(ActivityPart);
+const Rules = still(RulesPart);
+const Yours = still(YoursPart);
+const Chart = still(PriceChart);
+const Form = still(Ticket);
+const Heap = still(Depth);
+
 /** @param {{id: string}} props */
 export function Page({ id }) {
   const { query } = route.value;
@@ -213,19 +224,20 @@ export function Page({ id }) {
   const kind = query.get("chart") === "candles" ? "candles" : "line";
   const asTable = query.get("chart") === "table";
   const [levels, setLevels] = useState(() => fromDepth({}));
-  const [version, setVersion] = useState(0);
   const [latest, setLatest] = useState(/** @type {any} */ (null));
   const [trades, setTrades] = useState(/** @type {any[]} */ ([]));
   const [shown, setShown] = useState(SHOWN);
   const [activities, setActivities] = useState(/** @type {any[]} */ ([]));
   const [mine, setMine] = useState(
-    /** @type {{orders: any[], positions: any[], pnl: any, paid: any[]}} */ ({
+    /** @type {{orders: any[], ahead: Map<string, string>, positions: any[], pnl: any, paid: any[]}} */ ({
       orders: [],
+      ahead: new Map(),
       positions: [],
       pnl: null,
       paid: [],
     }),
   );
+  const [sheet, setSheet] = useState(false);
   const [amended, setAmended] = useState(/** @type {any} */ (null));
   const [picked, setPicked] = useState(() => {
     const buy = query.get("buy");
@@ -248,8 +260,7 @@ export function Page({ id }) {
       setLevels(fromDepth(depth));
       setTrades(past.trades);
       setActivities(done.activities);
-      setVersion((n) => n + 1);
-      named = local(market.questions);
+        named = local(market.questions);
       document.title = `${named} · openoutcry`;
       return { market, stats, before: shape(candles).before };
     },
@@ -271,7 +282,9 @@ export function Page({ id }) {
             (/** @type {any} */ one) => one.marketId === id,
           )
         : [];
+      const ahead = await places(orders.orders);
       setMine({
+        ahead,
         orders: orders.orders,
         positions: positions.filter((/** @type {any} */ one) => one.marketId === id),
         pnl,
@@ -294,8 +307,7 @@ export function Page({ id }) {
     (messages, channel) => {
       if (channel.startsWith("book:")) {
         setLevels((before) => apply(before, messages));
-        setVersion((n) => n + 1);
-      } else if (channel.startsWith("trades:")) {
+        } else if (channel.startsWith("trades:")) {
         const told = messages.filter((one) => one.kind === "trade").map((one) => one.data);
         if (!told.length) return;
         setTrades((before) =>
@@ -339,15 +351,30 @@ export function Page({ id }) {
   useEffect(() => {
     const pick = (/** @type {any} */ event) => {
       setPicked((before) => ({ outcome: event.detail.outcome, n: (before?.n ?? 0) + 1 }));
-      if (matchMedia("(max-width: 640px)").matches) location.hash = "ticket";
+      setSheet(true);
     };
+    const leave = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && setSheet(false);
     addEventListener("openoutcry:ticket", pick);
-    return () => removeEventListener("openoutcry:ticket", pick);
+    addEventListener("keydown", leave);
+    return () => {
+      removeEventListener("openoutcry:ticket", pick);
+      removeEventListener("keydown", leave);
+    };
   }, []);
 
-  const book = useMemo(() => bookOf(levels), [levels]);
+  // The ladder follows every frame; what is reckoned from the book follows four times a second.
+  const calm = useCalm(levels, 250);
+  const book = useMemo(() => bookOf(calm), [calm]);
   const own = useMemo(() => ownRows(mine.orders), [mine.orders]);
   const moves = useMemo(() => activities.filter((one) => one.type !== "TRADE"), [activities]);
+  const free = useMemo(() => {
+    const held = { yes: "0", no: "0" };
+    for (const one of mine.positions) held[/** @type {"yes" | "no"} */ (one.outcomeId)] = one.quantity;
+    return held;
+  }, [mine.positions]);
+  const listed = useMemo(() => trades.slice(0, shown), [trades, shown]);
+  const recent = useMemo(() => activities.slice(0, 8), [activities]);
+  const holding = useMemo(() => mine.positions.filter((one) => !d.isZero(one.quantity)), [mine.positions]);
   const gaps = useMemo(() => pauses(moves, Date.now() / 1000), [moves]);
   if (!data)
     return ask.error
@@ -357,13 +384,11 @@ export function Page({ id }) {
   const { market, stats } = data;
   const p = probability(market);
   const now = pricesOf({ bestBid: book.bids[0]?.price, bestAsk: book.asks[0]?.price });
-  const held = { yes: "0", no: "0" };
-  for (const one of mine.positions) held[/** @type {"yes" | "no"} */ (one.outcomeId)] = one.quantity;
   const category = market.categories[0];
   const narrow = matchMedia("(max-width: 640px)").matches;
   const pickPrice = (/** @type {"yes" | "no"} */ outcome, /** @type {string | undefined} */ price) => {
     setPicked((before) => ({ outcome, price, n: (before?.n ?? 0) + 1 }));
-    if (narrow) location.hash = "ticket";
+    setSheet(true);
   };
   const words = { yes: wordOf(market, "yes"), no: wordOf(market, "no") };
   return html`<nav class="crumbs" aria-label=${t("path")}><a href="/">${t("nav.markets")}</a>
@@ -390,7 +415,7 @@ export function Page({ id }) {
         </header>
     <${Life} market=${market} moves=${moves}/>
       <${State} market=${market} moves=${moves} paid=${mine.paid}
-      held=${mine.positions.filter((one) => !d.isZero(one.quantity))}/>
+      held=${holding}/>
     <div class="mk"><section class="panel market-chart mk-chart" aria-label=${t("price-history")}>
       <div class="chart-bar">
         <${Segments} label=${t("period")} value=${period}
@@ -407,23 +432,26 @@ export function Page({ id }) {
           <span class=${narrow ? "vh" : ""}>${t("as-table")}</span>`,
             ],
           ]}/></div>
-        <div class="chart-box"><${PriceChart} key=${id} market=${market} period=${period} kind=${kind}
+        <div class="chart-box"><${Chart} key=${id} market=${market} period=${period} kind=${kind}
           height=${narrow ? 236 : 312} gaps=${gaps} stats=${stats} latest=${latest} table=${asTable}/></div></section>
       <section class="stack sticky mk-side" aria-label=${t("your-side")}>
-        <${Ticket} market=${market} book=${book} version=${version} prices=${now} held=${held} picked=${picked}
-        onSent=${refreshMine}/>
+        <${Form} open=${sheet} onClose=${() => setSheet(false)} market=${market} book=${book} held=${free} picked=${picked}
+        onSent=${() => {
+          setSheet(false);
+          refreshMine();
+        }}/>
         ${
           session.value &&
-          html`<${Yours} market=${market} positions=${mine.positions} orders=${mine.orders}
+          html`<${Yours} ahead=${mine.ahead} market=${market} positions=${mine.positions} orders=${mine.orders}
           pnl=${mine.pnl} onOrders=${refreshMine} onOwn=${(/** @type {any[]} */ orders) => setAmended(orders[0])}/>`
         }
           </section>
       <${Ladder} market=${market} levels=${levels} stats=${stats} own=${own} probability=${p} onPrice=${pickPrice}
         onOwn=${(/** @type {any[]} */ orders) => setAmended(orders[0])}/>
-      <div class="stack l mk-flow"><${Depth} levels=${levels} market=${market}/>
-        <${Trades} market=${market} trades=${trades.slice(0, shown)} more=${trades.length > shown}
+      <div class="stack l mk-flow"><${Heap} levels=${calm} market=${market}/>
+        <${Trades} market=${market} trades=${listed} more=${trades.length > shown}
         onMore=${() => setShown(shown + 43)}/></div>
-      <${Rules} market=${market}/><${Activity} market=${market} activities=${activities.slice(0, 8)}/></div>
+      <${Rules} market=${market}/><${Activity} market=${market} activities=${recent}/></div>
     ${
       takesOrders(market) &&
       html`<div class="buybar">

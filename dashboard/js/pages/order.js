@@ -7,7 +7,7 @@ import * as d from "../decimal.js";
 import { useFeed } from "../feed.js";
 import { session } from "../account.js";
 import { wordOf } from "../parts.js";
-import { Amend, cancelOrder } from "../order-acts.js";
+import { Amend, cancelOrder, places, placeWords } from "../order-acts.js";
 import { Button, Copy, Empty, Failed, Loading, Money, Panel, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 
@@ -40,7 +40,8 @@ export function Page({ id }) {
         all("/trading/fills", "fills", { orderId: id }, 1000),
         arrival(order, stop),
       ]);
-      return { order, market, fills: fills.reverse(), then };
+      const ahead = (await places([order])).get(id);
+      return { order, market, fills: fills.reverse(), then, ahead };
     },
     [id, session.value?.user.id],
   );
@@ -57,7 +58,7 @@ export function Page({ id }) {
         : html`<${Loading}
     rows=${8}/>`
     }</div>`;
-  const { order, market, fills, then } = ask.data;
+  const { order, market, fills, then, ahead } = ask.data;
   const word = wordOf(market, order.outcomeId);
   const open = order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
   const buys = order.side === "BUY";
@@ -158,7 +159,7 @@ export function Page({ id }) {
         count: Number(order.remainingQuantity),
         price: f.price(order.price),
       }),
-      body: t("step.waits-text"),
+      body: placeWords(ahead) || t("step.waits-text"),
     });
   return html`<nav class="crumbs" aria-label=${t("path")}><a href="/portfolio">${t("nav.portfolio")}</a>
     <${Icon} name="right"/><a href="/portfolio?tab=orders">${t("orders")}</a></nav>

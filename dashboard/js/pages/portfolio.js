@@ -8,8 +8,9 @@ import { choose, route } from "../router.js";
 import { useFeed } from "../feed.js";
 import { balance, refreshBalance, session, venue } from "../account.js";
 import { notify } from "../notices.js";
+import { ApiError } from "../problem.js";
 import { wordOf } from "../parts.js";
-import { Amend, cancelOrder, refused, teller } from "../order-acts.js";
+import { Amend, cancelOrder, places, placeWords, refused, teller } from "../order-acts.js";
 import {
   Button,
   Dialog,
@@ -21,7 +22,7 @@ import {
   Outcome,
   Segments,
   Tabs,
-  Time,
+  Time, Records,
   useAsk,
 } from "../ui.js";
 import { Icon } from "../icons.js";
@@ -111,7 +112,7 @@ function Positions({ positions }) {
           ["no", t("no")],
         ]}/><span class="grow"></span>
         <span class="faint small">${t("worth-is")}</span></div>
-    <div class="scroll-x" tabindex="0" role="group" aria-label=${t("positions")}>
+    <${Records} label=${t("positions")}>
       <table class="table"><caption class="vh">${t("positions")}</caption>
       <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("side")}</th>
       <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("paid-each")}</th>
@@ -136,17 +137,18 @@ function Positions({ positions }) {
       <tfoot><tr><th scope="row" colspan="5">${t("positions-n", { n: f.count(rows.length), count: rows.length })}</th>
         <td class="r">${f.money(total("cost"))}</td><td class="r">${f.money(total("worth"))}</td>
         <td class=${`r ${f.direction(total("gain"))}`}>${f.signedMoney(total("gain"))}</td><td colspan="2"></td></tr>
-        </tfoot></table></div>`;
+        </tfoot></table></${Records}>`;
 }
 
-/** @param {{orders: any[], onAmend: (order: any) => void, onDone: () => void}} props */
-function Orders({ orders, onAmend, onDone }) {
+/** @param {{orders: any[], ahead: Map<string, string>, onAmend: (order: any) => void, onDone: () => void}} props */
+function Orders({ orders, ahead, onAmend, onDone }) {
   if (!orders.length) return html`<${Empty} title=${t("no-orders")} text=${t("no-orders-text")}/>`;
-  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("open-orders")}>
+  return html`<${Records} label=${t("open-orders")}>
     <table class="table"><caption class="vh">${t("open-orders")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th>
     <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
-    <th scope="col">${t("keep-it")}</th><th scope="col">${t("placed")}</th>
+    <th scope="col">${t("queue")}</th><th scope="col">${t("keep-it")}</th>
+    <th scope="col">${t("placed")}</th>
     <th scope="col"><span class="vh">${t("acts")}</span></th></tr></thead>
     <tbody>${orders.map(
       (one) => html`<tr key=${one.id}><td><${Name} id=${one.marketId}/></td>
@@ -157,13 +159,13 @@ function Orders({ orders, onAmend, onDone }) {
         html`<span class="sub">
       ${t("filled-n", { n: f.quantity(one.filledQuantity), count: Number(one.filledQuantity) })}
       </span>`
-      }</td><td class="r">${f.price(one.price)}</td>
+      }</td><td class="r">${f.price(one.price)}</td><td>${placeWords(ahead.get(one.id))}</td>
       <td>${one.expiresAt ? t("until-time", { time: f.time(one.expiresAt) }) : t("keep.gtc")}</td>
       <td class="muted"><${Time} at=${one.createdAt}/></td>
       <td class="r nowrap"><button type="button" class="btn s" onClick=${() => onAmend(one)}>${t("amend")}
       </button> <${Button} kind="s" act=${() => cancelOrder(one.id).then(onDone)}>${t("cancel")}</${Button}></td>
       </tr>`,
-    )}</tbody></table></div>`;
+    )}</tbody></table></${Records}>`;
 }
 
 /** The heads, cells and CSV of the lists that are read by cursor. @type {Record<string, {path: string, field: string, heads: [string, boolean?][], row: (one: any) => any, csv: [string, (one: any) => any][]}>} */
@@ -274,14 +276,13 @@ function List({ name, version }) {
     ]);
   return html`<div class="panel-foot tools"><span class="grow"></span>
     <${Button} kind="s" act=${csv}><${Icon} name="download"/>${t("export-csv")}</${Button}></div>
-    <div class="scroll-x" tabindex="0" role="group" aria-label=${t(`tab.${name}`)}>
+    <${Records} label=${t(`tab.${name}`)}>
     <table class="table"><caption class="vh">${t(`tab.${name}`)}</caption>
     <thead><tr>${list.heads.map(
       ([head, right]) => html`<th scope="col" class=${right ? "r" : ""}>${t(head)}
     </th>`,
     )}</tr></thead>
-    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table>
-      </div>${
+    <tbody ref=${body}>${rows.map((one, i) => html`<tr key=${i} tabindex="-1">${list.row(one)}</tr>`)}</tbody></table></${Records}>${
         cursor &&
         html`<div class="panel-foot">
       <${Button} kind="s" act=${() => more(cursor)}>${t("show-more-plain")}</${Button}></div>`
@@ -291,7 +292,13 @@ function List({ name, version }) {
 /** @param {{onClose: () => void, onDone: () => void}} props */
 function Deposit({ onClose, onDone }) {
   const act = async () => {
-    await post("/account/faucet", {}, { tell: teller() });
+    try {
+      await post("/account/faucet", {}, { tell: teller() });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "FORBIDDEN") throw error;
+      notify({ kind: "refused", title: t("play-money-enough", { money: f.money(venue.value.faucet ?? "0") }) });
+      return;
+    }
     notify({ kind: "done", title: t("play-money-got", { money: f.money(venue.value.faucet ?? "0") }) });
     refreshBalance();
     onDone();
@@ -321,6 +328,7 @@ export function Page() {
         pnl,
         positions: positions.filter((one) => !d.isZero(one.quantity) && one.resolution === null).map(valued),
         orders,
+        ahead: await places(orders),
       };
     },
     [who],
@@ -347,7 +355,7 @@ export function Page() {
   if (!ask.data)
     return html`${head}<div class="panel">
     ${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : html`<${Loading} rows=${8}/>`}</div>`;
-  const { pnl, positions, orders } = ask.data;
+  const { pnl, positions, orders, ahead } = ask.data;
   const paidIn = d.subtract(pnl.deposits, pnl.withdrawals);
   const gain = d.add(pnl.realisedPnl, pnl.unrealisedPnl);
   const cancelAll = async () => {
@@ -385,7 +393,7 @@ export function Page() {
           tab === "positions"
             ? html`<${Positions} positions=${positions}/>`
             : tab === "orders"
-              ? html`<${Orders}
+              ? html`<${Orders} ahead=${ahead}
         orders=${orders} onAmend=${setAmended} onDone=${again}/>`
               : html`<${List} key=${tab} name=${tab}
         version=${version}/>`
@@ -400,7 +408,7 @@ export function Page() {
       <button type="button" class="btn s danger-line" onClick=${() => setAsking("cancel")}>
       ${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}
       </button>`
-      }</div><${Orders} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
+      }</div><${Orders} ahead=${ahead} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
     }
     ${
       amended &&

@@ -56,6 +56,16 @@ const Trouble = ({ error }) =>
   <span>${sentence(error)}</span></p>`
     : null;
 
+/** A name to sign in with, from the name that others see: visible ASCII without spaces. @param {string} name */
+export const signInName = (name) =>
+  name
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .trim()
+    .replace(/\s+/g, ".")
+    .replace(/[^!-~]/g, "")
+    .replace(/\.+$/, "");
+
 /** A form that is sent once at a time. @param {{onSend: () => Promise<void>, children?: any, label: string, action: string}} props */
 function Form({ onSend, children, label, action }) {
   const [busy, setBusy] = useState(false);
@@ -83,7 +93,7 @@ export function Page() {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const [second, setSecond] = useState(false);
-  const [fresh, setFresh] = useState(route.value.query.get("new") === "1");
+  const [fresh, setFresh] = useState(route.value.path === "/sign-up");
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const codeField = useRef(/** @type {HTMLInputElement | null} */ (null));
   const open = venue.value.signup === "open";
@@ -95,7 +105,7 @@ export function Page() {
         "POST",
         fresh ? "/signup" : "/session",
         fresh
-          ? { profileName: name, password, language: language.value }
+          ? { profileName: name, password }
           : { profileName: name, password, ...(second ? { code } : {}) },
         { name: null, tries: 1 },
       );
@@ -113,7 +123,7 @@ export function Page() {
     <div><h1>${fresh ? t("sign-up") : t("sign-in")}</h1><p class="muted">${t("to-venue", { host: location.host })}</p>
     </div>
     <${Form} label=${fresh ? t("sign-up") : t("sign-in")} action=${fresh ? t("sign-up") : t("sign-in")} onSend=${send}>
-      <${Field} label=${fresh ? t("name-others-see") : t("name")} error=${fieldSentence(error, "profileName")}
+      <${Field} label=${t("sign-in-name")} hint=${fresh ? t("sign-in-name-hint") : null} error=${fieldSentence(error, "profileName")}
         control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username"
         autocapitalize="none" spellcheck=${false} maxlength="64" value=${name}
         onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
@@ -160,7 +170,7 @@ export function Invitation() {
     history.replaceState(null, "", "/invitations");
     write("POST", "/invitations/open", { token: token.current }, { name: null, tries: 1 }).then((answer) => {
       setFound(answer);
-      setName(answer.profileName);
+      setName(signInName(answer.profileName));
     }, setFailed);
   }, []);
   const send = async () => {
@@ -170,7 +180,7 @@ export function Invitation() {
         await write(
           "POST",
           "/invitations/accept",
-          { token: token.current, profileName: name, password, language: language.value },
+          { token: token.current, profileName: name, password },
           { name: null, tries: 1 },
         ),
       );
@@ -193,7 +203,7 @@ export function Invitation() {
       <span class="tag"><${Icon} name="clock"/>${t("invitation-ends", { distance: f.distance(found.endsAt) })}</span>
       </div><h1>${t("welcome", { name: found.profileName })}</h1><p class="muted">${t("welcome-text")}</p></div>
       <${Form} label=${t("invitation")} action=${t("set-password")} onSend=${send}>
-        <${Field} label=${t("name-others-see")} error=${fieldSentence(error, "profileName")}
+        <${Field} label=${t("sign-in-name")} hint=${t("sign-in-name-hint")} error=${fieldSentence(error, "profileName")}
           control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids} autocomplete="username"
           maxlength="64" value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)}/>`}/>
         <${Password} label=${t("password")} value=${password} onInput=${setPassword} fresh hint=${t("password-hint")}

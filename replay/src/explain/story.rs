@@ -8,7 +8,7 @@ use exchange::effect::Effect;
 use exchange::fees::Fees;
 use exchange::ids::{OrderId, OrderNo, UserNo};
 use exchange::ledger::{Purse, Terms};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::orders::Backing;
 use exchange::reject::Reject;
 use exchange::units::{Lots, Money, Sequence, TimeMs};

@@ -8,7 +8,7 @@ use exchange::effect::CancelReason;
 use exchange::fees::{Charge, Fees};
 use exchange::invariant::Broken;
 use exchange::orders::Backing;
-use exchange::units::{Lots, Money, Tick};
+use exchange::units::{Lots, Money, Sequence, Tick};
 
 use super::life::{Life, MoneyFlow, Moved, Other, Queue, QueueSize};
 use crate::moment::when;
@@ -319,6 +319,20 @@ pub fn accounted(life: &Life, currency: &str) -> Result<String, Broken> {
     Ok(format!(" Of {set_aside} {currency} set aside in all, {} and {last}.", parts.join(", ")))
 }
 
+/// What its owner did that cancelled an order, by this command of this record.
+fn by_owner(command: &Command, by: Sequence) -> String {
+    let of = match command {
+        Command::CancelOrders { group: Some(group), .. } => format!(" of the group {group}"),
+        Command::CancelOrders { market: Some(_), .. } => " in this market".to_owned(),
+        Command::CancelOrders { .. } => String::new(),
+        Command::ReplaceOrder { .. } => {
+            return format!("Its owner replaced it by the order of record {by}.");
+        }
+        _ => return "Its owner cancelled it.".to_owned(),
+    };
+    format!("Its owner cancelled all open orders{of}, this one among them.")
+}
+
 /// Why an order ended, given the record that ended it.
 pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) -> String {
     let by = record.sequence;
@@ -327,16 +341,7 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
         _ => "no time".to_owned(),
     };
     match (reason, &record.command) {
-        (CancelReason::User, Command::CancelOrders { market: Some(_), .. }) => {
-            "Its owner cancelled all open orders in this market, this one among them.".to_owned()
-        }
-        (CancelReason::User, Command::CancelOrders { .. }) => {
-            "Its owner cancelled all open orders, this one among them.".to_owned()
-        }
-        (CancelReason::User, Command::ReplaceOrder { .. }) => {
-            format!("Its owner replaced it by the order of record {by}.")
-        }
-        (CancelReason::User, _) => "Its owner cancelled it.".to_owned(),
+        (CancelReason::User, command) => by_owner(command, by),
         (CancelReason::IocRemainder, _) => {
             "Nothing more could be had within its limit, and an immediate-or-cancel order does \
              not wait: the rest was cancelled."

@@ -85,7 +85,7 @@ impl RecordedFlow {
                 }
             }
             for user in (0..).map(UserNo).take(users.len()).filter(|_| rounds > 1) {
-                recorded.push(last, Command::CancelOrders { user, market: None });
+                recorded.push(last, Command::CancelOrders { user, market: None, group: None });
             }
             recorded.later_ms += last - first.unwrap_or_default() + 1000;
         }
@@ -146,6 +146,7 @@ impl RecordedFlow {
             valid_until: None,
             copy_from: None,
             client_order_id: None,
+            group: None,
         };
         self.push(ms, Command::PlaceOrder(terms));
     }

@@ -13,7 +13,7 @@ const HASH_BYTES_SHOWN: usize = 24;
 
 /// The kind of object that a line creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A category.
     Category,
     /// An event.
@@ -26,7 +26,7 @@ impl Kind {
     const ALL: [Kind; 3] = [Kind::Category, Kind::Event, Kind::Market];
 
     /// The JSON member that marks a line of this kind.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Kind::Category => "category",
             Kind::Event => "event",
@@ -35,7 +35,7 @@ impl Kind {
     }
 
     /// The API path that creates it.
-    pub const fn path(self) -> &'static str {
+    pub(crate) const fn path(self) -> &'static str {
         match self {
             Kind::Category => "/admin/categories",
             Kind::Event => "/admin/events",
@@ -46,7 +46,7 @@ impl Kind {
 
 /// One line of the file, parsed.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub(crate) struct Line {
     /// Line number in the file, from 1.
     pub number: usize,
     /// What the line creates.
@@ -68,7 +68,7 @@ impl Line {
     ///
     /// # Errors
     /// A reference to an unknown name. [`read`] rules this out.
-    pub fn body(&self, ids: &HashMap<(Kind, String), String>) -> Result<Value, String> {
+    pub(crate) fn body(&self, ids: &HashMap<(Kind, String), String>) -> Result<Value, String> {
         let id = |kind: Kind, name: &String| {
             let found = ids.get(&(kind, name.clone()));
             found.cloned().map(Value::from).ok_or_else(|| unknown(kind, name))
@@ -89,7 +89,7 @@ impl Line {
 /// A line that cannot be imported.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {number}: {why}")]
-pub struct BadLine {
+pub(crate) struct BadLine {
     number: usize,
     why: String,
 }
@@ -99,7 +99,7 @@ pub struct BadLine {
 ///
 /// # Errors
 /// The first bad line.
-pub fn read(text: &str) -> Result<Vec<Line>, BadLine> {
+pub(crate) fn read(text: &str) -> Result<Vec<Line>, BadLine> {
     let mut lines: Vec<Line> = Vec::new();
     let mut known: HashMap<(Kind, String), usize> = HashMap::new();
     let mut seen: HashMap<String, u32> = HashMap::new();

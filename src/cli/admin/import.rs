@@ -34,7 +34,7 @@ content. The venue remembers these keys for 24 hours; a run after that imports e
 /// Which catalogue.
 #[derive(Debug, Args)]
 #[command(after_help = DETAILS)]
-pub struct ImportArgs {
+pub(crate) struct ImportArgs {
     /// The catalogue
     #[arg(value_name = "CATALOGUE.jsonl")]
     file: PathBuf,
@@ -44,7 +44,7 @@ pub struct ImportArgs {
 ///
 /// # Errors
 /// [`AdminError::Usage`], naming the line.
-pub fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
+pub(crate) fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
     let usage = |error: String| AdminError::Usage(format!("{}: {error}", args.file.display()));
     let text = std::fs::read_to_string(&args.file).map_err(|error| usage(error.to_string()))?;
     catalogue::read(&text).map_err(|bad| usage(bad.to_string()))
@@ -54,7 +54,7 @@ pub fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
 ///
 /// # Errors
 /// [`AdminError`], naming the line; the lines before it are imported.
-pub async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError> {
+pub(crate) async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError> {
     let bar = progress(lines.len());
     let mut ids = HashMap::new();
     let mut made = 0_usize;

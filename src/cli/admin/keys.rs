@@ -26,7 +26,7 @@ Example:
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum KeyRole {
+pub(crate) enum KeyRole {
     /// Read
     Reader,
     /// Read and trade
@@ -47,7 +47,7 @@ impl KeyRole {
 
 /// What can be done with keys.
 #[derive(Debug, Subcommand)]
-pub enum KeysVerb {
+pub(crate) enum KeysVerb {
     /// List a user's keys, revoked ones too, without the secrets
     List {
         /// The user's id
@@ -78,7 +78,7 @@ pub enum KeysVerb {
 ///
 /// # Errors
 /// [`AdminError`].
-pub async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), AdminError> {
+pub(crate) async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), AdminError> {
     match verb {
         KeysVerb::List { user } => {
             let answer = session.get(&format!("/admin/users/{user}/keys")).await?;

@@ -30,7 +30,7 @@ const MARKETS: [(&str, &str); 6] = [
 
 /// Which of the two came true.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Winner {
+pub(crate) enum Winner {
     /// What the question asks
     Yes,
     /// Not that
@@ -39,14 +39,14 @@ pub enum Winner {
 
 /// A market.
 #[derive(Debug, Args)]
-pub struct MarketArgs {
+pub(crate) struct MarketArgs {
     /// The market's id
     market: Uuid,
 }
 
 /// What can be done with markets.
 #[derive(Debug, Subcommand)]
-pub enum MarketsVerb {
+pub(crate) enum MarketsVerb {
     /// List all markets, drafts too, the newest first
     List {
         /// Which part of the list.
@@ -103,7 +103,7 @@ const STATUSES: [&str; 8] =
 ///
 /// # Errors
 /// [`AdminError`].
-pub async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(), AdminError> {
+pub(crate) async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(), AdminError> {
     let (market, step, body) = match verb {
         MarketsVerb::List { page, status } => return list(session, page, status.as_deref()).await,
         MarketsVerb::Publish(market) => (market, "publish", json!({})),

@@ -2,14 +2,14 @@
 //!
 //! Must not know: any trading rule, the data directory, or server internals.
 
-pub mod catalogue;
-pub mod import;
-pub mod keys;
-pub mod markets;
-pub mod session;
-pub mod table;
-pub mod users;
-pub mod venue;
+pub(crate) mod catalogue;
+pub(crate) mod import;
+pub(crate) mod keys;
+pub(crate) mod markets;
+pub(crate) mod session;
+pub(crate) mod table;
+pub(crate) mod users;
+pub(crate) mod venue;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ Exit codes: 0 done; 1 refused, or no answer; 2 the arguments or the files are at
 /// The arguments of `admin`.
 #[derive(Debug, Args)]
 #[command(after_help = DETAILS)]
-pub struct AdminArgs {
+pub(crate) struct AdminArgs {
     #[command(flatten)]
     server: ServerArgs,
     #[command(subcommand)]
@@ -103,7 +103,7 @@ enum AdminVerb {
 ///
 /// # Errors
 /// [`Failure`]: wrong arguments or files, a refusal, or no answer.
-pub fn run(args: &AdminArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &AdminArgs) -> Result<(), Failure> {
     execute(args).map_err(|error| {
         let message = format!("admin: {error}");
         if error.is_usage() { Failure::Usage(message) } else { Failure::Failed(message) }

@@ -17,7 +17,7 @@ const OUTCOME_UNKNOWN: &str = "OUTCOME_UNKNOWN";
 
 /// Why a command failed, or why its outcome is unknown.
 #[derive(Debug, thiserror::Error)]
-pub enum AdminError {
+pub(crate) enum AdminError {
     /// The arguments or the files are at fault.
     #[error("{0}")]
     Usage(String),
@@ -55,7 +55,7 @@ pub enum AdminError {
 
 impl AdminError {
     /// Whether the usage was at fault.
-    pub const fn is_usage(&self) -> bool {
+    pub(crate) const fn is_usage(&self) -> bool {
         matches!(self, AdminError::Usage(_))
     }
 }
@@ -101,7 +101,7 @@ fn leaves_open(status: u16, code: &str, before: bool) -> bool {
 }
 
 /// A successful answer.
-pub struct Answer {
+pub(crate) struct Answer {
     /// The body as sent; empty if there is none.
     pub body: Bytes,
     /// The body, parsed.
@@ -111,7 +111,7 @@ pub struct Answer {
 }
 
 /// The operator's session with one server.
-pub struct Session {
+pub(crate) struct Session {
     connection: Connection,
     target: Target,
     key: ApiKey,
@@ -125,7 +125,7 @@ impl Session {
     ///
     /// # Errors
     /// [`AdminError::Client`].
-    pub async fn open(
+    pub(crate) async fn open(
         target: Target,
         key: ApiKey,
         json: bool,
@@ -139,7 +139,7 @@ impl Session {
     ///
     /// # Errors
     /// [`AdminError`].
-    pub async fn get(&mut self, path: &str) -> Result<Answer, AdminError> {
+    pub(crate) async fn get(&mut self, path: &str) -> Result<Answer, AdminError> {
         let sent = self.ask(Method::GET, path, None, None).await?;
         self.answer(&sent.reply)
     }
@@ -148,7 +148,7 @@ impl Session {
     ///
     /// # Errors
     /// [`AdminError`].
-    pub async fn post(&mut self, path: &str, body: &Value) -> Result<Answer, AdminError> {
+    pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Result<Answer, AdminError> {
         let idempotency_key = match self.idempotency_key.take() {
             Some(idempotency_key) => idempotency_key,
             None => random_key()?,
@@ -160,7 +160,7 @@ impl Session {
     ///
     /// # Errors
     /// [`AdminError`].
-    pub async fn post_with_key(
+    pub(crate) async fn post_with_key(
         &mut self,
         path: &str,
         body: &Value,
@@ -189,7 +189,7 @@ impl Session {
     ///
     /// # Errors
     /// No answer.
-    pub async fn delete(&mut self, path: &str) -> Result<Reply, AdminError> {
+    pub(crate) async fn delete(&mut self, path: &str) -> Result<Reply, AdminError> {
         Ok(self.ask(Method::DELETE, path, None, None).await?.reply)
     }
 
@@ -232,7 +232,7 @@ impl Session {
     ///
     /// # Errors
     /// The refusal; with `--json` the problem document is also printed.
-    pub fn answer(&self, reply: &Reply) -> Result<Answer, AdminError> {
+    pub(crate) fn answer(&self, reply: &Reply) -> Result<Answer, AdminError> {
         if !reply.is_success() {
             if self.json {
                 Self::print(&String::from_utf8_lossy(&reply.body))?;
@@ -256,7 +256,7 @@ impl Session {
     ///
     /// # Errors
     /// Stdout does not take it.
-    pub fn show(
+    pub(crate) fn show(
         &self,
         answer: &Answer,
         text: impl FnOnce(&Value) -> String,
@@ -271,7 +271,7 @@ impl Session {
     ///
     /// # Errors
     /// Stdout does not take it.
-    pub fn print(text: &str) -> Result<(), AdminError> {
+    pub(crate) fn print(text: &str) -> Result<(), AdminError> {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         output::print(&format!("{text}{end}"))
             .map_err(|error| AdminError::Local(format!("stdout: {error}")))

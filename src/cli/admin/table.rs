@@ -6,14 +6,14 @@ use serde_json::Value;
 const GAP: &str = "  ";
 
 /// Rows under headings.
-pub fn rows(headings: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn rows(headings: &[&str], rows: &[Vec<String>]) -> String {
     let headings = headings.iter().map(|heading| (*heading).to_owned()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&headings).chain(rows).collect();
     aligned(&all)
 }
 
 /// One object: a line with name and value for each part.
-pub fn parts(parts: &[(&str, String)]) -> String {
+pub(crate) fn parts(parts: &[(&str, String)]) -> String {
     let lines: Vec<Vec<String>> =
         parts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
     aligned(&lines.iter().collect::<Vec<_>>())
@@ -41,7 +41,7 @@ fn aligned(lines: &[&Vec<String>]) -> String {
 /// A member of an answer by its dotted path; `-` if absent. What is not printable is escaped, so
 /// that a name can neither send escape sequences to the terminal nor look like another name: line
 /// breaks, and invisible and direction characters too.
-pub fn cell(json: &Value, path: &str) -> String {
+pub(crate) fn cell(json: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(json, |at, name| match name.parse::<usize>() {
         Ok(index) => at.get(index),
         Err(_) => at.get(name),
@@ -56,7 +56,7 @@ pub fn cell(json: &Value, path: &str) -> String {
 }
 
 /// A table of a list in an answer: one column per given member.
-pub fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
+pub(crate) fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
     let elements = json.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let lines: Vec<Vec<String>> = elements
         .iter()
@@ -67,7 +67,7 @@ pub fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
 }
 
 /// One object of an answer: the given members.
-pub fn thing(json: &Value, members: &[(&str, &str)]) -> String {
+pub(crate) fn thing(json: &Value, members: &[(&str, &str)]) -> String {
     let lines: Vec<(&str, String)> =
         members.iter().map(|(name, path)| (*name, cell(json, path))).collect();
     parts(&lines)

@@ -28,12 +28,12 @@ const USERS: [(&str, &str); 6] = [
     ("NAME", "profileName"),
 ];
 /// The columns of a balance.
-pub const BALANCE: [(&str, &str); 3] =
+pub(crate) const BALANCE: [(&str, &str); 3] =
     [("available", "available"), ("reserved", "reserved"), ("currency", "currency")];
 
 /// What can be done with users.
 #[derive(Debug, Subcommand)]
-pub enum UsersVerb {
+pub(crate) enum UsersVerb {
     /// List users, the newest first
     List(PageArgs),
     /// Create a user
@@ -70,7 +70,7 @@ pub enum UsersVerb {
 
 /// A mode's name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ModeName {
+pub(crate) enum ModeName {
     /// Everything
     Normal,
     /// Cancels only: no order is placed or amended
@@ -91,7 +91,7 @@ impl From<ModeName> for TradingMode {
 
 /// Which part of a list.
 #[derive(Debug, Args)]
-pub struct PageArgs {
+pub(crate) struct PageArgs {
     /// How many at most
     #[arg(
         long,
@@ -107,12 +107,12 @@ pub struct PageArgs {
 
 impl PageArgs {
     /// The query string for this page.
-    pub fn query(&self) -> String {
+    pub(crate) fn query(&self) -> String {
         format!("limit={}&offset={}", self.limit, self.offset)
     }
 
     /// Says on stderr that more entries exist; stdout carries only the table.
-    pub fn report_rest(&self, json: &serde_json::Value, name: &str) {
+    pub(crate) fn report_rest(&self, json: &serde_json::Value, name: &str) {
         let shown = json.get(name).and_then(serde_json::Value::as_array).map_or(0, Vec::len);
         let end = u64::from(self.offset).saturating_add(u64::try_from(shown).unwrap_or(u64::MAX));
         let total = json.get("total").and_then(serde_json::Value::as_u64).unwrap_or(end);
@@ -124,7 +124,7 @@ impl PageArgs {
 
 /// Whose money, and how much.
 #[derive(Debug, Args)]
-pub struct TransferArgs {
+pub(crate) struct TransferArgs {
     /// The user's id
     user: Uuid,
     /// In the venue's currency, such as 12.50
@@ -135,7 +135,7 @@ pub struct TransferArgs {
 ///
 /// # Errors
 /// [`AdminError`].
-pub async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminError> {
+pub(crate) async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminError> {
     match verb {
         UsersVerb::List(page) => {
             let answer = session.get(&format!("/admin/users?{}", page.query())).await?;

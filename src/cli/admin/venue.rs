@@ -18,7 +18,7 @@ const FEES: [(&str, &str); 4] = [
 
 /// What anybody may ask of the venue.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// Everything
     Normal,
     /// Take orders back, but place and change none
@@ -39,7 +39,7 @@ impl Mode {
 
 /// What can be done with the venue.
 #[derive(Debug, Subcommand)]
-pub enum VenueVerb {
+pub(crate) enum VenueVerb {
     /// Show or set the venue's trading mode: the kill switch
     #[command(after_help = "Examples:\n  openoutcry admin venue mode\n  \
                             openoutcry admin venue mode cancel-only")]
@@ -64,7 +64,7 @@ pub enum VenueVerb {
 ///
 /// # Errors
 /// [`AdminError`].
-pub async fn run(session: &mut Session, verb: &VenueVerb) -> Result<(), AdminError> {
+pub(crate) async fn run(session: &mut Session, verb: &VenueVerb) -> Result<(), AdminError> {
     let path = "/admin/venue/mode";
     let (answer, shown) = match verb {
         VenueVerb::Mode { mode: None } => (session.get(path).await?, &MODE[..]),

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use exchange::command::Direction;
 use exchange::ids::MarketId;
-use exchange::lifecycle::MarketStatus;
 use exchange::units::{Lots, Tick};
 use views::ReadModel;
 
 use super::people::{OPERATOR, Person, TRADERS};
+use exchange::market::MarketStatus;
 
 /// Contracts bought by the example order.
 const BOUGHT: u64 = 3;
@@ -27,7 +27,7 @@ struct Example<'a> {
 }
 
 /// The whole text, ending in a newline; `address` is what the server listens on.
-pub fn banner(model: &ReadModel, address: SocketAddr) -> String {
+pub(crate) fn banner(model: &ReadModel, address: SocketAddr) -> String {
     let base = format!("http://{address}/api/v1");
     let mut text = format!("\nOpen http://{address} in a browser, and make yourself an account.\n");
     text.push_str(&format!("\nopenoutcry demo for programs on {base}\n\n"));

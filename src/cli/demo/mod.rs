@@ -2,10 +2,10 @@
 //!
 //! Must not know: any trading rule; HTTP beyond the example lines it prints.
 
-pub mod people;
-pub mod script;
-pub mod seed;
-pub mod banner;
+pub(crate) mod people;
+pub(crate) mod script;
+pub(crate) mod seed;
+pub(crate) mod banner;
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use exchange::units::Sequence;
 
 /// Why the demo could not be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SeedError {
+pub(crate) enum SeedError {
     /// The data directory holds a venue that is not a demo.
     #[error("this data directory holds a venue that is not a demo; give the demo its own")]
     NotADemo,
@@ -50,13 +50,13 @@ pub enum SeedError {
 /// The demo was told to listen on an address that others can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the demo's keys are public, so it listens on the loopback only, not on {0}")]
-pub struct NotLoopback(pub SocketAddr);
+pub(crate) struct NotLoopback(pub SocketAddr);
 
 /// Refuses addresses other than loopback: the demo's keys are public.
 ///
 /// # Errors
 /// The address is not a loopback address.
-pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
+pub(crate) fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(NotLoopback(address)) }
 }
 

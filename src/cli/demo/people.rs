@@ -5,7 +5,7 @@ use http::keys;
 
 /// A demo user. The key is public, so it must be valid in a demo venue only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Person {
+pub(crate) struct Person {
     /// Public name; no other user of the demo has it.
     pub name: &'static str,
     /// What the key may do.
@@ -19,11 +19,11 @@ const fn trader(name: &'static str, key: &'static str) -> Person {
 }
 
 /// The operator. The demo creates this user first, so its presence identifies a demo's journal.
-pub const OPERATOR: Person =
+pub(crate) const OPERATOR: Person =
     Person { name: "Olga", role: Role::Operator, key: "demo-olga-operator-of-a-local-venue-5" };
 
 /// The traders. The demo writes their keys last, so the last one marks a complete demo.
-pub const TRADERS: [Person; 4] = [
+pub(crate) const TRADERS: [Person; 4] = [
     trader("Ana", "demo-ana-trader-on-a-local-venue-1"),
     trader("Ben", "demo-ben-trader-on-a-local-venue-2"),
     trader("Carmen", "demo-carmen-trader-on-a-local-venue-3"),
@@ -32,23 +32,23 @@ pub const TRADERS: [Person; 4] = [
 
 impl Person {
     /// Everyone with a key, traders first.
-    pub fn all() -> impl Iterator<Item = Person> {
+    pub(crate) fn all() -> impl Iterator<Item = Person> {
         TRADERS.into_iter().chain([OPERATOR])
     }
 
     /// The key's hash, as journaled.
-    pub fn key_hash(&self) -> KeyHash {
+    pub(crate) fn key_hash(&self) -> KeyHash {
         keys::hash(self.key.as_bytes())
     }
 
     /// The URL of the picture; it is not fetched.
-    pub fn picture(&self) -> String {
+    pub(crate) fn picture(&self) -> String {
         format!("https://assets.example.org/people/{}.png", self.name.to_ascii_lowercase())
     }
 }
 
 /// Whether this is one of the demo's public keys.
-pub fn is_public(key: &str) -> bool {
+pub(crate) fn is_public(key: &str) -> bool {
     Person::all().any(|person| person.key == key)
 }
 

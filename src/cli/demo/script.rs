@@ -19,11 +19,11 @@ const BOOKS: &[u8] = include_bytes!("books.script.gz");
 ///
 /// # Errors
 /// The script is wrong.
-pub fn records() -> Result<Vec<Record>, SeedError> {
+pub(crate) fn records() -> Result<Vec<Record>, SeedError> {
     let mut text = CATALOGUE.to_owned();
     GzDecoder::new(BOOKS).read_to_string(&mut text)?;
     Ok(script::parse(&text)?)
 }
 
 /// How many records every start writes itself.
-pub const OF_EVERY_START: usize = 3;
+pub(crate) const OF_EVERY_START: usize = 3;

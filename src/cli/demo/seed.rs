@@ -23,7 +23,7 @@ const READ_AT_ONCE: (usize, usize) = (1000, 1 << 20);
 
 /// What seeding found or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seeded {
+pub(crate) enum Seeded {
     /// The demo was already complete.
     Already,
     /// The demo was created, or an interrupted seeding completed.
@@ -48,7 +48,7 @@ enum Stage {
 ///
 /// # Errors
 /// The venue is not a demo, or the engine stopped.
-pub fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
+pub(crate) fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
     let stage = stage(&engine.read());
     match stage {
         Stage::Whole => return Ok(Seeded::Already),
@@ -217,13 +217,13 @@ fn stage(model: &ReadModel) -> Stage {
 }
 
 /// Whether the journal holds a venue that is not a demo and has more in it than a start creates.
-pub fn is_foreign(model: &ReadModel) -> bool {
+pub(crate) fn is_foreign(model: &ReadModel) -> bool {
     stage(model) == Stage::Foreign
 }
 
 /// Whether the journal holds the demo's public keys: then the server must listen on loopback only,
 /// even without `--demo`.
-pub fn is_a_demo(model: &ReadModel) -> bool {
+pub(crate) fn is_a_demo(model: &ReadModel) -> bool {
     matches!(stage(model), Stage::Whole | Stage::Begun)
 }
 

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::super::broken::Broken;
+use crate::invariant::Broken;
 
 /// Bytes of a text or list that may be allocated before they are read.
 const STEP: usize = 64 << 10;
@@ -144,6 +144,21 @@ pub trait Imaged: Sized {
     /// # Errors
     /// The next bytes are no value of this type.
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage>;
+
+    /// The version of its bytes: the first that can say it.
+    #[inline]
+    fn version(&self) -> u8 {
+        1
+    }
+
+    /// Reads bytes of this version.
+    ///
+    /// # Errors
+    /// As [`read`](Imaged::read), which reads the first version.
+    #[inline]
+    fn read_version(_: u8, source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Self::read(source)
+    }
 
     /// Appends an optional value as an image holds it.
     #[inline]
@@ -338,6 +353,19 @@ macro_rules! pointers {
             fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
                 T::read(source).map($pointer::new)
             }
+
+            #[inline]
+            fn version(&self) -> u8 {
+                T::version(self)
+            }
+
+            #[inline]
+            fn read_version(
+                version: u8,
+                source: &mut impl ImageSource,
+            ) -> Result<Self, BadImage> {
+                T::read_version(version, source).map($pointer::new)
+            }
         }
     )*};
 }
@@ -361,28 +389,48 @@ impl Imaged for bool {
 }
 
 /// Implements [`Imaged`] for a struct: all its fields, in this order, with the names that they have
-/// in the journal where those differ. A field missing here does not compile. The caller imports
-/// this module's names.
+/// in the journal where those differ; after a semicolon a field that only bytes of a later version
+/// have. A field missing here does not compile. The caller imports this module's names.
 #[macro_export]
 macro_rules! imaged {
-    ($name:ident { $($field:ident $(= $called:literal)?),* $(,)? }) => {
+    ($name:ident {
+        $($field:ident $(= $called:literal)?),* $(,)? $(; $version:literal $later:ident)?
+    }) => {
         impl Imaged for $name {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
-                let $name { $($field),* } = self;
+                let $name { $($field,)* $($later)? } = self;
                 $($field.write(sink);)*
+                $(if let Some(later) = $later { later.write(sink); })?
             }
 
             #[inline]
             fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                Imaged::read_version(1, source)
+            }
+
+            #[inline]
+            fn version(&self) -> u8 {
+                let all = [$(Imaged::version(&self.$field)),*].into_iter().fold(1, u8::max);
+                $(let all = if self.$later.is_some() { all.max($version) } else { all };)?
+                all
+            }
+
+            #[inline]
+            fn read_version(version: u8, source: &mut impl ImageSource) -> Result<Self, BadImage> {
                 Ok($name {
-                    $($field: match Imaged::read(source) {
+                    $($field: match Imaged::read_version(version, source) {
                         Ok(value) => value,
                         Err(bad) => {
                             let called = $crate::image::coding::called!($field $($called)?);
                             return Err(bad.of_field(called));
                         }
-                    }),*
+                    },)*
+                    $($later: if version >= $version {
+                        Some(Imaged::read(source).map_err(|bad| bad.of_field(stringify!($later)))?)
+                    } else {
+                        None
+                    },)?
                 })
             }
         }

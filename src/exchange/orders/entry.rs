@@ -4,7 +4,7 @@
 use super::{Backing, Links, Order, Slot};
 use crate::catalogue::Outcome;
 use crate::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
-use crate::ids::{MarketNo, OrderNo, UserNo};
+use crate::ids::{Group, MarketNo, OrderNo, UserNo};
 use crate::invariant::Broken;
 use crate::units::{Lots, Money, Sequence, Tick, TimeMs};
 
@@ -37,17 +37,19 @@ const _: () = assert!(size_of::<Entry>() == 64);
 pub struct Rare {
     pub expires_at: Option<TimeMs>,
     pub copy_from: Option<UserNo>,
+    pub group: Option<Group>,
     /// Cash reserved for fees.
     pub fees: Money,
 }
 
 impl Rare {
-    pub const NONE: Rare = Rare { expires_at: None, copy_from: None, fees: Money::ZERO };
+    pub const NONE: Rare =
+        Rare { expires_at: None, copy_from: None, group: None, fees: Money::ZERO };
 
     #[inline]
     pub const fn of(order: &Order) -> Rare {
-        let Order { expires_at, copy_from, backing, .. } = *order;
-        Rare { expires_at, copy_from, fees: backing.fees }
+        let Order { expires_at, copy_from, group, backing, .. } = *order;
+        Rare { expires_at, copy_from, group, fees: backing.fees }
     }
 }
 
@@ -160,6 +162,7 @@ impl Entry {
             self_trade: self.flags.self_trade(),
             condition: self.flags.condition(),
             copy_from: rare.copy_from,
+            group: rare.group,
         })
     }
 

@@ -24,6 +24,8 @@ impl OrderPool {
             self_trade,
             condition,
             copy_from,
+            // Apart, after everything else, so that images without groups stay as they are.
+            group: _,
         } = self.get(slot)?;
         no.write(sink);
         user.write(sink);
@@ -58,5 +60,6 @@ pub(crate) fn read_order(
         self_trade: SelfTradePrevention::read(source)?,
         condition: Condition::read(source)?,
         copy_from: Option::<UserNo>::read(source)?,
+        group: None,
     })
 }

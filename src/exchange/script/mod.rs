@@ -32,11 +32,12 @@
 //! resolve rain yes|no
 //! void rain [0.50]
 //! ann buy|sell yes|no 0.62 x5 [ioc|fok|expires MOMENT] [stp=cancel-taker|cancel-maker|cancel-both]
-//!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [client "ID"] [on rain] [as s1]
+//!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [client "ID"] [group "G"]
+//!     [on rain] [as s1]
 //! ann amend s1 [price 0.61] [x4] [seen 0.62 x5 [filled x1]]
 //! ann replace s1 buy yes 0.61 x4 ...      with the parts of an order
 //! ann cancel s1
-//! ann cancel all [rain]
+//! ann cancel all [group "G"] [rain]
 //! ann convert storms rain,snow x5      no contracts of rain and of snow
 //! ann heartbeat SPAN|off
 //! mode venue|ann normal|cancel-only|read-only
@@ -50,16 +51,11 @@
 //! Lines that begin with `#` are comments. A script that does not begin with record 1 begins with
 //! the line `from 17`.
 
-mod drafts;
-pub mod ladder;
 pub mod names;
 pub mod parse;
-mod parts;
 mod pattern;
-pub mod phrases;
 pub mod print;
-mod reader;
-mod words;
+pub mod reader;
 
 use super::Exchange;
 use super::command::Record;

@@ -3,12 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use super::super::command::{Command, Record};
-use super::super::fields::Kind;
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
-use super::super::units::{Sequence, TimeMs};
+use sha2::{Digest, Sha256};
+
 use super::pattern::is_verb;
 use super::{Line, ScriptError, Verdict};
+use crate::catalogue::{EventDraft, Localized, MarketDraft};
+use crate::command::{Command, KeyHash, Record};
+use crate::fees::Fees;
+use crate::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use crate::table::Kind;
+use crate::units::{Sequence, TimeMs};
 
 /// When a script begins unless it says otherwise: 2023-11-14T22:13:20Z.
 pub const START_MS: i64 = 1_700_000_000_000;
@@ -272,4 +276,59 @@ fn created(command: &Command) -> Option<(Kind, &str, char)> {
         }
         _ => return None,
     })
+}
+
+// The default texts that follow from a name.
+
+/// How long after its creation a market's trading ends unless its line says otherwise: a day.
+const DEADLINE_SECONDS: u32 = 86_400;
+
+/// The same text in every language.
+fn everywhere(text: &str) -> Localized {
+    Localized { pt: text.to_owned(), en: text.to_owned(), es: text.to_owned() }
+}
+
+/// Default picture URL of a name.
+pub fn picture(name: &str) -> String {
+    format!("https://example.org/{name}.png")
+}
+
+/// Default key hash of a name.
+pub fn key_hash(name: &str) -> KeyHash {
+    KeyHash(Sha256::digest(name.as_bytes()).into())
+}
+
+/// Default event of a name.
+pub fn event_draft(name: &str) -> EventDraft {
+    EventDraft {
+        titles: everywhere(name),
+        sub_titles: everywhere(name),
+        descriptions: everywhere(name),
+        images: vec![picture(name)],
+        highlighted: false,
+        categories: Vec::new(),
+        mutually_exclusive: false,
+    }
+}
+
+/// Default market of a name, created at `now`.
+pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
+    let words = |pt: &str, en: &str, es: &str| Localized {
+        pt: pt.to_owned(),
+        en: en.to_owned(),
+        es: es.to_owned(),
+    };
+    MarketDraft {
+        questions: everywhere(&format!("{name}?")),
+        descriptions: everywhere(name),
+        yes_text: words("Sim", "Yes", "S\u{ed}"),
+        no_text: words("N\u{e3}o", "No", "No"),
+        logo: picture(name),
+        deadline: now.after_seconds(DEADLINE_SECONDS),
+        categories: Vec::new(),
+        event: None,
+        highlighted: false,
+        dispute_window_seconds: 0,
+        fees: Fees::NONE,
+    }
 }

@@ -4,6 +4,7 @@
 //! are in files beside this one; access, bodies and possible errors come from the table of routes
 //! and the kinds of problems. The tests check every request and answer that they see against it.
 
+pub mod asyncapi;
 pub mod operations;
 pub mod problems;
 pub mod schemas;
@@ -19,7 +20,7 @@ use super::call::SharedState;
 use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
-use super::route::Route;
+use super::route::{Endpoint, Route};
 use super::wire;
 use super::wire::words::reference;
 
@@ -199,7 +200,7 @@ fn key(about: &str) -> Value {
 /// The operations of every path. A route without an operation is an error, and so is the reverse.
 fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
-    routes.retain(|route| !route.base().is_empty() || PROBES.contains(&route.template));
+    routes.retain(is_told_of);
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {
             return Err(Unfit::Stray(format!("{line:?}")));
@@ -214,6 +215,11 @@ fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
         path[method] = line.operation(route, frame)?;
     }
     Ok(paths)
+}
+
+/// Whether the document tells of a route: a stream is not made of requests.
+pub fn is_told_of(route: &Route) -> bool {
+    !route.template.starts_with(PAGES) && !matches!(route.endpoint, Endpoint::Stream)
 }
 
 fn full_path(route: &Route) -> String {

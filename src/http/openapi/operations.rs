@@ -219,10 +219,9 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.push(Kind::UnsupportedMediaType);
     }
     match route.endpoint {
-        Endpoint::Probe(_) => {}
+        Endpoint::Probe(_) | Endpoint::Stream => {}
         Endpoint::Visit(_) => kinds.push(Kind::Starting),
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
-        Endpoint::Stream => kinds.extend([Kind::StreamLimit, Kind::UpgradeRequired]),
         Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) | Endpoint::Several(_) => {
             kinds.push(Kind::HistoryUnreadable);
         }

@@ -18,18 +18,28 @@ const WRITTEN: &str = include_str!("schemas.json");
 /// # Errors
 /// The file is no JSON.
 pub fn all() -> Result<Members, serde_json::Error> {
+    all_with(describe).map(|(all, ())| all)
+}
+
+/// The written schemas, those of the types that `describe` collects, and what that returns.
+///
+/// # Errors
+/// The file is no JSON.
+pub fn all_with<T>(
+    describe: impl FnOnce(&mut SchemaGenerator) -> T,
+) -> Result<(Members, T), serde_json::Error> {
     let mut all: Members = serde_json::from_str(WRITTEN)?;
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
-    describe(&mut generator);
+    let described = describe(&mut generator);
     for (name, mut schema) in generator.take_definitions(true) {
         use_words(&mut schema);
         all.insert(name, schema);
     }
-    Ok(all)
+    Ok((all, described))
 }
 
 /// Collects what answers consist of.
@@ -56,6 +66,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<catalogue::MarketsJson<catalogue::MarketJson>>,
         one::<conversion::ConversionJson>,
         one::<depth::DepthJson>,
+        one::<depth::BooksJson>,
         one::<leaderboard::LeaderboardJson>,
         one::<limits::LimitsJson>,
         one::<operations::StatusJson>,

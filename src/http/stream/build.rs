@@ -107,7 +107,10 @@ fn markets_of(effects: &[Effect]) -> Vec<MarketNo> {
             | Effect::OrderCancelled { market, rested: true, .. }
             | Effect::OrderAmended { market, .. }
             | Effect::MarketMoved { market, .. }
-            | Effect::MarketRevised { market, .. } => *market,
+            | Effect::MarketRevised { market, .. }
+            // The open interest.
+            | Effect::PositionChanged { market, .. }
+            | Effect::PositionSettled { market, .. } => *market,
             Effect::TradeMade(trade) => trade.market,
             _ => continue,
         };
@@ -150,11 +153,10 @@ impl InMarket<'_> {
                 self.tell_orders(to, ended, changes.book.before);
             }
         }
-        if changes.book.last == now || self.is_revised() {
-            let quoted = MarketChannel::Top.bit() | MarketChannel::Market.bit();
-            if (bits & quoted != 0 || catalogue) && to.quotes.last() != Some(&row.no) {
-                to.quotes.push(row.no);
-            }
+        // Whatever of it the record changed: the hub tells what shows.
+        let quoted = MarketChannel::Top.bit() | MarketChannel::Market.bit();
+        if (bits & quoted != 0 || catalogue) && to.quotes.last() != Some(&row.no) {
+            to.quotes.push(row.no);
         }
         let told = at.effects.iter().filter(|effect| market_of(effect) == Some(row.no));
         if has(MarketChannel::Trades) && changes.trades.last == now {
@@ -177,9 +179,11 @@ impl InMarket<'_> {
 
     /// Whether it changes more of the market than its book.
     fn is_revised(&self) -> bool {
-        self.at.effects.iter().any(|effect| {
-            matches!(effect, Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. }
-                if *market == self.row.no)
+        self.at.effects.iter().any(|effect| match effect {
+            Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } => {
+                *market == self.row.no
+            }
+            _ => false,
         })
     }
 

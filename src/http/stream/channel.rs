@@ -126,16 +126,13 @@ impl Channel {
     }
 
     fn read(name: &str) -> Option<Channel> {
-        let (kind, of) = match name.split_once(':') {
-            Some((kind, of)) => (kind, of),
-            None => {
-                return match name {
-                    "markets" => Some(Channel::Markets),
-                    "account" => Some(Channel::Account),
-                    "journal" => Some(Channel::Journal),
-                    _ => None,
-                };
-            }
+        let Some((kind, of)) = name.split_once(':') else {
+            return match name {
+                "markets" => Some(Channel::Markets),
+                "account" => Some(Channel::Account),
+                "journal" => Some(Channel::Journal),
+                _ => None,
+            };
         };
         let (kind, of) = match (kind, of.strip_suffix(":top")) {
             ("book", Some(of)) => (MarketChannel::Top, of),

@@ -1,36 +1,25 @@
 //! A WebSocket's connection: what its client asks for is answered, in the order in which it was
 //! sent, and what its channels tell is passed on.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::control::{self, Asked, Order, OrderOp};
+use super::commands::{Beginning, Commands};
+use super::control::{self, Asked};
 use super::ending::Ending;
-use super::entry;
 use super::frames::{Frames, Incoming};
-use super::limits::{
-    CLOSE_WAIT, CONTROLS_PER_SECOND, HEARTBEAT_EVERY, IN_FLIGHT_MAX, KEY_WAIT, UNSENT_BYTES_MAX,
-};
+use super::limits::{CLOSE_WAIT, CONTROLS_PER_SECOND, HEARTBEAT_EVERY, KEY_WAIT, UNSENT_BYTES_MAX};
 use super::listening::Listening;
 use super::message::Message;
 use super::print;
 use super::session::{Guest, Session};
-use crate::auth::Caller;
-use crate::connection_slots::ConnectionSlot;
-use crate::door::{Door, polled};
-use crate::gather::{self, Holds};
+use crate::gather;
 use crate::placed_here::PlacedHere;
 use crate::problem::Problem;
-use crate::rates::{Bucket, Rate, RequestClass};
-use crate::reply::Reply;
-use crate::request_id::RequestId;
-use crate::route::EndpointFuture;
-use engine::Engine;
+use crate::rates::{Bucket, Rate};
 use exchange::ids::Token;
 use exchange::units::Sequence;
 
@@ -40,59 +29,23 @@ const READ_A_TURN: usize = 256;
 const FETCHES_A_TURN: usize = 8;
 const FETCHED_BYTES: usize = 64 * 1024;
 
-/// What a connection needs to begin.
-pub struct Beginning {
-    /// Answers what is asked.
-    pub door: Arc<Door>,
-    /// The venue's engine.
-    pub engine: Engine,
-    /// Its slot.
-    pub slot: Arc<ConnectionSlot>,
-    /// Who has opened it, if its request had a key.
-    pub session: Option<Session>,
-    /// Longest time that a write may make no progress.
-    pub write_wait: Duration,
-}
-
 /// A connection.
 pub struct Connection<S> {
     beginning: Beginning,
     frames: Frames<S>,
     listening: Option<Listening>,
-    /// Commands that are not answered, in their order.
-    running: VecDeque<Running>,
-    /// One that cannot begin before those are answered.
-    waiting: Option<(Token, Box<Order>)>,
-    holds: Holds,
-    placed: Option<Arc<PlacedHere>>,
+    commands: Commands,
     controls: Bucket,
     opened: Instant,
     /// When the next heartbeat is due.
     beat_at: Instant,
-    /// Whether it is to be told when it has everything.
-    beats: bool,
+    /// Whether it is to be told that it has everything, once it has everything up to this record.
+    beats: Option<Sequence>,
     /// Since when a write has made no progress.
     blocked_since: Option<Instant>,
     ending: Option<Ending>,
     /// Since when the client knows of the end.
     closing_since: Option<Instant>,
-}
-
-/// A command on its way.
-struct Running {
-    id: Token,
-    work: Work,
-    /// The body of a placement, which may name an order.
-    names: Bytes,
-    began: Instant,
-    request_id: RequestId,
-    as_of: Sequence,
-    counted: Option<(usize, RequestClass)>,
-}
-
-enum Work {
-    Going(EndpointFuture),
-    Done(Box<Result<Reply, Problem>>),
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -102,14 +55,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut connection = Connection {
             frames: Frames::new(stream, read),
             listening: None,
-            running: VecDeque::new(),
-            waiting: None,
-            holds: Holds::default(),
-            placed: None,
+            commands: Commands::default(),
             controls: Bucket::default(),
             opened: now,
             beat_at: now.checked_add(HEARTBEAT_EVERY).unwrap_or(now),
-            beats: false,
+            beats: None,
             blocked_since: None,
             ending: None,
             closing_since: None,
@@ -149,7 +99,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         if now >= self.beat_at {
             self.beat_at = now.checked_add(HEARTBEAT_EVERY).unwrap_or(now);
-            self.beats = true;
+            self.beats = self.beats.or(Some(Sequence::ZERO));
             if let Some(listening) = &self.listening
                 && let Err(slow) = listening.check()
             {
@@ -172,13 +122,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.ending.is_none() {
             self.ending = Some(why);
             self.listening = None;
-            self.waiting = None;
+            self.commands.drop_waiting();
         }
     }
 
     /// The orders that are to be cancelled after its end.
     pub fn placed(&self) -> Option<Arc<PlacedHere>> {
-        self.placed.clone()
+        self.commands.placed().cloned()
     }
 
     /// Goes on as far as possible; ready at its end.
@@ -190,15 +140,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.end(Ending::BadKey);
         }
         let engine = self.beginning.engine.clone();
-        let (holds, placed) = (self.holds.clone(), self.placed.clone());
+        let (holds, placed) = (self.commands.holds().clone(), self.placed());
         let mut again = gather::turn(&engine, &holds, placed.as_ref(), || {
-            self.answer(cx);
+            self.commands.answer(cx, &self.beginning, &mut self.frames);
             let more = self.read(cx);
-            self.answer(cx);
+            self.commands.answer(cx, &self.beginning, &mut self.frames);
             more
         });
         again |= self.pass_on(cx);
-        if self.running.is_empty()
+        if self.commands.are_answered()
             && self.closing_since.is_none()
             && let Some(why) = &self.ending
         {
@@ -240,16 +190,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Reads what has come, as far as it may be in hand at once; whether there may be more.
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
         for _ in 0..READ_A_TURN {
-            if self.ending.is_some() || self.holds.any() || self.running.len() >= IN_FLIGHT_MAX {
+            if self.ending.is_some() || !self.commands.have_room(&self.beginning) {
                 return false;
-            }
-            if let Some((id, order)) = self.waiting.take() {
-                if self.must_wait(&order) {
-                    self.waiting = Some((id, order));
-                    return false;
-                }
-                self.begin(id, order);
-                continue;
             }
             if self.frames.unsent() >= UNSENT_BYTES_MAX {
                 return true;
@@ -270,15 +212,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn take(&mut self, text: &str) {
         let (id, asked) = control::read(text);
         match (id, asked) {
-            (Some(id), Ok(Asked::Order(order))) => {
-                if self.beginning.session.is_none() {
-                    return self.refuse(Some(&id), &Problem::keyless());
-                }
-                if self.must_wait(&order) {
-                    self.waiting = Some((id, order));
-                } else {
-                    self.begin(id, order);
-                }
+            (Some(id), Ok(Asked::Order(order))) if self.beginning.session.is_some() => {
+                self.commands.take(id, order, &self.beginning);
             }
             (id, asked) => {
                 if let Some(problem) = self.too_often() {
@@ -318,8 +253,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 let guest = Guest { shared: door.shared(), engine, slot };
                 let session = guest.let_in(session, key.as_deref())?;
                 if ends_orders {
-                    let user = session.caller.user;
-                    self.placed.get_or_insert_with(|| Arc::new(PlacedHere::by(user)));
+                    self.commands.end_orders_of(session.caller.user);
                 }
                 Ok(print::Done::LetIn(session.caller.as_of, ends_orders))
             }
@@ -329,7 +263,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Some(listening) => listening,
                     none => none.insert(door.shared().hub.listen(engine)?),
                 };
-                self.beats = true;
+                self.beats = Some(engine.watermark());
                 Ok(print::Done::Channels(session.subscribe(listening, &names, from)))
             }
             Asked::Unsubscribe(names) => {
@@ -340,97 +274,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 };
                 Ok(print::Done::Channels(Session::unsubscribe(listening, &names)))
             }
-            Asked::Order(_) => Err(Problem::internal("a command is no control message")),
-        }
-    }
-
-    /// Whether a command may be about an order whose placement is not answered.
-    fn must_wait(&self, order: &Order) -> bool {
-        let Some(name) = order.name.as_ref().filter(|_| order.op == OrderOp::Cancel) else {
-            return false;
-        };
-        let name = name.as_str().as_bytes();
-        self.running.iter().any(|running| entry::may_name(&running.names, name))
-    }
-
-    /// Begins a command: it asks as far as it can without an answer.
-    fn begin(&mut self, id: Token, order: Box<Order>) {
-        let Beginning { door, engine, session, .. } = &self.beginning;
-        let Some(session) = session else { return };
-        let (began, request_id) = (Instant::now(), door.request_ids().next());
-        let names = match order.op {
-            OrderOp::Place | OrderOp::Batch => order.body.clone(),
-            _ => Bytes::new(),
-        };
-        let (caller, shared) = (session.caller, door.shared());
-        let begun = door.entry().begin(order, caller, engine, shared, request_id, began);
-        let counted = begun.as_ref().map(|begun| (begun.route.number, begun.route.class));
-        let answer = begun
-            .map_or_else(|| Err(Problem::internal("a command has no route")), |begun| begun.answer);
-        let work = match answer {
-            Err(problem) => Work::Done(Box::new(Err(problem))),
-            Ok(mut future) => {
-                // Only the first in the row is woken: the others have their answers after it.
-                let mut cx = Context::from_waker(Waker::noop());
-                match polled(future.as_mut(), &mut cx) {
-                    Poll::Ready(came) => Work::Done(Box::new(came)),
-                    Poll::Pending => Work::Going(future),
-                }
-            }
-        };
-        let as_of = caller.as_of;
-        self.running.push_back(Running { id, work, names, began, request_id, as_of, counted });
-    }
-
-    /// Answers what is done, in the order in which it was asked for.
-    fn answer(&mut self, cx: &mut Context<'_>) {
-        while let Some(first) = self.running.front_mut() {
-            let came = match &mut first.work {
-                Work::Going(future) => match polled(future.as_mut(), cx) {
-                    Poll::Pending => return,
-                    Poll::Ready(came) => came,
-                },
-                Work::Done(came) => std::mem::replace(
-                    &mut **came,
-                    Err(Problem::internal("an answer was told twice")),
-                ),
-            };
-            let Some(Running { id, began, request_id, as_of, counted, .. }) =
-                self.running.pop_front()
-            else {
-                return;
-            };
-            let Beginning { door, session, .. } = &self.beginning;
-            let status = match came {
-                Ok(reply) => {
-                    let status = reply.status.as_u16();
-                    print::answer(&mut self.frames, &id, reply);
-                    status
-                }
-                Err(problem) => {
-                    if let Some(cause) = problem.cause {
-                        tracing::error!(
-                            cause,
-                            request_id = request_id.as_str(),
-                            "a command failed"
-                        );
-                    }
-                    let caller = session.as_ref().map(|session| session.caller);
-                    let problem = match caller {
-                        Some(caller) => door.explained(problem, &Caller { as_of, ..caller }),
-                        None => problem,
-                    };
-                    let status = problem.kind.status().as_u16();
-                    let text =
-                        print::refused(Some(&id), &problem, Some(as_of), request_id.as_str());
-                    self.frames.push(&[&text]);
-                    status
-                }
-            };
-            door.traffic().count(counted, status, began);
-        }
-        if let Some(placed) = &self.placed {
-            placed.prune(&self.beginning.engine);
+            Asked::Order(_) => Err(Problem::keyless()),
         }
     }
 
@@ -438,7 +282,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn pass_on(&mut self, cx: &mut Context<'_>) -> bool {
         let mut messages: Vec<Arc<Message>> = Vec::new();
         for _ in 0..FETCHES_A_TURN {
-            if self.frames.unsent() > 0 && !self.frames.poll_flush(cx).is_ready() {
+            // What waits leaves together with what is fetched.
+            if self.frames.unsent() >= FETCHED_BYTES && self.frames.poll_flush(cx).is_pending() {
                 return false;
             }
             let Some(listening) = &mut self.listening else {
@@ -467,19 +312,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The last record of which everything that concerns the connection was handed out.
     fn head(&self) -> Sequence {
         let engine = &self.beginning.engine;
-        self.listening.as_ref().map_or_else(|| engine.watermark(), Listening::head)
+        // Nothing concerns a connection that listens to nothing.
+        let listening = self.listening.as_ref().filter(|all| all.channels().len() > 0);
+        listening.map_or_else(|| engine.watermark(), Listening::head)
     }
 
     /// Tells the client that it has everything, if it is to be told.
     fn beat(&mut self) {
         let Beginning { session, engine, slot, .. } = &self.beginning;
+        let head = self.head();
         if let Some(session) = session
             && self.ending.is_none()
-            && std::mem::take(&mut self.beats)
+            && self.beats.is_some_and(|from| head >= from)
         {
             slot.hold(&session.caller, Instant::now(), engine);
-            let heartbeat = print::heartbeat(self.head(), engine.now());
+            let heartbeat = print::heartbeat(head, engine.now());
             self.frames.push(&[&heartbeat]);
+            self.beats = None;
         }
     }
 }

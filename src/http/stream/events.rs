@@ -22,14 +22,13 @@ use super::session::Session;
 use super::upgrade::check_origin;
 use crate::call::SharedState;
 use crate::form::Form;
+use crate::media::EVENT_STREAM;
 use crate::parse::{self, Fault};
 use crate::problem::{FieldCode, FieldError, Problem};
 use crate::reply::Reply;
 use engine::Engine;
 use exchange::units::Sequence;
 
-/// The media type.
-pub const EVENT_STREAM: &str = "text/event-stream";
 /// The header with which a client goes on.
 const LAST_EVENT_ID: &str = "last-event-id";
 /// Pieces printed ahead of the reader, and about how large each is.
@@ -69,10 +68,18 @@ pub fn open(
         return Err(problem);
     }
     let sequence = session.caller.as_of;
+    // The first heartbeat says that what is there by now was sent.
+    let since = engine.watermark();
     let (sender, pieces) = channel(PIECES_AHEAD);
     let ends = shared.ends.listen();
-    let events =
-        Events { shared: Arc::clone(shared), engine: engine.clone(), session, listening, sender };
+    let events = Events {
+        shared: Arc::clone(shared),
+        engine: engine.clone(),
+        session,
+        listening,
+        sender,
+        since,
+    };
     tokio::spawn(events.run(ends));
     Ok(Reply::events(sequence, pieces))
 }
@@ -106,6 +113,7 @@ struct Events {
     session: Session,
     listening: Listening,
     sender: Sender<Bytes>,
+    since: Sequence,
 }
 
 impl Events {
@@ -136,16 +144,21 @@ impl Events {
             let fetched = poll_fn(|cx| {
                 let fetched = self.listening.poll_messages(cx, &mut messages, PIECE_BYTES);
                 match fetched {
-                    Poll::Pending if Instant::now() >= beat_at => Poll::Ready(Ok(None)),
+                    Poll::Pending
+                        if Instant::now() >= beat_at && self.listening.head() >= self.since =>
+                    {
+                        Poll::Ready(Ok(None))
+                    }
                     fetched => fetched.map(|fetched| fetched.map(Some)),
                 }
             });
             let fetched = tokio::select! {
                 biased;
-                _ = ends.changed() => { drop(room); if ends.borrow_and_update().stopping { break Ending::Stopping } continue; }
+                // What it was is looked at before the next is fetched.
+                _ = ends.changed() => continue,
                 () = self.sender.closed() => return,
                 fetched = fetched => fetched,
-                () = sleep_until(beat_at.into()) => Ok(None),
+                () = sleep_until((Instant::now() + HEARTBEAT_EVERY).into()) => continue,
             };
             match fetched {
                 Err(slow) => break Ending::Slow(slow.sequence),

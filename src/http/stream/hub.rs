@@ -39,6 +39,9 @@ pub struct Shared {
     rings: RwLock<FxHashMap<Topic, Arc<Ring>>>,
     /// Everything up to this record is in the rings.
     complete: AtomicU64,
+    /// Of what is told by its state, everything up to this record is in the rings, too: a state is
+    /// told some time after it changed.
+    stated: AtomicU64,
     /// The last record of which facts were sent.
     pub(super) sent: AtomicU64,
     /// The last record whose facts were lost.
@@ -69,7 +72,7 @@ impl Hub {
         })
     }
 
-    fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
+    pub(super) fn start(&self, engine: &Engine) -> Result<Sender<Task>, Problem> {
         let mut running = self.tasks.lock();
         if self.shared.ended.load(Ordering::SeqCst) {
             return Err(Problem::internal("the hub of the stream has ended"));
@@ -153,6 +156,17 @@ impl Shared {
     /// Everything up to this record is in the rings.
     pub fn complete(&self) -> Sequence {
         Sequence::new(self.complete.load(Ordering::SeqCst))
+    }
+
+    /// Of states, too, everything up to this record is in the rings. To be asked before
+    /// [`complete`](Shared::complete), which is not less then.
+    pub fn stated(&self) -> Sequence {
+        Sequence::new(self.stated.load(Ordering::SeqCst))
+    }
+
+    /// Notes how far states are told.
+    pub fn set_stated(&self, through: Sequence) {
+        self.stated.store(through.get(), Ordering::SeqCst);
     }
 
     /// Notes that everything up to this record is in the rings.

@@ -42,6 +42,8 @@ pub struct Listening {
     pub(super) subscriptions: Vec<Subscription>,
     /// Everything up to this record was handed out.
     pub(super) head: Sequence,
+    /// Of states, everything up to this record was.
+    stated: Sequence,
 }
 
 /// A subscription.
@@ -65,8 +67,9 @@ pub(super) struct Subscription {
 
 impl Listening {
     pub(super) fn new(hub: Arc<Hub>, tasks: Sender<Task>, engine: Engine) -> Listening {
-        let (bell, head) = (Arc::new(Bell::here()), Sequence::ZERO);
-        Listening { hub, tasks, engine, bell, subscriptions: Vec::new(), head }
+        let (bell, subscriptions) = (Arc::new(Bell::here()), Vec::new());
+        let [head, stated] = [Sequence::ZERO; 2];
+        Listening { hub, tasks, engine, bell, subscriptions, head, stated }
     }
 
     /// Subscribes to channels: to each from its snapshot on, or from after the record `from`. What
@@ -125,6 +128,8 @@ impl Listening {
             return Err(Problem::new(Kind::ChannelLimit, detail));
         }
         // Of a state the latest is all that is missed.
+        let clock = self.engine.now();
+        let missed = from.map(|from| snapshot::missed(view, topic, from, clock)).transpose()?;
         let from = from.filter(|_| !topic.tells_states());
         let is_drawn = is_of_orders(topic) && from.is_none();
         if is_drawn {
@@ -155,8 +160,11 @@ impl Listening {
             resuming: None,
         });
         let snapshot = from.is_none() && !is_drawn;
-        let facts = || snapshot::of(view, (topic, channel), self.engine.now());
-        Ok(snapshot.then(|| (channel, facts())))
+        let mut facts = snapshot.then(|| snapshot::of(view, (topic, channel), clock));
+        if let Some(facts) = &mut facts {
+            facts.extend(missed.into_iter().flatten());
+        }
+        Ok(facts.map(|facts| (channel, facts)))
     }
 
     /// Puts a snapshot before what is read from a channel's ring. One that stands for what was left
@@ -235,6 +243,7 @@ impl Listening {
         if shared.ended.load(Ordering::SeqCst) {
             return Err(self.slow());
         }
+        let stated = shared.stated();
         let through = self.take_drawn(shared.complete())?;
         if let Some(delivered) = self.take_resumed(into, bytes_max)? {
             return Ok(Some(delivered));
@@ -250,6 +259,9 @@ impl Listening {
         let (delivered, head) =
             gathered.hand_out(&mut self.subscriptions, through, into, bytes_max);
         self.head = self.head.max(head);
+        if !delivered.more {
+            self.stated = self.stated.max(stated);
+        }
         Ok((delivered.bytes > 0).then_some(delivered))
     }
 
@@ -261,7 +273,11 @@ impl Listening {
         for subscription in &mut self.subscriptions {
             let Some(drawing) = &subscription.drawing else { continue };
             match drawing.drawn() {
-                None => through = through.min(drawing.since),
+                None => {
+                    // The head stays before it, too.
+                    let before = drawing.since.get().saturating_sub(1);
+                    through = through.min(Sequence::new(before));
+                }
                 Some(Err(_)) => return Err(Slow { sequence: self.head }),
                 Some(Ok((at, facts))) => {
                     subscription.drawing = None;
@@ -297,7 +313,9 @@ impl Listening {
             of.cursor = Cursor { next: state.end(), after: now };
             drop(state);
             of.first.clear();
-            let facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
+            let mut facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
+            let missed = snapshot::missed(&view, of.topic, of.last, engine.now());
+            facts.extend(missed.map_err(|_| Slow { sequence: self.head })?);
             snapshots.push((of.channel, facts, of.last));
         }
         drop(view);
@@ -339,7 +357,9 @@ impl Listening {
 
     /// Everything up to this record that concerns the connection was handed out.
     pub fn head(&self) -> Sequence {
-        self.resumed().map_or(self.head, |resumed| resumed.min(self.head))
+        let head = self.resumed().map_or(self.head, |resumed| resumed.min(self.head));
+        let has_states = self.subscriptions.iter().any(|of| of.topic.tells_states());
+        if has_states { head.min(self.stated) } else { head }
     }
 }
 
@@ -352,7 +372,7 @@ impl Drop for Listening {
 }
 
 /// Takes a reader's bell off a ring.
-fn leave(ring: &Ring, bell: &Arc<Bell>) {
+pub(super) fn leave(ring: &Ring, bell: &Arc<Bell>) {
     let mut state = ring.lock();
     if let Some(place) = state.readers.iter().position(|other| Arc::ptr_eq(other, bell)) {
         state.readers.swap_remove(place);

@@ -27,6 +27,8 @@ pub mod ends;
 pub mod seats;
 pub mod session;
 pub mod print;
+pub mod commands;
 pub mod connection;
 pub mod upgrade;
 pub mod events;
+pub mod waiting;

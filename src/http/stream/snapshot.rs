@@ -27,11 +27,14 @@ const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
 /// Most orders of a snapshot of books: the matcher copies them while commands wait.
 const ORDERS_MAX: usize = 1 << 16;
 
+/// Most markets whose states are told at once to those who missed them.
+const MISSED_MAX: usize = 1000;
+
 /// The snapshot of a topic as of the read model's last record, without orders: see [`orders`].
 pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> Vec<Fact> {
     let at = (view.watermark(), view.time());
     // Of many markets together the read model does not say what changed them.
-    let changed = at.0;
+    let latest = at.0;
     let fact = |channel, previous, told| Fact { topic, channel, at, previous, told };
     let body = |previous, body| vec![fact(channel, previous, Told::Body(body))];
     let begin = |previous, count| body(previous, Body::Begin(BeginJson::of(count)));
@@ -56,7 +59,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             }
         }
         Topic::EveryMarket(kind) => {
-            let mut all = begin(changed, view.catalogue.markets_published().count() as u64);
+            let mut all = begin(latest, view.catalogue.markets_published().count() as u64);
             let books = view.catalogue.markets_published().filter(|row| has_book(view, row));
             let each = |row: &MarketRow| {
                 let changes = view.changes.of_market(row.no);
@@ -74,7 +77,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             all.extend(books.filter_map(each));
             all
         }
-        Topic::Catalogue => begin(changed, view.catalogue.markets_published().count() as u64),
+        Topic::Catalogue => begin(latest, view.catalogue.markets_published().count() as u64),
         Topic::Account(user) => match account(view, user) {
             Some(account) => {
                 body(view.changes.of_account(user).last, Body::Account(Box::new(account)))
@@ -83,6 +86,51 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
         },
         Topic::Journal => begin(at.0, at.0.get()),
     }
+}
+
+/// What those who were told the states of all markets up to a record missed: the states of the
+/// markets that changed since.
+///
+/// # Errors
+/// They are too many; a list has them.
+pub fn missed(
+    view: &ReadModel,
+    topic: Topic,
+    since: Sequence,
+    now: TimeMs,
+) -> Result<Vec<Fact>, Problem> {
+    let kind = match topic {
+        Topic::Catalogue => None,
+        Topic::EveryMarket(kind) if topic.tells_states() => Some(kind),
+        _ => return Ok(Vec::new()),
+    };
+    let last = |row: &MarketRow| view.changes.of_market(row.no).last();
+    let changed = || view.catalogue.markets_published().filter(|row| last(row) > since);
+    let count = changed().count();
+    if count > MISSED_MAX {
+        let detail = format!("{count} markets changed since; {MISSED_MAX} can be sent at most");
+        return Err(Problem::new(Kind::ChannelLimit, detail));
+    }
+    let at = (view.watermark(), view.time());
+    let each = |row: &MarketRow| {
+        let (channel, told) = match kind {
+            None => {
+                let [market, _] = state(view, row, now);
+                (Channel::Markets, vec![market])
+            }
+            Some(kind) => {
+                let told = match kind {
+                    MarketChannel::Market => state(view, row, now).into(),
+                    MarketChannel::Top => vec![Told::Body(top(view, row.no))],
+                    _ => Vec::new(),
+                };
+                (Channel::Of(kind, Markets::One(row.id)), told)
+            }
+        };
+        let previous = last(row);
+        told.into_iter().map(move |told| Fact { topic, channel, at, previous, told })
+    };
+    Ok(changed().flat_map(each).collect())
 }
 
 /// Whether anything rests on a market's book.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
@@ -25,12 +25,12 @@ use exchange::command::Direction;
 use exchange::ids::MarketNo;
 use exchange::units::{Sequence, TimeMs};
 use views::depth::Level;
-use views::quote::Quote;
+use views::depth::Quote;
 
 /// Most bytes of messages in all rings.
 const ALL_RINGS_BYTES_MAX: u64 = 64 << 20;
 /// How long a ring lives on without a reader, for those that come back.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+const IDLE_MAX: Duration = Duration::from_mins(1);
 /// A market's quote is told four times a second at most.
 const QUOTE_EVERY: Duration = Duration::from_millis(250);
 /// Markets whose quotes are looked up while the read model's lock is held once.
@@ -53,8 +53,9 @@ pub struct Turns {
     /// Rings that are not empty, each once, by their oldest message when they were noted.
     oldest: BinaryHeap<Reverse<(u64, Topic)>>,
     noted: FxHashSet<Topic>,
-    /// Markets whose quote may have changed, and when those told lately may be told again.
-    quotes: BTreeSet<MarketNo>,
+    /// Markets whose quote may have changed, each after this record, and when those told lately may
+    /// be told again.
+    quotes: BTreeMap<MarketNo, Sequence>,
     quoted: FxHashMap<MarketNo, Instant>,
     /// What was told last of each market's quote, since anybody began to listen.
     shown: FxHashMap<MarketNo, Shown>,
@@ -76,6 +77,9 @@ struct Shown {
     quote: Quote,
     best: [Option<Level>; 2],
 }
+
+/// What there is to tell of some markets, and the record as of which, with its time.
+type Looked = (Vec<(Topic, Channel, Told)>, (Sequence, TimeMs));
 
 /// Whether the thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +114,7 @@ impl Turns {
             bytes: 0,
             oldest: BinaryHeap::new(),
             noted: FxHashSet::default(),
-            quotes: BTreeSet::new(),
+            quotes: BTreeMap::new(),
             quoted: FxHashMap::default(),
             shown: FxHashMap::default(),
             told: FxHashMap::default(),
@@ -153,6 +157,8 @@ impl Turns {
         if self.swept.elapsed() >= SWEEP_EVERY {
             self.sweep();
         }
+        let untold = self.quotes.values().min().copied();
+        self.shared.set_stated(untold.unwrap_or(self.shared.complete()));
         self.wake();
         going
     }
@@ -161,7 +167,7 @@ impl Turns {
     fn pause(&self) -> Duration {
         let now = Instant::now();
         let due = |market: &MarketNo| self.quoted.get(market).copied().unwrap_or(now);
-        let next = self.quotes.iter().map(due).min();
+        let next = self.quotes.keys().map(due).min();
         next.map_or(SWEEP_EVERY, |next| next.saturating_duration_since(now).min(SWEEP_EVERY))
     }
 
@@ -180,7 +186,10 @@ impl Turns {
     fn tell(&mut self, facts: Facts, through: Sequence) {
         self.look_for_losses();
         self.shared.waiting.fetch_sub(facts.count(), Ordering::SeqCst);
-        self.quotes.extend(facts.quotes);
+        let before = self.shared.complete();
+        for market in facts.quotes {
+            self.quotes.entry(market).or_insert(before);
+        }
         for fact in facts.facts {
             if fact.at.0 > self.lost {
                 self.hand_out(fact);
@@ -266,11 +275,13 @@ impl Turns {
         let now = Instant::now();
         let due = |market: &&MarketNo| self.quoted.get(*market).is_none_or(|due| *due <= now);
         let markets: Vec<MarketNo> =
-            self.quotes.iter().filter(due).take(QUOTES_A_LOOK).copied().collect();
+            self.quotes.keys().filter(due).take(QUOTES_A_LOOK).copied().collect();
         if markets.is_empty() {
             return Going::On;
         }
         let (told, at) = self.look(&markets);
+        let since = markets.iter().filter_map(|market| self.quotes.get(market)).min().copied();
+        let since = since.unwrap_or_default();
         for market in &markets {
             self.quotes.remove(market);
             self.quoted.insert(*market, now.checked_add(QUOTE_EVERY).unwrap_or(now));
@@ -292,7 +303,7 @@ impl Turns {
         self.look_for_losses();
         if at.0 < self.shared.complete() {
             // Something was lost meanwhile: they are looked at again.
-            self.quotes.extend(markets);
+            self.quotes.extend(markets.into_iter().map(|market| (market, since)));
             return Going::On;
         }
         for (topic, channel, told) in told {
@@ -303,7 +314,7 @@ impl Turns {
     }
 
     /// What the topics that tell states have to tell of these markets.
-    fn look(&mut self, markets: &[MarketNo]) -> (Vec<(Topic, Channel, Told)>, (Sequence, TimeMs)) {
+    fn look(&mut self, markets: &[MarketNo]) -> Looked {
         let view = self.engine.read();
         let topics = self.shared.watched.read();
         // Whoever has begun to listen since may have seen something else.

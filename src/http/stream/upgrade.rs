@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hyper::header::{
-    self, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_ACCEPT,
-    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+    self, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
@@ -14,6 +14,7 @@ use tungstenite::handshake::derive_accept_key;
 use super::session::Session;
 use crate::auth;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
+use crate::reply::Accepted;
 
 /// Our subprotocol, which a client may ask for.
 pub const PROTOCOL: &str = "openoutcry.v1";
@@ -45,13 +46,6 @@ impl Handover {
     }
 }
 
-/// What the answer to the handshake says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
-    accept: String,
-    protocol: bool,
-}
-
 /// Whether a request is a handshake, or tries to be one.
 pub fn is_asked(headers: &HeaderMap) -> bool {
     names(headers, &UPGRADE, "websocket")
@@ -65,7 +59,7 @@ pub fn accept(head: &Parts) -> Result<Accepted, Problem> {
     let headers = &head.headers;
     check_origin(headers)?;
     if head.method != Method::GET || head.version < Version::HTTP_11 {
-        return Err(Problem::upgrade_required());
+        return Err(Problem::no_stream());
     }
     if !names(headers, &CONNECTION, "upgrade") {
         return Err(bad("Connection", "must be Upgrade"));
@@ -79,7 +73,7 @@ pub fn accept(head: &Parts) -> Result<Accepted, Problem> {
         return Err(bad("Sec-WebSocket-Key", "must be 16 bytes in base64"));
     }
     let protocol = names(headers, &SEC_WEBSOCKET_PROTOCOL, PROTOCOL);
-    Ok(Accepted { accept: derive_accept_key(key), protocol })
+    Ok(Accepted { accept: derive_accept_key(key), protocol: protocol.then_some(PROTOCOL) })
 }
 
 /// A page of another site cannot set our header, but its reader's cookie is sent with what it asks
@@ -95,16 +89,6 @@ pub fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::new(Kind::Forbidden, "a page of another site may not use the reader's session"))
-}
-
-/// Sets the headers of the answer.
-pub fn put(accepted: &Accepted, headers: &mut HeaderMap) {
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    crate::respond::put(headers, SEC_WEBSOCKET_ACCEPT, &accepted.accept);
-    if accepted.protocol {
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
-    }
 }
 
 /// Whether a header lists a word.
@@ -123,9 +107,9 @@ fn bad(field: &str, detail: &'static str) -> Problem {
 
 impl Problem {
     /// The stream was asked for in a way in which it cannot be sent.
-    pub fn upgrade_required() -> Problem {
+    pub fn no_stream() -> Problem {
         let detail = "this is a stream: open a WebSocket, or accept text/event-stream";
-        Problem::new(Kind::UpgradeRequired, detail)
+        Problem::new(Kind::NotAcceptable, detail)
     }
 }
 

@@ -12,12 +12,12 @@ use super::{CursorEcho, Number, OutcomeId, Paging, RecordNo, Text, Timestamp};
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::fees::FeeRate;
 use exchange::ids::{CategoryId, CategoryNo, EventId, MarketId};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Money, Ratio, Sequence, SettlementPrice, Tick, TimeMs};
 use views::ReadModel;
 use views::activity::ActivityRow;
 use views::catalogue::{CategoryRow, EventRow, MarketRow};
-use views::quote::FieldQuote;
+use views::depth::FieldQuote;
 
 /// A text in Portuguese, English and Spanish.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,14 +1,16 @@
 //! The JSON of an outcome's order book.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use super::print::print;
-use super::{OutcomeId, Text, Timestamp};
+use super::{OutcomeId, RecordNo, Text, Timestamp};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::ids::MarketId;
-use exchange::units::{Lots, SettlementPrice, Tick, TimeMs};
+use exchange::units::{Lots, Sequence, SettlementPrice, Tick, TimeMs};
 use views::depth::Level;
 
 answers! {
@@ -45,14 +47,57 @@ pub struct DepthJson {
     /// 1.00 without asks.
     best_ask: Text<SettlementPrice>,
     spread: Text<SettlementPrice>,
+    /// The record that last changed the market's book; not told with asOf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RecordNo")]
+    sequence: Option<RecordNo>,
     timestamp: Timestamp,
+}
+
+/// Books of one moment, in the order in which they were asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "BookList")]
+pub struct BooksJson {
+    pub books: Vec<PrintedBook>,
+    /// Of these ids there is no public market.
+    pub unknown_market_ids: Vec<Text<MarketId>>,
+}
+
+/// A book that is printed already.
+#[derive(Debug)]
+pub struct PrintedBook(pub Vec<u8>);
+
+impl Serialize for PrintedBook {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl JsonSchema for PrintedBook {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        DepthJson::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<DepthJson>()
+    }
 }
 
 impl DepthJson {
     /// The levels of both sides, best first; an empty side shows the bound as its best price. The
     /// book of `no` mirrors the one book: its bids are the orders that bet down, at the complement
     /// price (semantics 4).
-    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels, time: TimeMs) -> DepthJson {
+    pub fn of(
+        id: MarketId,
+        outcome: Outcome,
+        book: &BookLevels,
+        (changed, time): (Option<Sequence>, TimeMs),
+    ) -> DepthJson {
         let (bidders, bids, asks) = match outcome {
             Outcome::Yes => (Direction::Up, &book.up, &book.down),
             Outcome::No => (Direction::Down, &book.down, &book.up),
@@ -73,6 +118,7 @@ impl DepthJson {
             best_bid: Text(bid),
             best_ask: Text(ask),
             spread: Text(spread.unwrap_or(SettlementPrice::ZERO)),
+            sequence: changed.map(RecordNo),
             timestamp: Timestamp(time),
         }
     }

@@ -9,9 +9,10 @@ use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::words::OrderType;
 use super::{CursorEcho, OutcomeId, Paging, RecordNo, Text, Timestamp};
+use exchange::ahead::Ahead;
 use exchange::command::{Side, TimeInForce};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketId, OrderId, Token, TradeId};
+use exchange::ids::{Group, MarketId, OrderId, Token, TradeId};
 use exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 use views::ReadModel;
 use views::fills::{FillRow, Held, Liquidity};
@@ -44,10 +45,23 @@ answers! {
         filled_cost: Text<Money> = Text(row.filled_cost);
         /// The owner's own name for it.
         client_order_id: Option<Text<Token>> = row.client_id.map(Text);
+        /// The group to which its owner counts it.
+        group: Option<Text<Group>> = row.group.map(Text);
         /// The record that placed it.
         sequence: RecordNo = RecordNo(row.no.0);
         /// When what rests of it is cancelled; null for never.
         expires_at: Option<Timestamp> = row.time_in_force.expires_at().map(Timestamp);
+        /// Its place in the queue of its price; only with queue=true. null where it does not rest,
+        /// or more than 1000 orders stand before it and as many behind it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<QueueJson>")]
+        queue: Option<Option<QueueJson>> = None;
+    }
+
+    /// What is filled before an order, if nothing of it is cancelled.
+    QueueJson = "QueuePlace" (ahead: Ahead) {
+        quantity_ahead: Text<Lots> = Text(ahead.quantity);
+        orders_ahead: u32 = ahead.orders;
     }
 
     /// An order as an amend left it, or would leave it.
@@ -143,6 +157,14 @@ impl OrderJson {
     /// The order as of this row.
     pub fn seen(view: &ReadModel, row: &OrderRow) -> OrderJson {
         OrderJson::of(view.catalogue.market(row.market).map(|market| market.id), row)
+    }
+}
+
+impl OrderJson {
+    /// The order with its place in the queue, if that is known.
+    #[must_use]
+    pub fn queued(self, ahead: Option<Ahead>) -> OrderJson {
+        OrderJson { queue: Some(ahead.map(QueueJson::of)), ..self }
     }
 }
 

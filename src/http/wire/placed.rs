@@ -37,6 +37,7 @@ pub fn placed(applied: &Applied<'_>) -> Result<Option<(OrderRow, Vec<TradeJson>)
         created_at: applied.time,
         updated_at: applied.time,
         client_id: terms.client_order_id.as_deref().copied(),
+        group: terms.group.as_deref().copied(),
     };
     after(fresh, applied).map(Some)
 }

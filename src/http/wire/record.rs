@@ -13,10 +13,9 @@ use serde::{Serialize, Serializer};
 pub use self::orders::OrdersNamed;
 use super::{Text, Timestamp};
 use exchange::command::{Command, Record};
-use exchange::digest::StateDigest;
-use exchange::fields::{Shown, Value};
 use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderNo, UserId, UserNo};
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
+use exchange::table::{Shown, Value};
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 
@@ -161,7 +160,7 @@ impl<'a> Reading<'_, 'a> {
         let mut outcomes = Vec::new();
         for (name, value) in command.fields() {
             match (name, value) {
-                ("seen", Value::None) => {}
+                ("seen" | "group", Value::None) => {}
                 (_, Value::None) if revises => {}
                 ("yes_text" | "no_text", texts) => {
                     let id = if name == "yes_text" { "yes" } else { "no" };

@@ -1,9 +1,7 @@
 //! The JSON of the stream: what each kind of message carries, and what surrounds it. What REST
 //! shows too is of the same types.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::account::{BalanceJson, HeartbeatJson, PositionJson};
@@ -11,7 +9,7 @@ use super::catalogue::{ActivityJson, MarketDetailJson};
 use super::order::{FillJson, OrderJson};
 use super::statement::{LedgerLineJson, SettlementJson};
 use super::tape::{PublicTradeJson, StatsJson};
-use super::words::Probability;
+use super::words::{Probability, named};
 use super::{Number, RecordNo, Text, Timestamp};
 use exchange::command::Direction;
 use exchange::ids::{MarketId, TradeId};
@@ -237,23 +235,8 @@ impl Serialize for RecordText {
     }
 }
 
-impl JsonSchema for RecordText {
-    fn schema_name() -> Cow<'static, str> {
-        "JournalRecord".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "description": "Its number, its time, its kind, and what its command says.",
-            "required": ["sequence", "time", "kind"],
-            "properties": {
-                "sequence": { "type": "integer" },
-                "time": { "type": "string" },
-                "kind": { "type": "string" },
-            },
-        })
-    }
+named! {
+    RecordText: "JournalRecord",
 }
 
 /// A message: what it carries, and where it belongs.

@@ -13,12 +13,11 @@ use super::Cursor;
 use exchange::catalogue::Outcome;
 use exchange::command::{Role, Side, TimeInForce, TradingMode};
 use exchange::decimal::{Decimal, DecimalText};
-use exchange::digest::StateDigest;
 use exchange::effect::CancelReason;
 use exchange::fees::FeeRate;
-use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, TradeId, UserId};
-use exchange::lifecycle::MarketStatus;
-use exchange::results::ResultsHash;
+use exchange::ids::{CategoryId, EventId, Group, KeyId, MarketId, OrderId, Token, TradeId, UserId};
+use exchange::market::MarketStatus;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{AveragePrice, Lots, LotsSum, Money, MoneySum, SettlementPrice, Tick};
 use views::fills::Liquidity;
 use views::orders::OrderStatus;
@@ -85,6 +84,7 @@ spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);
 spelled! {
     serialize_str:
     Token, "Token", token => token.as_str();
+    Group, "GroupName", group => group.as_str();
     Arc<str>, "Text", text => text;
     u64, "Text", number => DecimalText::of_integer(*number).as_str();
     Cursor, "Text", cursor => &cursor.to_string();

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use super::header::{Header, SNAPSHOT_HEADER_BYTES};
+use super::{Header, SNAPSHOT_HEADER_BYTES};
 use super::{Kind, Point, SnapshotDamage, SnapshotFault};
 
 /// Bytes of the image per chunk; the last one holds the rest. Large enough that system calls cost

@@ -3,9 +3,8 @@
 use super::{Fill, FillRow, Fills, Held, Liquidity};
 use crate::history::chain::{Links, RowIndex};
 use crate::history::onward::Made;
-use crate::history::pack::Coder;
 use crate::history::stream::{Row, Streams};
-use crate::history::{History, Kind};
+use crate::history::{Coder, History, Kind};
 use crate::saved::Sizes;
 use exchange::catalogue::Outcome;
 use exchange::command::{Side, Wording};

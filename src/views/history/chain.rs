@@ -3,8 +3,7 @@
 //! millions of keys. Every 64th and 4096th row of a chain also has a long link, so that skipping
 //! far back reads few pages.
 
-use super::HistoryError;
-use super::pack::Coder;
+use super::{Coder, HistoryError};
 use exchange::image::coding::BadImage;
 
 /// The index of a row in its stream, or a number of rows.

@@ -6,18 +6,21 @@
 //! its index divided by the page length. The pages depend only on the folded records: a replay
 //! writes the same pages again, which is harmless.
 
-pub mod page_storage;
 pub(super) mod chain;
 pub mod onward;
-pub(super) mod pack;
 pub(super) mod stream;
-pub(crate) mod saved;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use exchange::image::coding::BadImage;
-use page_storage::{MemoryPages, NoPages, PageStorage, ReadOnly};
+use self::stream::{Row, Streams, Tail};
+use super::saved::{Saved, Sink, Source};
+use super::table::Number;
+use exchange::ids::{MarketNo, TOKEN_BYTES_MAX, Token, UserNo};
+use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use exchange::units::{Lots, Money, MoneySum, Sequence, TimeMs};
 
 /// Rows per page. A page takes some hundred to a thousand bytes: about what one request reads, and
 /// small enough that the newest rows of every user fit in memory.
@@ -168,3 +171,331 @@ impl History {
         self.storage.failed(error);
     }
 }
+
+// Streams in the read model's image.
+
+/// A row of a stream of which the model holds the newest.
+pub(crate) trait Refers: Row {
+    /// What the streams belong to.
+    type Owner: Number;
+
+    /// The user and the market that the row refers to.
+    fn refers(&self) -> (Option<UserNo>, Option<MarketNo>);
+}
+
+impl<R: Refers> Saved for Streams<R> {
+    fn save(&self, sink: &mut Sink<'_>) {
+        self.write(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        let sizes = source.sizes;
+        let owners = R::Owner::count(sizes);
+        let check = |row: &R| {
+            let (user, market) = row.refers();
+            user.map_or(Ok(()), |user| sizes.has_user(user))?;
+            market.map_or(Ok(()), |market| sizes.has_market(market))
+        };
+        let check = |rows: &[R]| rows.iter().try_for_each(check);
+        Streams::read(source.history.clone(), owners, source, check)
+    }
+}
+
+impl<R: Row> Saved for Tail<R> {
+    fn save(&self, sink: &mut Sink<'_>) {
+        self.write(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        let rows = source.sizes.rows_per_page;
+        Tail::read(rows, source).map(|(tail, _)| tail)
+    }
+}
+
+// Page storage: in memory, or none. The storage on disk implements [`PageStorage`] elsewhere.
+
+/// Stores pages. Each is written once and whole; a replay writes the same again. A page can be read
+/// as soon as `put` has returned.
+pub trait PageStorage: fmt::Debug + Send + Sync {
+    /// Writes a page. A failure is kept and reported when the caller asks whether everything is on
+    /// disk; until then the page is missing, and a restart writes it again.
+    fn put(&self, key: PageKey, bytes: Vec<u8>);
+
+    /// A page as it was written; `None` if there is none.
+    ///
+    /// # Errors
+    /// The storage cannot be read; says why.
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String>;
+
+    /// Records that a page could not be read or changed.
+    fn failed(&self, error: &HistoryError);
+
+    /// Whether pages written here can be read again because they were written here.
+    fn keeps(&self) -> bool {
+        true
+    }
+}
+
+/// Keeps pages in memory: for tools and tests.
+#[derive(Debug, Default)]
+pub struct MemoryPages(RwLock<BTreeMap<PageKey, Box<[u8]>>>);
+
+impl MemoryPages {
+    /// How many pages there are.
+    pub fn pages(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// For tests: changes a page, or removes it if `spoil` returns `None`.
+    pub fn spoil(&self, key: PageKey, spoil: impl FnOnce(Box<[u8]>) -> Option<Box<[u8]>>) {
+        let mut pages = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = pages.remove(&key).and_then(spoil) {
+            pages.insert(key, page);
+        }
+    }
+
+    /// The keys of all pages.
+    pub fn keys(&self) -> Vec<PageKey> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+}
+
+impl PageStorage for MemoryPages {
+    fn put(&self, key: PageKey, bytes: Vec<u8>) {
+        let mut pages = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let page: Box<[u8]> = bytes.into();
+        debug_assert!(pages.get(&key).is_none_or(|there| *there == page), "{key:?} written twice");
+        pages.insert(key, page);
+    }
+
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
+        let pages = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(pages.get(&key).map(|page| page.to_vec()))
+    }
+
+    fn failed(&self, _: &HistoryError) {}
+}
+
+/// Discards all pages.
+#[derive(Debug)]
+struct NoPages;
+
+impl PageStorage for NoPages {
+    fn put(&self, _: PageKey, _: Vec<u8>) {}
+
+    fn get(&self, _: PageKey) -> Result<Option<Vec<u8>>, String> {
+        Ok(None)
+    }
+
+    fn failed(&self, _: &HistoryError) {}
+
+    fn keeps(&self) -> bool {
+        false
+    }
+}
+
+/// Another's pages, of which none is put here.
+#[derive(Debug)]
+pub(super) struct ReadOnly(pub Arc<dyn PageStorage>);
+
+impl PageStorage for ReadOnly {
+    fn put(&self, _: PageKey, _: Vec<u8>) {}
+
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
+        self.0.get(key)
+    }
+
+    fn failed(&self, error: &HistoryError) {
+        self.0.failed(error);
+    }
+
+    fn keeps(&self) -> bool {
+        false
+    }
+}
+
+// Compact packing of rows. Each field is spelled once, for both ways: a [`Coder`] gets the value
+// when it packs, and returns what it packed or read. Numbers close to those of the row before take
+// a byte or two. Every number has exactly one encoding; any other is refused when read.
+
+/// Bits of a number in a byte.
+const BITS: u32 = 7;
+/// Set in every byte of a number but its last.
+const MORE: u8 = 1 << BITS;
+
+/// Packs or reads the fields of a row in turn. Each method takes the value when packing, nothing
+/// when reading, and returns the value.
+pub trait Coder: Sized {
+    /// A number, seven bits per byte, lowest bits first.
+    fn wide(&mut self, number: Option<u128>) -> Result<u128, BadImage>;
+
+    /// The same of at most 64 bits.
+    fn number(&mut self, number: Option<u64>) -> Result<u64, BadImage>;
+
+    /// A value in its image's form.
+    fn imaged<T: Imaged + Copy>(&mut self, value: Option<T>) -> Result<T, BadImage>;
+
+    /// A client order id.
+    fn token(&mut self, token: Option<Token>) -> Result<Token, BadImage>;
+
+    /// A number of at most 32 bits.
+    fn short(&mut self, number: Option<u32>) -> Result<u32, BadImage> {
+        let number = self.number(number.map(u64::from))?;
+        u32::try_from(number).map_err(|_| BadImage::Value("number"))
+    }
+
+    /// A number as the difference to the one before.
+    fn from(&mut self, before: u64, number: Option<u64>) -> Result<u64, BadImage> {
+        let further = number.map(|number| number.wrapping_sub(before).cast_signed());
+        let further = further.map(|number| folded(number).cast_unsigned());
+        Ok(before.wrapping_add(unfolded(self.number(further)?).cast_unsigned()))
+    }
+
+    /// A market.
+    fn market(&mut self, market: Option<MarketNo>) -> Result<MarketNo, BadImage> {
+        self.short(market.map(|market| market.0)).map(MarketNo)
+    }
+
+    /// A quantity.
+    fn lots(&mut self, lots: Option<Lots>) -> Result<Lots, BadImage> {
+        self.number(lots.map(Lots::get)).map(Lots::new)
+    }
+
+    /// A sequence number as the difference to the one before.
+    fn sequence(
+        &mut self,
+        before: Sequence,
+        sequence: Option<Sequence>,
+    ) -> Result<Sequence, BadImage> {
+        self.from(before.get(), sequence.map(Sequence::get)).map(Sequence::new)
+    }
+
+    /// A time as the difference to the one before.
+    fn time(&mut self, before: TimeMs, time: Option<TimeMs>) -> Result<TimeMs, BadImage> {
+        let ms = time.map(|time| time.get().cast_unsigned());
+        let ms = self.from(before.get().cast_unsigned(), ms)?.cast_signed();
+        TimeMs::new(ms).ok_or(BadImage::Value("TimeMs"))
+    }
+
+    /// A signed amount of money.
+    fn money(&mut self, money: Option<Money>) -> Result<Money, BadImage> {
+        let ms = self.from(0, money.map(|money| money.get().cast_unsigned()))?;
+        Ok(Money::new(ms.cast_signed()))
+    }
+
+    /// A signed sum of money.
+    fn sum(&mut self, sum: Option<MoneySum>) -> Result<MoneySum, BadImage> {
+        let folded =
+            sum.map(|sum| (sum.get() << 1 ^ sum.get() >> (i128::BITS - 1)).cast_unsigned());
+        let folded = self.wide(folded)?;
+        let half = (folded >> 1).cast_signed();
+        Ok(MoneySum::new(if folded & 1 == 0 { half } else { !half }))
+    }
+}
+
+/// Small magnitudes become small numbers.
+const fn folded(number: i64) -> i64 {
+    number.wrapping_shl(1) ^ (number >> (i64::BITS - 1))
+}
+
+const fn unfolded(folded: u64) -> i64 {
+    let half = (folded >> 1).cast_signed();
+    if folded & 1 == 0 { half } else { !half }
+}
+
+/// Packs into a sink.
+pub struct Packing<'a, S>(pub &'a mut S);
+
+/// Without a value, nothing can be packed.
+const NOTHING: BadImage = BadImage::Value("nothing");
+
+impl<S: ImageSink> Coder for Packing<'_, S> {
+    fn wide(&mut self, number: Option<u128>) -> Result<u128, BadImage> {
+        let number = number.ok_or(NOTHING)?;
+        let mut rest = number;
+        loop {
+            if let Ok(short) = u64::try_from(rest) {
+                self.number(Some(short))?;
+                return Ok(number);
+            }
+            let [low, ..] = rest.to_le_bytes();
+            self.0.put(&[low | MORE]);
+            rest >>= BITS;
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, number: Option<u64>) -> Result<u64, BadImage> {
+        let number = number.ok_or(NOTHING)?;
+        let (mut bytes, mut rest, mut length) = ([0; 10], number, 0);
+        for byte in &mut bytes {
+            let [low, ..] = rest.to_le_bytes();
+            (length, rest) = (length + 1, rest >> BITS);
+            *byte = if rest > 0 { low | MORE } else { low & !MORE };
+            if rest == 0 {
+                break;
+            }
+        }
+        self.0.put(bytes.get(..length).unwrap_or(&bytes));
+        Ok(number)
+    }
+
+    #[inline]
+    fn imaged<T: Imaged + Copy>(&mut self, value: Option<T>) -> Result<T, BadImage> {
+        let value = value.ok_or(NOTHING)?;
+        value.write(self.0);
+        Ok(value)
+    }
+
+    fn token(&mut self, token: Option<Token>) -> Result<Token, BadImage> {
+        let token = token.ok_or(NOTHING)?;
+        self.number(Some(token.as_str().len() as u64))?;
+        self.0.put(token.as_str().as_bytes());
+        Ok(token)
+    }
+}
+
+/// Reads what [`Packing`] packed.
+pub struct Unpacking<'a, S>(pub &'a mut S);
+
+impl<S: ImageSource> Coder for Unpacking<'_, S> {
+    fn wide(&mut self, _: Option<u128>) -> Result<u128, BadImage> {
+        let (mut number, mut shift, mut byte) = (0_u128, 0, [0]);
+        loop {
+            self.0.fill(&mut byte)?;
+            let [byte] = byte;
+            let bits = u128::from(byte & !MORE);
+            let shifted = bits.checked_shl(shift).filter(|shifted| *shifted >> shift == bits);
+            number |= shifted.ok_or(BadImage::Value("number"))?;
+            shift += BITS;
+            if byte & MORE == 0 {
+                // A last byte of zero is redundant.
+                let shortest = byte != 0 || shift == BITS;
+                return shortest.then_some(number).ok_or(BadImage::Value("number"));
+            }
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, _: Option<u64>) -> Result<u64, BadImage> {
+        u64::try_from(self.wide(None)?).map_err(|_| BadImage::Value("number"))
+    }
+
+    #[inline]
+    fn imaged<T: Imaged + Copy>(&mut self, _: Option<T>) -> Result<T, BadImage> {
+        T::read(self.0)
+    }
+
+    fn token(&mut self, _: Option<Token>) -> Result<Token, BadImage> {
+        let length = usize::try_from(self.number(None)?).map_err(|_| BadImage::Truncated)?;
+        let mut bytes = [0; TOKEN_BYTES_MAX];
+        let text = bytes.get_mut(..length).ok_or(BadImage::Value("Token"))?;
+        self.0.fill(text)?;
+        let token = str::from_utf8(text).ok().and_then(Token::new);
+        token.ok_or(BadImage::Value("Token"))
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/views/history/pack.rs"]
+mod tests;

@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::chain::{RowIndex, length};
-use super::pack::{Coder, Packing, Unpacking};
-use super::{History, HistoryError, Kind, PageKey};
+use super::{Coder, History, HistoryError, Kind, Packing, PageKey, Unpacking};
 use crate::fault::{Fault, is_next};
 use crate::saved::hold;
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes};

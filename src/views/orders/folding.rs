@@ -5,15 +5,14 @@ use super::open::OpenOrder;
 use super::page::{Ending, Terms};
 use super::traders::Traders;
 use super::{JustEnded, Orders, UserOrders};
-use crate::fault::{Fault, Faults, is_next};
+use crate::fault::{Fault, Faults, Projection, is_next};
 use crate::fills::{FillRow, Liquidity};
 use crate::history::stream::Row;
 use crate::history::{History, PageKey};
-use crate::view::Projection;
 use exchange::command::PlaceOrder;
 use exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use exchange::ids::{OrderNo, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, TimeMs};
 
 impl Orders {
@@ -161,6 +160,7 @@ impl Orders {
             time_in_force: terms.time_in_force,
             created_at: at.time,
             client_id: open_order.client_id,
+            group: open_order.group,
             in_market: in_market.ok_or(Fault::UnknownMarket(market))?,
         };
         owner.push(&self.history, user, &placed)?;

@@ -1,10 +1,9 @@
 //! Reading a user's orders, now or later: open ones from memory, the rest from pages.
 
-use super::names::Names;
+use super::OrderRow;
 use super::open::OpenOrder;
 use super::page::{Ending, OrderPage, Terms, endings_key};
-use super::row::OrderRow;
-use super::traders::Begins;
+use super::traders::{Begins, Names};
 use crate::fills::{FillList, FillRow};
 use crate::history::chain::{Links, RowChain, RowIndex, Walk, length};
 use crate::history::stream::{Row, Tail};

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::names::fingerprint;
-use super::row::{OrderRow, OrderStatus};
+use super::traders::fingerprint;
+use super::{OrderRow, OrderStatus};
 use crate::fault::Fault;
 use crate::history::chain::{RowChain, RowIndex};
 use exchange::command::{PlaceOrder, TimeInForce, Wording};
 use exchange::effect::CancelReason;
-use exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use exchange::ids::{Group, MarketNo, OrderNo, Token, UserNo};
 use exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// An open order.
@@ -29,6 +29,7 @@ pub struct OpenOrder {
     pub(super) created_at: TimeMs,
     pub(super) updated_at: TimeMs,
     pub(super) client_id: Option<Token>,
+    pub(super) group: Option<Group>,
     /// Its index among its user's orders.
     pub(super) row_index: RowIndex,
     /// Its fills, as a chain in the user's fill stream.
@@ -56,6 +57,7 @@ impl OpenOrder {
             created_at: time,
             updated_at: time,
             client_id: terms.client_order_id.as_deref().copied(),
+            group: terms.group.as_deref().copied(),
             row_index,
             fills: RowChain::default(),
         }
@@ -88,6 +90,7 @@ impl OpenOrder {
             created_at: self.created_at,
             updated_at: self.updated_at,
             client_id: self.client_id,
+            group: self.group,
         }
     }
 
@@ -126,6 +129,7 @@ struct More {
     expires_at: Option<TimeMs>,
     fills: RowChain,
     name: Option<Box<str>>,
+    group: Option<Box<Group>>,
 }
 
 impl Standing {
@@ -133,8 +137,9 @@ impl Standing {
         let OpenOrder { quantity, created_at, row_index, market, price, wording, .. } = *order;
         let expires_at = order.time_in_force.expires_at();
         let name = order.client_id.as_ref().map(|name| name.as_str().into());
-        let more = (expires_at.is_some() || name.is_some())
-            .then(|| Box::new(More { expires_at, name, ..More::default() }));
+        let group = order.group.map(Box::new);
+        let more = (expires_at.is_some() || name.is_some() || group.is_some())
+            .then(|| Box::new(More { expires_at, name, group, ..More::default() }));
         let mut standing =
             Standing { quantity, created_at, row_index, more, market, price, wording };
         standing.set(order);
@@ -170,6 +175,7 @@ impl Standing {
             created_at,
             updated_at: more.and_then(|more| more.updated_at).unwrap_or(created_at),
             client_id: more.and_then(|more| more.name.as_ref()).and_then(|name| Token::new(name)),
+            group: more.and_then(|more| more.group.as_deref()).copied(),
             row_index,
             fills: more.map(|more| more.fills).unwrap_or_default(),
         }

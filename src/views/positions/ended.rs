@@ -5,10 +5,8 @@ use std::ops::Range;
 
 use super::{PositionRow, Resolution};
 use crate::history::chain::{RowIndex, length};
-use crate::history::pack::Coder;
-use crate::history::saved::Refers;
 use crate::history::stream::{Pages, Row};
-use crate::history::{HistoryError, Kind};
+use crate::history::{Coder, HistoryError, Kind, Refers};
 use exchange::catalogue::Outcome;
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;

@@ -2,12 +2,10 @@
 
 use super::TradeRow;
 use super::candles::{Candle, Done, Prices};
-use crate::history::Kind;
 use crate::history::chain::RowIndex;
 use crate::history::onward::Made;
-use crate::history::pack::Coder;
-use crate::history::saved::Refers;
 use crate::history::stream::Row;
+use crate::history::{Coder, Kind, Refers};
 use exchange::ids::{MarketNo, TradeIndex, UserNo};
 use exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged};
 use exchange::units::{Lots, LotsSum, Sequence, TimeMs};

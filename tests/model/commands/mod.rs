@@ -14,12 +14,14 @@ use exchange::command::{
     TradingMode, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
-use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::ids::{
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use exchange::rules::Rules;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 use crate::naive::{Naive, Order as NaiveOrder};
+use exchange::market::MarketStatus;
 
 /// Users that a venue under test begins with.
 pub const USERS_COUNT: u32 = 4;
@@ -264,6 +266,11 @@ pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> KeyedCommand {
     KeyedCommand { once, command: command(twin, &step.intent, now) }
 }
 
+/// One of two groups.
+fn group(pick: u8) -> Box<Group> {
+    Box::new(Group::new(if pick % 2 == 0 { "even" } else { "odd" }).unwrap())
+}
+
 fn token(letter: char, number: u8) -> Token {
     Token::new(&format!("{letter}{number}")).unwrap()
 }
@@ -356,10 +363,13 @@ fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
     let late = overdue(twin, now);
     let meant = of.is_none_or(|pick| pick % 2 == 0);
     if let Some(terms) = nth(&late, usize::from(user)).filter(|_| meant) {
-        return Command::CancelOrders { user: terms.user, market: of.map(|_| terms.market) };
+        let market = of.map(|_| terms.market);
+        return Command::CancelOrders { user: terms.user, market, group: None };
     }
-    let market = of.map(|pick| market(twin, pick, now));
-    Command::CancelOrders { user: UserNo(u32::from(user)), market }
+    let group = of.filter(|pick| pick % 3 == 0).map(group);
+    // Now and then of a group in all markets.
+    let market = of.filter(|pick| pick % 6 != 0).map(|pick| market(twin, pick, now));
+    Command::CancelOrders { user: UserNo(u32::from(user)), market, group }
 }
 
 /// If the user may not trade: now and then the command that lifts it, so that long runs are not
@@ -433,6 +443,7 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         valid_until: place.valid_for.map(|ms| after(now, i64::from(ms))),
         copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
         client_order_id: place.client.map(|number| token('c', number).into()),
+        group: (place.price % 3 != 0).then(|| group(place.price)),
     }
 }
 

@@ -7,11 +7,11 @@
 use exchange::command::Conversion;
 use exchange::effect::Effect;
 use exchange::ids::{EventNo, MarketNo};
-use exchange::lifecycle::MarketStatus;
 use exchange::reject::Reject;
 
 use super::ledger::{PAIR, lots, money};
 use super::{Naive, number};
+use exchange::market::MarketStatus;
 
 /// An event.
 #[derive(Debug, Clone, Default)]

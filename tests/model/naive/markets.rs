@@ -4,15 +4,14 @@ use exchange::catalogue::{MarketDraft, MarketRevision, Outcome};
 use exchange::command::Command;
 use exchange::effect::{CancelReason, Effect};
 use exchange::ids::{EventNo, MarketNo, UserNo};
-use exchange::lifecycle::{MarketStatus, Trigger};
+use exchange::market::{MarketStatus, Trigger};
 use exchange::reject::Reject;
-use exchange::units::{SettlementPrice, TimeMs};
+use exchange::units::{MoneySum, SettlementPrice, TimeMs};
 
 use super::Naive;
 use super::book::Book;
 use super::ledger::{Rates, lots, money};
 use super::trading::expiry;
-use exchange::units::MoneySum;
 
 /// A market.
 #[derive(Debug, Clone)]

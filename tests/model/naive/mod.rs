@@ -152,7 +152,9 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::ReplaceOrder { replaced, terms } => self.replace(*replaced, terms),
-            Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::CancelOrders { user, market, group } => {
+                self.cancel_all(*user, *market, group.as_deref())
+            }
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),

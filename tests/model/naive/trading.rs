@@ -2,8 +2,7 @@
 
 use exchange::command::{Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce};
 use exchange::effect::{CancelReason, Effect, Party, Trade};
-use exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::ids::{Group, MarketNo, OrderNo, TradeIndex, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick, TimeMs};
 
@@ -11,6 +10,7 @@ use super::book::QueuePosition;
 use super::ledger::{Backing, Bet, Rates, Unbacked, lots, money};
 use super::markets::Due;
 use super::{Naive, Order, number};
+use exchange::market::MarketStatus;
 
 pub fn order_no(number: u64) -> OrderNo {
     OrderNo(Sequence::new(number))
@@ -338,6 +338,7 @@ impl Naive {
         &mut self,
         user: UserNo,
         market: Option<MarketNo>,
+        group: Option<&Group>,
     ) -> Result<(), Reject> {
         self.known_user(user)?;
         self.may_cancel(user)?;
@@ -345,7 +346,9 @@ impl Naive {
             self.public_market(market)?;
         }
         for number in self.open_orders(user) {
-            if market.is_none_or(|market| self.order(number).terms.market == market) {
+            let terms = &self.order(number).terms;
+            let here = market.is_none_or(|market| terms.market == market);
+            if here && group.is_none_or(|group| terms.group.as_deref() == Some(group)) {
                 self.cancel_in_time(number, CancelReason::User);
             }
         }

@@ -10,8 +10,7 @@ use exchange::rules::Rules;
 use exchange::units::{Money, TimeMs};
 use journal::block::BlockBuilder;
 use journal::memory::MemoryJournal;
-use views::history::page_storage::PageStorage;
-use views::history::{HistoryError, PageKey};
+use views::history::{HistoryError, PageKey, PageStorage};
 
 /// A page storage that panics at the first page.
 #[derive(Debug)]

@@ -5,8 +5,7 @@
 use std::fs;
 
 use super::*;
-use exchange::digest::StateDigest;
-use exchange::results::ResultsHash;
+use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::TimeMs;
 use journal::block::ChainHash;
 use views::history::Kind;

@@ -1,4 +1,4 @@
-//! Unit tests of `src/exchange/lifecycle.rs`.
+//! Unit tests of `src/exchange/market.rs`.
 
 use super::*;
 

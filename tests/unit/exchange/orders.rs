@@ -40,6 +40,7 @@ fn order() -> impl Strategy<Value = Order> {
             self_trade: SelfTradePrevention::CancelBoth,
             condition: Condition::PostOnly,
             copy_from: copy_from.map(UserNo),
+            group: Group::new(&"ab"[..usize::from(price % 3)]),
         },
     )
 }
@@ -56,6 +57,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn check(pool: &OrderPool, table: &[(Slot, Order)]) {
     assert_eq!(pool.count() as usize, table.len());
     assert_eq!(pool.all().count(), table.len());
+    let grouped = table.iter().filter_map(|(_, order)| Some((order.user, order.group?, order.no)));
+    assert_eq!(*pool.grouped(), grouped.collect());
     for (slot, order) in table {
         assert_eq!((pool.get(*slot), pool.find(order.no)), (Ok(*order), Some(*slot)));
         let resting = pool.resting(*slot).unwrap();

@@ -11,7 +11,9 @@ use super::super::command::{
     PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
+use super::super::ids::{
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
 use super::*;
@@ -72,7 +74,7 @@ fn market_revision() -> BoxedStrategy<MarketRevision> {
 fn event_draft() -> BoxedStrategy<EventDraft> {
     (text(), event_revision(), any::<bool>())
         .prop_map(|(name, revision, mutually_exclusive)| {
-            let mut draft = drafts::event_draft(&name);
+            let mut draft = names::event_draft(&name);
             draft.mutually_exclusive = mutually_exclusive;
             draft.revise(&revision);
             draft
@@ -84,7 +86,7 @@ fn market_draft() -> BoxedStrategy<MarketDraft> {
     let rest = (of((0..3_u32).prop_map(EventNo)), prop_oneof![Just(0), any::<u32>()]);
     (text(), time(), market_revision(), rest)
         .prop_map(|(name, now, revision, rest)| {
-            let mut draft = drafts::market_draft(&name, now);
+            let mut draft = names::market_draft(&name, now);
             draft.revise(&revision);
             (draft.event, draft.dispute_window_seconds) = rest;
             draft
@@ -103,6 +105,10 @@ fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
             Box::new(IdempotencyKey { caller: UserNo(caller), key, part, body })
         },
     )
+}
+
+fn group() -> impl Strategy<Value = Option<Box<Group>>> {
+    of("[!-~]{1,32}".prop_map(|text| Box::new(Group::new(&text).unwrap())))
 }
 
 fn order() -> BoxedStrategy<PlaceOrder> {
@@ -125,7 +131,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
         Just(Condition::ReduceOnly),
         Just(Condition::PostOnlyReduceOnly),
     ];
-    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)), of(token()));
+    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)), of(token()), group());
     (numbers, wording, time_in_force, self_trade, condition, rest)
         .prop_map(
             |((user, market, price, lots), wording, time_in_force, self_trade, condition, rest)| {
@@ -141,6 +147,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
                     valid_until: rest.0,
                     copy_from: rest.1,
                     client_order_id: rest.2.map(Box::new),
+                    group: rest.3,
                 }
             },
         )
@@ -249,8 +256,8 @@ fn of_a_user() -> BoxedStrategy<Command> {
             terms: Box::new(terms),
         }),
         1 => (user(), order_no()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
-        1 => (user(), of((0..3_u32).prop_map(MarketNo)))
-            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+        1 => (user(), of((0..3_u32).prop_map(MarketNo)), group())
+            .prop_map(|(user, market, group)| Command::CancelOrders { user, market, group }),
         1 => Just(Command::AdvanceClock),
         1 => (user(), prop_oneof![Just(0), any::<u32>()])
             .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),

@@ -1,4 +1,4 @@
-//! Unit tests of `src/journal/fields.rs`.
+//! Unit tests of `src/journal/record.rs`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Unit tests of `src/journal/marker.rs`.
+//! Unit tests of `src/journal/recovery.rs`.
 
 use super::*;
 

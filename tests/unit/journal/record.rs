@@ -98,6 +98,7 @@ proptest! {
             valid_until: valid,
             copy_from: copied.map(UserNo),
             client_order_id: name.map(Box::new),
+            group: None,
         });
         let order = Order {
             user,

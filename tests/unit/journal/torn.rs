@@ -1,4 +1,4 @@
-//! Unit tests of `src/journal/torn.rs`.
+//! Unit tests of `src/journal/segment.rs`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop
 

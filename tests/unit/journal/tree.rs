@@ -1,4 +1,4 @@
-//! Unit tests of `src/journal/tree.rs`.
+//! Unit tests of `src/journal/copy.rs`.
 
 #![allow(clippy::unwrap_used)] // a test may stop
 

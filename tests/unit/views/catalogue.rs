@@ -1,7 +1,7 @@
 //! Unit tests of `src/views/catalogue.rs`.
 
-use super::super::fixture::*;
 use super::*;
+use crate::fixture::*;
 use proptest::prelude::*;
 
 use MarketStatus::{Active, Closed, Draft};

@@ -7,7 +7,7 @@ use crate::performance::{Day, Score};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::effect::CancelReason;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, TimeMs};
 
 /// All users' scores.

@@ -1,8 +1,8 @@
 //! Unit tests of `src/views/closed.rs`.
 
 use super::super::fixture::*;
-use super::super::view::Projection;
 use super::*;
+use crate::fault::Projection;
 
 /// Both projections, folded as the read model does.
 #[derive(Default)]

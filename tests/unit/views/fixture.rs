@@ -1,12 +1,11 @@
 //! Effects written by hand, for the projection tests.
 
-use super::fault::Faults;
-use super::view::Projection;
+use super::fault::{Faults, Projection};
 use exchange::catalogue::{MarketDraft, Outcome};
 use exchange::command::{PlaceOrder, Side, Wording};
 use exchange::effect::{Applied, CancelReason, Effect, Holding, Party, Trade};
 use exchange::ids::{EventNo, MarketNo, OrderNo, TradeIndex, UserNo};
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
 pub const ANN: UserNo = UserNo(0);

@@ -3,7 +3,7 @@
 use super::fixture::*;
 use super::*;
 use exchange::effect::CancelReason;
-use exchange::lifecycle::MarketStatus;
+use exchange::market::MarketStatus;
 use exchange::reject::Reject;
 
 const BID: Placed = Placed { record: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };

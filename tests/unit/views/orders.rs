@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::super::fills::Liquidity;
 use super::super::fixture::*;
-use super::super::history::page_storage::MemoryPages;
 use super::*;
+use crate::history::MemoryPages;
 use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 use exchange::catalogue::Outcome;
 use exchange::effect::Effect;

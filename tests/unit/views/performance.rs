@@ -6,8 +6,7 @@ use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::*;
-use crate::fault::Faults;
-use crate::view::Projection;
+use crate::fault::{Faults, Projection};
 use exchange::catalogue::Outcome;
 use exchange::units::Sequence;
 

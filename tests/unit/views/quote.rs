@@ -1,8 +1,8 @@
-//! Unit tests of `src/views/quote.rs`.
+//! Unit tests of `src/views/depth.rs`.
 
-use super::super::catalogue::Catalogue;
-use super::super::fixture::*;
 use super::*;
+use crate::catalogue::Catalogue;
+use crate::fixture::*;
 use exchange::catalogue::EventDraft;
 use exchange::effect::Effect;
 use exchange::ids::{EventNo, MarketNo};

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 
 use super::super::fixture::*;
 use super::*;
-use crate::fault::Faults;
-use crate::view::Projection;
+use crate::fault::{Faults, Projection};
 
 fn trade(price: u8, quantity: u64) -> Effect {
     let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price, quantity };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ledger::Purse;
-use crate::lifecycle::MarketStatus;
+use crate::market::MarketStatus;
 use crate::script;
 
 const RAIN: MarketNo = MarketNo(0);

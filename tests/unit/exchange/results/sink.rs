@@ -1,4 +1,4 @@
-//! Unit tests of `src/exchange/results/sink.rs`.
+//! Unit tests of `src/exchange/results.rs`.
 
 use super::*;
 

@@ -57,7 +57,7 @@ async fn pings_are_answered_and_what_is_no_frame_is_read_to_its_end() {
     assert!(frames.poll_read(&mut cx).is_pending());
     flushed(&mut frames).await;
     assert_eq!((client.read_u8().await.unwrap(), client.read_u8().await.unwrap()), (0x8a, 0));
-    client.write_all(&[0x81, 0xff, 0, 0, 0, 0, 0, 1, 0, 1]).await.unwrap();
+    client.write_all(&[0x81, 0xff, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]).await.unwrap();
     assert_eq!(next(&mut frames).await, Incoming::TooLarge);
     client.write_all(&[7; 60]).await.unwrap();
     drop(client);

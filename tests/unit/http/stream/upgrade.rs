@@ -25,8 +25,9 @@ fn shaken(others: &[(&str, &str)]) -> Result<Accepted, Problem> {
 fn the_handshake_of_the_standard_is_answered_as_there() {
     let accepted = shaken(&[]).unwrap();
     assert_eq!(accepted.accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    assert!(!accepted.protocol);
-    assert!(shaken(&[("sec-websocket-protocol", "other, openoutcry.v1")]).unwrap().protocol);
+    assert_eq!(accepted.protocol, None);
+    let ours = shaken(&[("sec-websocket-protocol", "other, openoutcry.v1")]).unwrap();
+    assert_eq!(ours.protocol, Some(PROTOCOL));
 }
 
 #[test]

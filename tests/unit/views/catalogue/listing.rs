@@ -1,8 +1,9 @@
-//! Unit tests of `src/views/catalogue/listing.rs`.
+//! Unit tests of `src/views/catalogue.rs`.
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::table;
 use exchange::units::TimeMs;
 
 proptest! {
@@ -39,7 +40,7 @@ proptest! {
             categories.as_ref().map(|wanted| wanted.iter().copied().map(CategoryNo).collect());
         let found = found.map(|parts| {
             let numbers = (0..markets.len()).filter(|number| number % parts == 0);
-            numbers::these(markets.len(), numbers)
+            table::set_of(markets.len(), numbers)
         });
         let (categories, found) = (categories.as_deref(), found.as_ref());
         let (count, listed) = listing.wanted(Wanted { highlighted, categories, found });

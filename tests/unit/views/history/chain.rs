@@ -1,6 +1,6 @@
 //! Unit tests of `src/views/history/chain.rs`.
 
-use super::super::pack::{Packing, Unpacking};
+use super::super::{Packing, Unpacking};
 use super::*;
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::super::pack::Coder;
+use super::super::Coder;
 use super::super::stream::Streams;
 use super::super::{History, Kind};
 use super::*;

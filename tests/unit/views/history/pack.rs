@@ -1,4 +1,4 @@
-//! Unit tests of `src/views/history/pack.rs`.
+//! Unit tests of `src/views/history/mod.rs`.
 
 use super::*;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::super::page_storage::MemoryPages;
+use super::super::MemoryPages;
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! Unit tests of `src/views/orders/names.rs`.
+//! Unit tests of `src/views/orders/traders.rs`.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::history::chain::length;
-use crate::history::page_storage::{MemoryPages, PageStorage};
 use crate::history::stream::ROWS_MAX;
+use crate::history::{MemoryPages, PageStorage};
 
 #[test]
 fn an_index_takes_six_bytes_however_large() {
