@@ -1,6 +1,6 @@
 // Who reads: the session, the money at hand and the modes that bind.
-import { signal, computed } from "./lib.js";
-import { get, remove } from "./api.js";
+import { signal, computed, effect } from "./lib.js";
+import { get, remove, unknownAt } from "./api.js";
 import { ApiError } from "./problem.js";
 import { listen, restart } from "./stream.js";
 
@@ -72,9 +72,17 @@ export async function load() {
   try {
     become(await get("/session"));
   } catch (error) {
-    if (error instanceof ApiError) become(null);
+    if (!(error instanceof ApiError)) return;
+    become(null);
+    // Without an answer, or from a venue that starts or stops, nothing is known: it is asked again.
+    if (error.status === 0 || error.status >= 500) setTimeout(load, 3000);
   }
 }
+
+// A session that ends elsewhere, by a new password or an operator, shows at the next request.
+effect(() => {
+  if (unknownAt.value && session.peek()) load();
+});
 
 export async function signOut() {
   await remove("/session");

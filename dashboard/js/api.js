@@ -9,6 +9,9 @@ const ANSWER_WITHIN = 10_000;
 /** The number of the last record that any answer reflected. */
 export const sequence = signal(0);
 
+/** When the venue last said that it does not know who asks; 0 before. */
+export const unknownAt = signal(0);
+
 /**
  * @typedef {object} Options
  * @property {Record<string, string | number | boolean | null | undefined>} [query]
@@ -60,6 +63,7 @@ async function send(method, path, { query, signal, body, name, headers } = {}) {
     if (answer.ok) throw new ApiError({ code: "UNEXPECTED", status: answer.status });
   }
   if (answer.ok) return parsed;
+  if (answer.status === 401 && path !== "/session") unknownAt.value = Date.now();
   const retryAfter = answer.headers.get("Retry-After");
   const problem = parsed?.code
     ? parsed

@@ -344,7 +344,7 @@ export function Page() {
   useFeed(["account"], (messages) => messages.some((one) => one.kind !== "balance") && again(), again);
   const head = html`<div class="page-head"><div class="grow"><h1>${t("nav.portfolio")}</h1></div>
     <div class="row">${
-      venue.value.faucet &&
+      session.value && venue.value.faucet &&
       html`<button type="button" class="btn primary"
     onClick=${() => setAsking("faucet")}><${Icon} name="plus"/>${t("get-play-money")}</button>`
     }</div></div>`;
