@@ -83,6 +83,8 @@ pub struct Route {
     pub body: BodyRule,
     /// Whether what it names has an entity tag, on which reads and writes may depend.
     pub tagged: bool,
+    /// Whether the description for programs tells of it.
+    pub told: bool,
     /// Its class.
     pub class: RequestClass,
     /// What answers it.
@@ -112,6 +114,12 @@ impl Route {
     #[must_use]
     pub fn tagged(self) -> Route {
         Route { tagged: true, ..self }
+    }
+
+    /// The same, for people in browsers, of whom the description for programs does not tell.
+    #[must_use]
+    pub fn untold(self) -> Route {
+        Route { told: false, ..self }
     }
 }
 
@@ -164,7 +172,7 @@ pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Rou
 /// A `GET` for visitors.
 pub fn look<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
     let endpoint = Endpoint::Visit(Box::new(move |visit| Box::pin(endpoint(visit))));
-    Route { access: Access::Everybody, ..get(template, endpoint) }
+    Route { access: Access::Everybody, ..get(template, endpoint).untold() }
 }
 
 /// A `POST` of visitors.
@@ -185,6 +193,7 @@ fn get(template: &'static str, endpoint: Endpoint) -> Route {
         access: Access::Keys,
         body: BodyRule::Ignored,
         tagged: false,
+        told: true,
         class: RequestClass::Reads,
         endpoint,
         number: 0,

@@ -35,11 +35,11 @@ fn probes() -> Vec<Route> {
             openapi::describe(table, shared, head)
         }),
         probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
-        probe("/docs", Everybody, docs::page),
-        probe("/docs/start.js", Everybody, docs::start),
-        probe("/docs/", Everybody, docs::page),
-        probe("/docs/swagger-ui.css", Everybody, docs::style),
-        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script),
+        probe("/docs", Everybody, docs::page).untold(),
+        probe("/docs/start.js", Everybody, docs::start).untold(),
+        probe("/docs/", Everybody, docs::page).untold(),
+        probe("/docs/swagger-ui.css", Everybody, docs::style).untold(),
+        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script).untold(),
     ]
 }
 
@@ -86,9 +86,9 @@ fn trading() -> Vec<Route> {
 
 /// The addresses of the dashboard, which one page answers, and its files.
 fn pages() -> Vec<Route> {
-    let page = |template| probe(template, Access::Everybody, dashboard::page);
+    let page = |template| probe(template, Access::Everybody, dashboard::page).untold();
     let mut routes: Vec<Route> = PAGES.into_iter().map(page).collect();
-    routes.push(probe("/assets/{hash}/{*path}", Access::Everybody, dashboard::file));
+    routes.push(probe("/assets/{hash}/{*path}", Access::Everybody, dashboard::file).untold());
     routes
 }
 
@@ -125,10 +125,10 @@ fn visitors() -> Vec<Route> {
 
 fn account() -> Vec<Route> {
     vec![
-        read("/session", sign_in::who),
-        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out) },
-        post("/account/password", Required, sign_in::change),
-        post("/account/faucet", Optional, sign_in::faucet),
+        read("/session", sign_in::who).untold(),
+        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out).untold() },
+        post("/account/password", Required, sign_in::change).untold(),
+        post("/account/faucet", Optional, sign_in::faucet).untold(),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -178,7 +178,7 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
-        post("/admin/users/{userId}/invitations", Required, sign_in::invite),
+        post("/admin/users/{userId}/invitations", Required, sign_in::invite).untold(),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
         past("/admin/audit/head", admin_audit::head),
         past("/admin/journal", admin_audit::journal),

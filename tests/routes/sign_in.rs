@@ -63,9 +63,8 @@ fn whoever_is_invited_sets_a_password_once_and_trades_by_session() {
     let mut browser = Browser::new(&venue);
     let invited = browser.post("/invitations/open", &json!({ "token": token }));
     assert_eq!(invited.json["profileName"], "Ann");
-    let accept = |token: &str| {
-        json!({ "token": token, "profileName": "ann", "password": PASSWORD })
-    };
+    let accept =
+        |token: &str| json!({ "token": token, "profileName": "ann", "password": PASSWORD });
     let entered = browser.post("/invitations/accept", &accept(&token));
     assert_eq!((entered.status, &entered.json["user"]["id"]), (200, &json!(ann)));
     assert_eq!(browser.get("/session").json["scope"], "trade");
@@ -73,7 +72,9 @@ fn whoever_is_invited_sets_a_password_once_and_trades_by_session() {
     // The link works once, in any browser.
     let mut thief = Browser::new(&venue);
     thief.post("/invitations/accept", &accept(&token)).refused(404, "INVITATION_NOT_FOUND");
-    thief.post("/invitations/open", &json!({ "token": token })).refused(404, "INVITATION_NOT_FOUND");
+    thief
+        .post("/invitations/open", &json!({ "token": token }))
+        .refused(404, "INVITATION_NOT_FOUND");
     assert!(thief.cookie.is_empty());
     // The session is in the list of keys, and is no key.
     let keys = browser.get("/account/keys").json;

@@ -5,8 +5,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::auth::Via;
 use crate::auth::Caller;
+use crate::auth::Via;
 use crate::stream::channel::Channel;
 use crate::stream::message::{Message, Slow};
 use engine::start::{Options, Running, start};
