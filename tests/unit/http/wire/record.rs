@@ -84,6 +84,12 @@ CLOSE_MARKET marketId
 RESOLVE_MARKET marketId winningOutcomeId
 DISPUTE_MARKET marketId
 VOID_MARKET marketId price
+INVITE userId role invitation ends
+SET_PASSWORD userId invitation name scheme salt hashed
+SIGN_UP name scheme salt hashed
+SIGN_IN userId passwordSet session until ends
+EXTEND_SESSION userId session until
+SIGN_OUT userId session
 ADVANCE_CLOCK idempotencyKey";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
