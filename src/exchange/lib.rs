@@ -221,12 +221,11 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         use Command as C;
-        if let C::OpenVenue(rules) = command {
-            return self.open_venue(rules, effects);
+        if !matches!(command, C::OpenVenue(_)) {
+            self.rules_in_force()?;
         }
-        self.rules_in_force()?;
         match command {
-            C::OpenVenue(_) => Err(Stop::Refused(Reject::VenueAlreadyOpen)),
+            C::OpenVenue(rules) => self.open_venue(rules, effects),
             C::PlaceOrder(terms) => matching::place_order(self, terms, at, effects),
             C::AmendOrder { user, order, price, quantity, seen } => {
                 admission::admit_seen(self, (*user, *order), *seen)?;
@@ -274,10 +273,7 @@ impl Exchange {
             C::Heartbeat { user, timeout_seconds } => {
                 self.heartbeat(*user, *timeout_seconds, at, effects)
             }
-            C::SetVenueMode { mode } => {
-                self.set_venue_mode(*mode, effects);
-                Ok(())
-            }
+            C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
             C::Invite { .. }

@@ -155,9 +155,14 @@ impl Exchange {
         self.cancel_abandoned(user, work, at, effects)
     }
 
-    pub(super) fn set_venue_mode(&mut self, mode: TradingMode, effects: &mut Vec<Effect>) {
+    pub(super) fn set_venue_mode(
+        &mut self,
+        mode: TradingMode,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
         self.restrictions.venue = mode;
         effects.push(Effect::VenueModeSet { mode });
+        Ok(())
     }
 
     pub(super) fn set_user_mode(

@@ -399,7 +399,7 @@ const SHAPES: [(&str, &str); 6] = [
         "order",
         "id marketId outcomeId side orderType price originalQuantity remainingQuantity \
          filledQuantity averageFillPrice status timeInForce createdAt updatedAt \
-         | cancelledQuantity cancelReason filledCost clientOrderId sequence expiresAt",
+         | cancelledQuantity cancelReason filledCost clientOrderId sequence expiresAt group",
     ),
     (
         "position",
@@ -410,8 +410,8 @@ const SHAPES: [(&str, &str); 6] = [
         "position's market",
         "id questions status deadline winningOutcomeId createdAt logo outcomes |",
     ),
-    ("depth", "marketId outcomeId bids asks bestBid bestAsk spread timestamp |"),
-    ("activity", "type outcomeId stake odd user createdAt |"),
+    ("depth", "marketId outcomeId bids asks bestBid bestAsk spread timestamp | sequence"),
+    ("activity", "type outcomeId stake odd user createdAt | sequence"),
 ];
 
 #[tokio::test]

@@ -191,7 +191,7 @@ async fn a_long_list_must_be_read_in_time() {
 #[tokio::test]
 async fn unread_lists_are_bounded_in_memory() {
     let (all, open) = ("/trading/orders", "/trading/orders?active=true");
-    let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
+    let (short, long) = ((150, 300, 430), (1100, 2300, 3400));
     for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {
         let unread =
             UnreadLimits { rows_of_user_max: own, rows_max: both, ..UnreadLimits::STANDARD };

@@ -220,7 +220,11 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 30, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 6,
+        max_shrink_iters: 30,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whoever_is_cut_is_told_the_same_in_the_end(

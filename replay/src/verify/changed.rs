@@ -68,11 +68,11 @@ mode venue cancel-only
 mode bob read-only
 limit ann 5.00
 ann heartbeat 30s
-invite ann trader 1111111111111111111111111111111111111111111111111111111111111111 until +1d
-ann password 1111111111111111111111111111111111111111111111111111111111111111 ann argon2id-19-2-1 2222222222222222222222222222222222222222222222222222222222222222 3333333333333333333333333333333333333333333333333333333333333333
-sign-up eve argon2id-19-2-1 4444444444444444444444444444444444444444444444444444444444444444 5555555555555555555555555555555555555555555555555555555555555555
-ann sign-in +0s 6666666666666666666666666666666666666666666666666666666666666666 +1h +1d
-ann stays 6666666666666666666666666666666666666666666666666666666666666666 +2h
+invite ann trader hash1 until +1d
+ann password hash1 ann argon2id-19-2-1 hash2 hash3
+sign-up eve argon2id-19-2-1 hash4 hash5
+ann sign-in +0s hash6 +1h +1d
+ann stays hash6 +2h
 ann sign-out all
 "#;
 
@@ -106,7 +106,9 @@ pub(super) fn blocks_of(
 }
 
 fn venue() -> Vec<Block> {
-    let records = script::parse(VENUE).unwrap();
+    let hashes = (1..=6).map(|n: u8| (format!("hash{n}"), n.to_string().repeat(64)));
+    let venue = hashes.fold(VENUE.to_owned(), |venue, (name, hash)| venue.replace(&name, &hash));
+    let records = script::parse(&venue).unwrap();
     let kinds: BTreeSet<u16> = records.iter().map(|record| record.command.number()).collect();
     assert_eq!(kinds.len(), Command::KINDS.len(), "{kinds:?}");
     let cut: Vec<Vec<Record>> = records.chunks(EACH).map(<[Record]>::to_vec).collect();

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::bell::Bell;
 use super::build::Facts;
-use super::hub::Shared;
+use super::rings::Shared;
 use engine::announcer::Announcer;
 use exchange::command::Record;
 use exchange::effect::Applied;

@@ -8,6 +8,7 @@ mod build;
 pub mod message;
 mod bell;
 mod ring;
+mod rings;
 mod printing;
 mod snapshot;
 mod announcing;

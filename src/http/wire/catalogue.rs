@@ -299,7 +299,8 @@ pub struct ActivitiesJson {
 answers! {
     /// A trade, told from the side of the incoming order.
     TradeActivityJson = "TradeActivity" (
-        bet: (Outcome, Money, Tick), user: Option<PersonJson>, at: (Sequence, TimeMs), name: &'static str,
+        bet: (Outcome, Money, Tick), user: Option<PersonJson>, at: (Sequence, TimeMs),
+        name: &'static str,
     ) {
         #[schemars(extend("const" = "TRADE"))]
         r#type: &'static str = name;

@@ -13,6 +13,7 @@ use engine::start::{Options, Running, start};
 use exchange::command::{Command, Role};
 use exchange::ids::{KeyNo, UserNo};
 use exchange::rules::Rules;
+use exchange::units::Sequence;
 use journal::memory::MemoryJournal;
 
 fn venue() -> (Running, Arc<Hub>) {

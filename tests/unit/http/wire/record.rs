@@ -38,11 +38,11 @@ close final
 resolve final yes
 dispute final
 void final
-invite ann trader 1111111111111111111111111111111111111111111111111111111111111111 until +1d
-ann password 1111111111111111111111111111111111111111111111111111111111111111 ann argon2id-19-2-1 2222222222222222222222222222222222222222222222222222222222222222 3333333333333333333333333333333333333333333333333333333333333333
-sign-up eve argon2id-19-2-1 4444444444444444444444444444444444444444444444444444444444444444 5555555555555555555555555555555555555555555555555555555555555555
-ann sign-in +0s 6666666666666666666666666666666666666666666666666666666666666666 +1h +1d
-ann stays 6666666666666666666666666666666666666666666666666666666666666666 +2h
+invite ann trader hash1 until +1d
+ann password hash1 ann argon2id-19-2-1 hash2 hash3
+sign-up eve argon2id-19-2-1 hash4 hash5
+ann sign-in +0s hash6 +1h +1d
+ann stays hash6 +2h
 ann sign-out all
 once ann "KEY" clock
 "#;
@@ -101,7 +101,10 @@ fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
 
 #[test]
 fn every_kind_has_its_members_in_their_order() {
-    let script = SCRIPT.replace("s1", "?17");
+    let hashes = (1..=6).map(|n: u8| (format!("hash{n}"), n.to_string().repeat(64)));
+    let script =
+        hashes.fold(SCRIPT.to_owned(), |script, (name, hash)| script.replace(&name, &hash));
+    let script = script.replace("s1", "?17");
     let lines: Vec<String> = shown_of(&script)
         .into_iter()
         .map(|RecordJson(members)| {
