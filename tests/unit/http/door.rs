@@ -16,7 +16,7 @@ fn retryable_problems_have_retry_after() {
         assert_eq!(waits(kind).is_some(), expected, "{kind:?}");
     }
     let own = Kind::OWN.into_iter().filter(|kind| waits(*kind).is_some());
-    let expected = [Kind::Overloaded, Kind::Stopping, Kind::Starting];
+    let expected = [Kind::Overloaded, Kind::Stopping, Kind::ReplayBusy, Kind::Starting];
     assert_eq!(own.collect::<Vec<_>>(), expected);
 }
 
