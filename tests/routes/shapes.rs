@@ -526,6 +526,14 @@ pub fn limits() -> Shape {
         ("cancelsRemaining", Integer),
         ("resetSeconds", Integer),
     ]);
+    let stream = object([
+        ("connections", Integer),
+        ("channels", Integer),
+        ("messageBytes", Integer),
+        ("controlMessagesPerSecond", Integer),
+        ("commandsInFlight", Integer),
+        ("heartbeatSeconds", Integer),
+    ]);
     object([
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),
@@ -534,6 +542,7 @@ pub fn limits() -> Shape {
         ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
         ("mode", Shape::OneOf(MODES)),
         ("venueMode", Shape::OneOf(MODES)),
+        ("stream", stream),
     ])
 }
 

@@ -682,7 +682,7 @@ fn sign_in(twin: &Naive, small: u32) -> Command {
     let turn = u32::try_from(twin.sequence).unwrap();
     let user = UserNo(turn % 3);
     let later = |ms| TimeMs::new(twin.now.get() + i64::from(ms)).unwrap();
-    let name = Token::new(&format!("name-{}", turn % 5)).unwrap();
+    let name = Token::new(&format!("name-{}", turn % 2)).unwrap();
     let hash = |kind: u32| KeyHash([u8::try_from((turn + kind) % 251).unwrap(); 32]);
     let scheme = PasswordScheme::Argon2id19MiB;
     let password = Password { scheme, salt: hash(1), hashed: hash(2) };
