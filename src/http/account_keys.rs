@@ -117,7 +117,9 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("keyId"))?;
     let user = call.caller.user;
     let (_, session) = call.look(|view| Ok(session_of(view, user, id)))?;
-    if session.is_some() {
+    if let Some((session, role)) = session {
+        refuse_wider_scope(&call, role)?;
+        let session = Some(session);
         let answer = call.submit(Command::SignOut { user, session }).await?;
         return Ok(Reply::no_content(answer.sequence()));
     }
@@ -128,10 +130,11 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::no_content(answer.sequence()))
 }
 
-/// A session of the user's, by its id in the list of keys.
-fn session_of(view: &ReadModel, user: UserNo, id: KeyId) -> Option<KeyHash> {
-    let mut sessions = view.sign_ins.person(user)?.sessions.iter();
-    sessions.find(|row| row.id == id).map(|row| row.hash)
+/// A session of the user's, by its id in the list of keys, and what it may do.
+fn session_of(view: &ReadModel, user: UserNo, id: KeyId) -> Option<(KeyHash, Role)> {
+    let person = view.sign_ins.person(user)?;
+    let row = person.sessions.iter().find(|row| row.id == id)?;
+    Some((row.hash, person.role))
 }
 
 /// `POST /account/keys/{keyId}/rotate`: replaces this key by a new one. The new key is journaled

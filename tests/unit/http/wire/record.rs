@@ -27,6 +27,7 @@ ann buy yes 0.62 x5 expires +5s valid +5s copy ann client "c"
 ann sell no 0.62 x5
 ann amend s1 price 0.61 x4 seen 0.62 x5
 ann amend s1 x4
+ann replace s1 buy yes 0.61 x4
 ann cancel s1
 ann cancel all final
 ann convert cup final x1
@@ -73,6 +74,8 @@ PLACE_ORDER orderId userId marketId outcomeId side price quantity timeInForce ex
  selfTradePrevention postOnly reduceOnly validUntil copyFromTraderId clientOrderId
 AMEND_ORDER orderId userId price quantity seen
 AMEND_ORDER orderId userId price quantity
+REPLACE_ORDER orderId replaced userId marketId outcomeId side price quantity timeInForce expiresAt \
+ selfTradePrevention postOnly reduceOnly validUntil copyFromTraderId clientOrderId
 CANCEL_ORDER orderId userId
 CANCEL_ORDERS userId marketId
 CONVERT userId eventId marketIds quantity
