@@ -63,6 +63,8 @@ publish fog
 ann buy yes 0.50 x2 on sun
 bob buy no 0.50 x2 on sun
 bob convert sky sun x1
+ann buy yes 0.10 x1 on sun as early
+ann replace early buy yes 0.11 x1 on sun
 take-fees ann 0.03
 mode venue cancel-only
 mode bob read-only

@@ -27,8 +27,8 @@ ann buy yes 0.62 x5 expires +5s valid +5s copy ann client "c"
 ann sell no 0.62 x5
 ann amend s1 price 0.61 x4 seen 0.62 x5
 ann amend s1 x4
-ann replace s1 buy yes 0.61 x4
 ann cancel s1
+ann replace s1 buy yes 0.62 x5 on final
 ann cancel all final
 ann convert cup final x1
 ann heartbeat 5s
@@ -74,9 +74,9 @@ PLACE_ORDER orderId userId marketId outcomeId side price quantity timeInForce ex
  selfTradePrevention postOnly reduceOnly validUntil copyFromTraderId clientOrderId
 AMEND_ORDER orderId userId price quantity seen
 AMEND_ORDER orderId userId price quantity
-REPLACE_ORDER orderId replaced userId marketId outcomeId side price quantity timeInForce expiresAt \
- selfTradePrevention postOnly reduceOnly validUntil copyFromTraderId clientOrderId
 CANCEL_ORDER orderId userId
+REPLACE_ORDER orderId userId marketId replacedOrderId outcomeId side price quantity timeInForce \
+ expiresAt selfTradePrevention postOnly reduceOnly validUntil copyFromTraderId clientOrderId
 CANCEL_ORDERS userId marketId
 CONVERT userId eventId marketIds quantity
 HEARTBEAT userId timeoutSeconds
@@ -88,8 +88,8 @@ RESOLVE_MARKET marketId winningOutcomeId
 DISPUTE_MARKET marketId
 VOID_MARKET marketId price
 INVITE userId role invitation ends
-SET_PASSWORD userId invitation name scheme salt hashed
-SIGN_UP name scheme salt hashed
+SET_PASSWORD userId invitation name scheme
+SIGN_UP name scheme
 SIGN_IN userId passwordSet session until ends
 EXTEND_SESSION userId session until
 SIGN_OUT userId session
