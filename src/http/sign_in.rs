@@ -170,7 +170,7 @@ async fn begin(visit: &Visit, user: UserNo, password_set: TimeMs) -> Result<Repl
     Ok(Reply { cookie, ..Reply::ok(answer.sequence(), &shown)? })
 }
 
-/// `POST /signup`: makes an account, where everybody may.
+/// `POST /signup`: makes an account, where everybody may, with play money if there is any.
 pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     let Newcomer { name, password: NewPassword(password) } = visit.read()?;
     if visit.shared.site.sign_up != SignUp::Open {
@@ -183,7 +183,11 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
         Effect::PasswordSet { user, .. } => Some(*user),
         _ => None,
     });
-    begin(&visit, user.ok_or_else(Problem::lacking_row)?, answer.time()).await
+    let user = user.ok_or_else(Problem::lacking_row)?;
+    if let Some(amount) = visit.shared.site.faucet {
+        visit.submit(Command::Deposit { user, amount }).await?;
+    }
+    begin(&visit, user, answer.time()).await
 }
 
 /// `POST /invitations/open`: whose invitation this is. Changes nothing.

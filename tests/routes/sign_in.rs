@@ -34,6 +34,14 @@ impl<'a> Browser<'a> {
         bare(self.venue.operator.address, method, &target, &all, sent)
     }
 
+    /// Loses all play money.
+    fn poor(&self) {
+        let user = self.get("/session").json["user"]["id"].as_str().unwrap().to_owned();
+        let path = format!("/admin/users/{user}/withdrawals");
+        let taken = self.venue.operator.post(&path, &json!({ "amount": "1000.00" }));
+        assert_eq!(taken.status, 200, "{taken:?}");
+    }
+
     fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], &Value::Null)
     }
@@ -127,6 +135,7 @@ fn a_forged_request_gets_nothing() {
     let venue = Venue::open();
     let mut browser = Browser::new(&venue);
     browser.post("/signup", &credentials("eve", PASSWORD));
+    browser.poor();
     let order = json!({});
     for headers in [
         &[][..],
@@ -150,6 +159,9 @@ fn play_money_is_for_whoever_has_less_than_there_is_for_one() {
     let venue = Venue::open();
     let mut browser = Browser::new(&venue);
     browser.post("/signup", &credentials("eve", PASSWORD));
+    assert_eq!(browser.get("/trading/balance").json["available"], "1000.00");
+    browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
+    browser.poor();
     let given = browser.post("/account/faucet", &json!({}));
     assert_eq!(given.json["available"], "1000.00");
     browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
