@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use clap::builder::{BoolishValueParser, FalseyValueParser};
-use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 
 use tokio::sync::oneshot;
@@ -25,16 +25,16 @@ use super::logging::{self, LogFormat};
 use super::operator_key;
 use super::output::{self, say};
 use super::signals::Signals;
+use super::site::SiteArgs;
 use super::venue_clock;
 use engine::Engine;
 use engine::archiver::ArchiveStatus;
 use engine::history::HistoryStore;
 use engine::meter::Meter;
 use engine::start::{self, Options, Running, Snapshots, Storage};
-use exchange::units::Money;
 use http::keys::ApiKey;
 use http::rates::{Daily, Limit, Rates};
-use http::site::{SignUp, Site};
+use http::site::Site;
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
@@ -58,9 +58,6 @@ const KEEP_ALIVE_SECONDS_MAX: u64 = 3600;
 /// Records between two snapshots: a start replays this many in a fraction of a second, and a busy
 /// venue takes a while to write them.
 const SNAPSHOT_EVERY: u64 = 500_000;
-
-/// Play money for each user of the demo.
-const DEMO_FAUCET: Money = Money::new(100_000_000_000);
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
@@ -155,60 +152,6 @@ impl ServeArgs {
     pub(crate) fn folder(&self) -> &Path {
         self.data.as_deref().unwrap_or(Path::new(data_folder::DEFAULT))
     }
-}
-
-/// The venue as browsers see it.
-#[derive(Debug, Clone, Args)]
-struct SiteArgs {
-    /// Address under which browsers reach the venue, as https://venue.example: its host is the only
-    /// one whose cookies count, and over https they are sent by TLS alone [default: loopback names]
-    #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
-    public_url: Option<String>,
-    /// Who may make an account in the browser [default: invite; open in the demo]
-    #[arg(long, value_name = "WHO", env = "OPENOUTCRY_SIGNUP", value_enum)]
-    signup: Option<WhoSignsUp>,
-    /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
-    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
-    faucet: Option<Money>,
-}
-
-/// Who may make an account.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum WhoSignsUp {
-    /// Whoever an operator invites
-    Invite,
-    /// Everybody
-    Open,
-    /// Nobody
-    Off,
-}
-
-impl SiteArgs {
-    fn site(&self, demo: bool) -> Site {
-        let sign_up = match self.signup {
-            Some(WhoSignsUp::Invite) => SignUp::Invite,
-            Some(WhoSignsUp::Open) => SignUp::Open,
-            Some(WhoSignsUp::Off) => SignUp::Off,
-            None if demo => SignUp::Open,
-            None => SignUp::Invite,
-        };
-        let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
-        Site { public_url: self.public_url.clone(), sign_up, faucet, demo }
-    }
-}
-
-fn faucet(text: &str) -> Result<Money, String> {
-    Money::parse(text).map_err(|error| error.to_string())
-}
-
-/// Scheme, host and perhaps port, and nothing else.
-fn public_url(text: &str) -> Result<String, String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let host = rest.map(|rest| rest.trim_end_matches('/'));
-    let plain = host.filter(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']));
-    plain
-        .map(|_| text.trim_end_matches('/').to_owned())
-        .ok_or_else(|| "must be http:// or https://, a host, and perhaps a port".to_owned())
 }
 
 /// How much a user may ask.

@@ -4,7 +4,6 @@
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
 use std::future::poll_fn;
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -23,7 +22,6 @@ use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, SharedState};
 use super::connection_slots::ConnectionSlot;
-use super::cookies;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -48,7 +46,7 @@ use super::tokens;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
-use super::visit::{Visit, VisitFn};
+use super::visit::receive;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 
@@ -243,7 +241,8 @@ impl Door {
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
                 let address = known.connection.and_then(|slot| slot.address());
-                return self.receive(visit, *rule, head, body, address).await;
+                return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
+                    .await;
             }
             _ => {}
         }
@@ -277,31 +276,6 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
-    }
-
-    /// Answers somebody who has shown no key.
-    async fn receive<B>(
-        &self,
-        visit: &VisitFn,
-        rule: BodyRule,
-        head: &Parts,
-        body: &mut IncomingBody<'_, B>,
-        address: Option<IpAddr>,
-    ) -> Result<Reply, Problem>
-    where
-        B: Body<Data = Bytes>,
-        B::Error: Into<BodyError>,
-    {
-        let engine = self.shared.venue.engine()?.clone();
-        if rule != BodyRule::Ignored {
-            cookies::check_host(&head.headers, &self.shared.site)?;
-            cookies::check_origin(&head.method, &head.headers, true)?;
-        }
-        let body = match rule {
-            BodyRule::Ignored => Bytes::new(),
-            rule => take_body(&head.headers, rule, body, &self.limits).await?,
-        };
-        visit(Visit { shared: Arc::clone(&self.shared), engine, address, body }).await
     }
 
     /// A problem of a caller with what belongs to every one.
@@ -394,13 +368,8 @@ impl Door {
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
-                caller = auth::recheck(
-                    caller,
-                    head,
-                    &engine,
-                    &self.shared.site,
-                    &self.shared.caches.holders,
-                )?;
+                let SharedState { site, caches, .. } = &*self.shared;
+                caller = auth::recheck(caller, head, &engine, site, &caches.holders)?;
                 body
             }
         };

@@ -67,9 +67,8 @@ impl std::fmt::Debug for Ticket {
 impl Written for NewPassword {
     fn read(text: &str) -> Read<NewPassword> {
         let long = text.chars().count() >= PASSWORD_CHARS_MIN && text.len() <= PASSWORD_BYTES_MAX;
-        let detail = format!(
-            "must have at least {PASSWORD_CHARS_MIN} characters and at most {PASSWORD_BYTES_MAX} bytes"
-        );
+        let (min, max) = (PASSWORD_CHARS_MIN, PASSWORD_BYTES_MAX);
+        let detail = format!("must have at least {min} characters and at most {max} bytes");
         long.then(|| NewPassword(text.to_owned()))
             .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, detail))
     }

@@ -6,12 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hyper::body::Body;
 use hyper::http::HeaderValue;
+use hyper::http::request::Parts;
 
 use super::asking::ask;
+use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{SharedState, accepted};
 use super::cookies;
 use super::form::Form;
+use super::limits::Limits;
 use super::members::Given;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -65,4 +69,31 @@ impl Visit {
         let cookie = cookies::set(session, seconds, &self.shared.site);
         cookie.ok_or_else(|| Problem::internal("a session is no header"))
     }
+}
+
+/// Answers somebody who has shown no key.
+///
+/// # Errors
+/// Another site may have sent the request, its body is bad, or the endpoint refuses it.
+pub async fn receive<B>(
+    (visit, rule): (&VisitFn, BodyRule),
+    (head, body): (&Parts, &mut IncomingBody<'_, B>),
+    address: Option<IpAddr>,
+    shared: &Arc<SharedState>,
+    limits: &Limits,
+) -> Result<Reply, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BodyError>,
+{
+    let engine = shared.venue.engine()?.clone();
+    if rule != BodyRule::Ignored {
+        cookies::check_host(&head.headers, &shared.site)?;
+        cookies::check_origin(&head.method, &head.headers, true)?;
+    }
+    let body = match rule {
+        BodyRule::Ignored => Bytes::new(),
+        rule => take_body(&head.headers, rule, body, limits).await?,
+    };
+    visit(Visit { shared: Arc::clone(shared), engine, address, body }).await
 }
