@@ -18,7 +18,7 @@ use super::outbox;
 use super::placed_here::PlacedHere;
 use engine::Engine;
 use engine::pending::{Caller, Outcome};
-use exchange::command::{Command, KeyedCommand};
+use exchange::command::KeyedCommand;
 use exchange::effect::Applied;
 use views::ReadModel;
 
@@ -155,7 +155,7 @@ impl Gathering {
         let mut state = answers.state.lock();
         state.looks = looks;
         state.placed = placed.map(|(placed, from)| {
-            let places = |asked: &KeyedCommand| matches!(asked.command, Command::PlaceOrder(_));
+            let places = |asked: &KeyedCommand| asked.command.placement().is_some();
             let later = commands.iter().enumerate().skip(from);
             placed.submitted(commands.len());
             (placed, later.filter(|(_, asked)| places(asked)).map(|(at, _)| at).collect())

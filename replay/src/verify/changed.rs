@@ -107,10 +107,15 @@ pub(super) fn blocks_of(
     blocks
 }
 
-fn venue() -> Vec<Block> {
+/// The records of a text like [`VENUE`].
+fn records_of(text: &str) -> Vec<Record> {
     let hashes = (1..=6).map(|n: u8| (format!("hash{n}"), n.to_string().repeat(64)));
-    let venue = hashes.fold(VENUE.to_owned(), |venue, (name, hash)| venue.replace(&name, &hash));
-    let records = script::parse(&venue).unwrap();
+    let text = hashes.fold(text.to_owned(), |text, (name, hash)| text.replace(&name, &hash));
+    script::parse(&text).unwrap()
+}
+
+fn venue() -> Vec<Block> {
+    let records = records_of(VENUE);
     let kinds: BTreeSet<u16> = records.iter().map(|record| record.command.number()).collect();
     assert_eq!(kinds.len(), Command::KINDS.len(), "{kinds:?}");
     let cut: Vec<Vec<Record>> = records.chunks(EACH).map(<[Record]>::to_vec).collect();
@@ -338,7 +343,7 @@ fn a_changed_record_in_a_chain_made_anew_names_the_block_that_records_its_result
 fn a_journal_made_anew_with_its_results_is_another_journal() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = venue();
-    let other = script::parse(&VENUE.replace("deposit bob 100.00", "deposit bob 90.00")).unwrap();
+    let other = records_of(&VENUE.replace("deposit bob 100.00", "deposit bob 90.00"));
     let cut: Vec<Vec<Record>> = other.chunks(EACH).map(<[Record]>::to_vec).collect();
     let anew = blocks_of(&cut, |_, results| results);
     let said = verify(&dir.path().join("blocks"), anew.iter().map(Block::bytes));

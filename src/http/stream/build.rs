@@ -155,7 +155,8 @@ impl InMarket<'_> {
         }
         // Whatever of it the record changed: the hub tells what shows.
         let quoted = MarketChannel::Top.bit() | MarketChannel::Market.bit();
-        if (bits & quoted != 0 || catalogue) && to.quotes.last() != Some(&row.no) {
+        let listened = bits & quoted != 0 || catalogue;
+        if row.status.public() && listened && to.quotes.last() != Some(&row.no) {
             to.quotes.push(row.no);
         }
         let told = at.effects.iter().filter(|effect| market_of(effect) == Some(row.no));

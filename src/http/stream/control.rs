@@ -111,6 +111,10 @@ impl Given for Names {
         let (count, mut names) = (elements.len(), Vec::new());
         for (index, element) in elements.into_iter().enumerate() {
             match element {
+                Json::Text(name) if names.contains(&name) => {
+                    let fault = Fault::new(FieldCode::Repeated, "is named twice");
+                    faults.note(&format!("{at}[{index}]"), fault);
+                }
                 Json::Text(name) if name.len() <= CHANNEL_BYTES_MAX => names.push(name),
                 Json::Text(_) => {
                     let fault = Fault::new(FieldCode::OutOfBounds, "is longer than any channel");

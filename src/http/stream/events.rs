@@ -77,6 +77,7 @@ pub fn open(
         engine: engine.clone(),
         session,
         listening,
+        whole: from.is_some(),
         sender,
         since,
     };
@@ -114,6 +115,8 @@ struct Events {
     listening: Listening,
     sender: Sender<Bytes>,
     since: Sequence,
+    /// Whether a client that goes on after the last id misses nothing: it has all snapshots.
+    whole: bool,
 }
 
 impl Events {
@@ -165,29 +168,39 @@ impl Events {
                 Ok(None) => {
                     beat_at = Instant::now() + HEARTBEAT_EVERY;
                     let head = self.listening.head();
-                    event(&mut text, None, head, &print::heartbeat(head, self.engine.now()));
+                    let beat = print::heartbeat(head, self.engine.now());
+                    event(&mut text, None, Some(head), &beat);
+                    self.whole = true;
                 }
                 Ok(Some(_)) => {
-                    for message in messages.drain(..) {
-                        event(&mut text, None, message.sequence, &message.text);
+                    let next = messages.iter().skip(1).map(|message| Some(message.sequence));
+                    let next: Vec<_> = next.chain([None]).collect();
+                    for (message, next) in messages.drain(..).zip(next) {
+                        let last = next != Some(message.sequence);
+                        let id = Some(message.sequence).filter(|_| last && self.whole);
+                        event(&mut text, None, id, &message.text);
                     }
                 }
             }
             room.send(Bytes::from(std::mem::take(&mut text)));
         };
         let reason = ending.reason();
-        event(&mut text, Some("close"), self.listening.head(), reason.as_bytes());
+        let head = Some(self.listening.head()).filter(|_| self.whole);
+        event(&mut text, Some("close"), head, reason.as_bytes());
         // If the reader has no room, it has the end of the connection.
         drop(self.sender.try_send(Bytes::from(text)));
     }
 }
 
 /// Prints an event.
-fn event(to: &mut Vec<u8>, kind: Option<&str>, sequence: Sequence, data: &[u8]) {
+fn event(to: &mut Vec<u8>, kind: Option<&str>, id: Option<Sequence>, data: &[u8]) {
     if let Some(kind) = kind {
         to.extend_from_slice(format!("event: {kind}\n").as_bytes());
     }
-    to.extend_from_slice(format!("id: {sequence}\ndata: ").as_bytes());
+    if let Some(id) = id {
+        to.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    to.extend_from_slice(b"data: ");
     to.extend_from_slice(data);
     to.extend_from_slice(b"\n\n");
 }

@@ -134,8 +134,9 @@ impl Resumers {
     ) -> Result<Resuming, Problem> {
         let shared = Arc::clone(&self.shared);
         let mut waiting = shared.waiting.lock();
-        if waiting.failed {
-            return Err(Problem::internal("the journal cannot be replayed"));
+        if std::mem::take(&mut waiting.failed) {
+            // A read that failed may succeed the next time: the thread is started anew.
+            drop(self.end.lock().take());
         }
         if waiting.resumers.len() >= RESUMERS_MAX {
             let detail = format!("{RESUMERS_MAX} connections catch up from the journal already");

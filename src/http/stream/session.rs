@@ -1,5 +1,6 @@
 //! Whose stream it is: the key that was shown, and one of its user's places.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -66,8 +67,11 @@ impl Session {
         names: &[String],
         from: Option<Sequence>,
     ) -> Vec<ChannelAnswer> {
+        let mut seen = HashSet::new();
+        // Each has a snapshot, which is taken while others wait: no channel twice.
+        let mut once = |channel| if seen.insert(channel) { Ok(channel) } else { Err(repeated()) };
         let read: Vec<Result<Channel, Problem>> =
-            names.iter().map(|name| Channel::parse(name)).collect();
+            names.iter().map(|name| Channel::parse(name).and_then(&mut once)).collect();
         let good: Vec<Channel> = read.iter().flatten().copied().collect();
         let mut asked = listening.subscribe(&self.caller, &good, from).into_iter();
         let lost = || Err(Problem::internal("a subscription has no answer"));
@@ -89,6 +93,11 @@ impl Session {
         };
         names.iter().map(end).collect()
     }
+}
+
+fn repeated() -> Problem {
+    let (field, code) = ("channels".to_owned(), FieldCode::Repeated);
+    Problem::invalid(vec![FieldError { field, code, detail: "is named twice".into() }])
 }
 
 fn answer(name: &str, asked: Asked) -> ChannelAnswer {

@@ -175,6 +175,8 @@ impl Turns {
         match task {
             Task::Tell(facts, through) => self.tell(facts, through),
             Task::Reached(through, bell) => {
+                // Nobody may be told that all is there up to a record whose facts were lost.
+                self.look_for_losses();
                 self.shared.set_complete(through);
                 self.bells.push(bell);
             }
@@ -322,7 +324,8 @@ impl Turns {
             self.shown.clear();
         }
         let mut told = Vec::new();
-        for row in markets.iter().filter_map(|market| view.catalogue.market(*market)) {
+        let rows = markets.iter().filter_map(|market| view.catalogue.market(*market));
+        for row in rows.filter(|row| row.status.public()) {
             let has = |channel: MarketChannel| topics.of_market(row.no) & channel.bit() != 0;
             let best = [Direction::Up, Direction::Down].map(|side| view.book(row.no, side).next());
             let now = Shown { quote: view.quote(row), best };
