@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod logging;
 pub(crate) mod signals;
 pub(crate) mod serve;
+mod site;
 pub(crate) mod archive_folder;
 pub(crate) mod operator_key;
 pub(crate) mod venue_clock;

@@ -25,6 +25,7 @@ use super::logging::{self, LogFormat};
 use super::operator_key;
 use super::output::{self, say};
 use super::signals::Signals;
+use super::site::SiteArgs;
 use super::venue_clock;
 use engine::Engine;
 use engine::archiver::ArchiveStatus;
@@ -33,6 +34,7 @@ use engine::meter::Meter;
 use engine::start::{self, Options, Running, Snapshots, Storage};
 use http::keys::ApiKey;
 use http::rates::{Daily, Limit, Rates};
+use http::site::Site;
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
@@ -112,6 +114,8 @@ pub(crate) struct ServeArgs {
     /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
     #[arg(long)]
     pub(super) demo: bool,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
@@ -226,8 +230,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);
     let limits = http::Limits { head_wait, rates, ..limits()? };
+    let site = args.site.site(args.demo);
     let (running, served) =
-        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits));
+        runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits, site));
     // An abandoned replay may still be running; it has changed nothing.
     runtime.shutdown_background();
     let stopped = running.map_or(Ok(()), stop);
@@ -383,6 +388,7 @@ async fn serve(
     operator_key: Option<&str>,
     listener: TcpListener,
     limits: http::Limits,
+    site: Site,
 ) -> (Option<Running>, Result<(), Failure>) {
     let mut running = None;
     let served = async {
@@ -396,10 +402,11 @@ async fn serve(
         });
         let venue = Venue::opening(Arc::clone(&meter));
         let (stop, stopped) = oneshot::channel::<()>();
-        let mut serving = tokio::spawn(http::serve(listener, venue.clone(), limits, async move {
-            // A dropped sender also stops the server.
-            drop(stopped.await);
-        }));
+        let mut serving =
+            tokio::spawn(http::serve_site(listener, venue.clone(), limits, site, async move {
+                // A dropped sender also stops the server.
+                drop(stopped.await);
+            }));
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
         let opening_args = args.clone();

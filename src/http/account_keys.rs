@@ -2,6 +2,7 @@
 //! itself, so a stolen key gives no access that it did not have before.
 
 use super::admin_keys::{KeyLabel, shown_keys};
+use super::auth::Via;
 use super::call::Call;
 use super::form::Form;
 use super::idempotency;
@@ -14,7 +15,7 @@ use super::route::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use exchange::command::{Command, KeyHash, Role};
-use exchange::ids::{KeyId, KeyNo};
+use exchange::ids::{KeyId, KeyNo, UserNo};
 use exchange::reject::Reject;
 use exchange::units::TimeMs;
 use views::ReadModel;
@@ -35,8 +36,19 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let to_json = |row: &KeyRow| OwnKeyJson::of(row, call.shared.keyring.last_used(row.no));
-        Ok(KeysJson { keys: keys.into_iter().map(to_json).collect() })
+        let to_json = |row: &KeyRow| {
+            let json = OwnKeyJson::of(row, call.shared.keyring.last_used(row.no));
+            json.current(call.caller.via == Via::Key(row.no))
+        };
+        let mut keys: Vec<OwnKeyJson> = keys.into_iter().map(to_json).collect();
+        let (now, own) = (call.engine.now(), call.caller.session());
+        let person = view.sign_ins.person(call.caller.user);
+        keys.extend(person.into_iter().flat_map(|person| {
+            let lasting = person.sessions.iter().filter(|row| now < row.until);
+            lasting
+                .map(|row| OwnKeyJson::of_session(row, person.role).current(own == Some(row.hash)))
+        }));
+        Ok(KeysJson { keys })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
 }
@@ -103,11 +115,26 @@ fn refuse_beyond_daily_limit(call: &Call, view: &ReadModel) -> Result<(), Proble
 /// `DELETE /account/keys/{keyId}`
 pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("keyId"))?;
+    let user = call.caller.user;
+    let (_, session) = call.look(|view| Ok(session_of(view, user, id)))?;
+    if let Some((session, role)) = session {
+        refuse_wider_scope(&call, role)?;
+        let session = Some(session);
+        let answer = call.submit(Command::SignOut { user, session }).await?;
+        return Ok(Reply::no_content(answer.sequence()));
+    }
     let (_, row) = call.look(|view| own_key(&call, view, id).cloned())?;
     refuse_wider_scope(&call, row.role)?;
     let command = Command::RevokeKey { user: call.caller.user, key: row.no };
     let answer = call.submit(command).await?;
     Ok(Reply::no_content(answer.sequence()))
+}
+
+/// A session of the user's, by its id in the list of keys, and what it may do.
+fn session_of(view: &ReadModel, user: UserNo, id: KeyId) -> Option<(KeyHash, Role)> {
+    let person = view.sign_ins.person(user)?;
+    let row = person.sessions.iter().find(|row| row.id == id)?;
+    Some((row.hash, person.role))
 }
 
 /// `POST /account/keys/{keyId}/rotate`: replaces this key by a new one. The new key is journaled

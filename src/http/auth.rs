@@ -1,10 +1,13 @@
 //! Authentication: from the key in `X-API-Key` to a user and a role (interface 5).
 
 use hyper::header::{HeaderMap, HeaderName};
+use hyper::http::request::Parts;
 
+use super::cookies;
 use super::keys;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::response_cache::VersionedCache;
+use super::site::Site;
 use engine::Engine;
 use exchange::command::{KeyHash, Role};
 use exchange::ids::{KeyNo, UserNo};
@@ -13,13 +16,22 @@ use exchange::units::Sequence;
 /// The header that carries the key.
 pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
+/// By what somebody is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// An API key.
+    Key(KeyNo),
+    /// A session, by its hash.
+    Session(KeyHash),
+}
+
 /// Who holds a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     /// The user for whom the key acts.
     pub user: UserNo,
     /// The key.
-    pub key: KeyNo,
+    pub via: Via,
     /// What the key may do.
     pub role: Role,
 }
@@ -33,8 +45,8 @@ pub type Holders = VersionedCache<KeyHash, Holder>;
 pub struct Caller {
     /// The user for whom the key acts.
     pub user: UserNo,
-    /// The key.
-    pub key: KeyNo,
+    /// The key or session.
+    pub via: Via,
     /// What the key may do.
     pub role: Role,
     /// The last published record when the key was checked: an answer that reads nothing else
@@ -49,11 +61,48 @@ impl Caller {
     pub const fn is_operator(&self) -> bool {
         matches!(self.role, Role::Operator)
     }
+
+    /// The session by which the caller is known, if it is one.
+    pub const fn session(&self) -> Option<KeyHash> {
+        match self.via {
+            Via::Session(session) => Some(session),
+            Via::Key(_) => None,
+        }
+    }
 }
 
-/// Authenticates a request. An error only says that the key is missing, repeated or unknown.
-pub fn identify(headers: &HeaderMap, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
-    holder(key_of(headers)?, engine, known)
+/// What a request shows of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Credential {
+    /// Its hash.
+    pub hash: KeyHash,
+    /// Whether it came as a cookie.
+    pub by_cookie: bool,
+}
+
+/// Authenticates a request. An error only says that the key is missing, repeated or unknown, or
+/// that another site may have sent the request.
+pub fn identify(
+    head: &Parts,
+    engine: &Engine,
+    site: &Site,
+    known: &Holders,
+) -> Result<Caller, Problem> {
+    holder(shown_by(head, site, false)?, engine, known)
+}
+
+/// What a request shows of its caller: its key, or else its session. `opens`: whether it opens what
+/// goes on for long, for which a page must say where it comes from.
+pub fn shown_by(head: &Parts, site: &Site, opens: bool) -> Result<Credential, Problem> {
+    let key = key_of(&head.headers);
+    let keyless = key.as_ref().is_err_and(|problem| problem.kind == Kind::MissingApiKey);
+    let session = if keyless { cookies::session_of(&head.headers, site) } else { None };
+    let Some(session) = session else {
+        return key.map(|hash| Credential { hash, by_cookie: false });
+    };
+    cookies::check_host(&head.headers, site)?;
+    cookies::check_origin(&head.method, &head.headers, opens)?;
+    Ok(Credential { hash: hash(session.as_bytes())?, by_cookie: true })
 }
 
 /// The key of a request, as its hash.
@@ -78,35 +127,48 @@ pub fn hash(key: &[u8]) -> Result<KeyHash, Problem> {
     if key.len() > keys::KEY_TEXT_BYTES_MAX { Err(unknown()) } else { Ok(keys::hash(key)) }
 }
 
+fn over() -> Problem {
+    Problem::new(Kind::InvalidApiKey, "this session is over: sign in again")
+}
+
 fn unknown() -> Problem {
     Problem::new(Kind::InvalidApiKey, "this API key is not, or no longer, known")
 }
 
-/// Who holds a key now.
-pub fn holder(hash: KeyHash, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
+/// Who holds a key or session now. A cookie is never a key, and a key never a session.
+pub fn holder(shown: Credential, engine: &Engine, known: &Holders) -> Result<Caller, Problem> {
     let (as_of, keys_as_of) = engine.watermark_and_keys();
+    let Credential { hash, by_cookie } = shown;
+    if by_cookie {
+        let view = engine.read();
+        let (person, _) = view.sign_ins.session(hash, engine.now()).ok_or_else(over)?;
+        let (user, role, via) = (person.user, person.role, Via::Session(hash));
+        return Ok(Caller { user, via, role, as_of, keys_as_of });
+    }
     // Lookup is by hash, so its timing reveals nothing about a key; the comparison is in constant
     // time, so that this holds whatever the table does.
     let look = || {
         let view = engine.read();
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
-        row.map(|row| Holder { user: row.user, key: row.no, role: row.role }).ok_or_else(unknown)
+        row.map(|row| Holder { user: row.user, via: Via::Key(row.no), role: row.role })
+            .ok_or_else(unknown)
     };
-    let Holder { user, key, role } = known.find_or(hash, keys_as_of, look)?;
-    Ok(Caller { user, key, role, as_of, keys_as_of })
+    let Holder { user, via, role } = known.find_or(hash, keys_as_of, look)?;
+    Ok(Caller { user, via, role, as_of, keys_as_of })
 }
 
 /// Checks the key again if any key has changed since: a key that was revoked while the body was
 /// read is refused.
 pub fn recheck(
     caller: Caller,
-    headers: &HeaderMap,
+    head: &Parts,
     engine: &Engine,
+    site: &Site,
     known: &Holders,
 ) -> Result<Caller, Problem> {
     let (_, keys_as_of) = engine.watermark_and_keys();
     if keys_as_of == caller.keys_as_of {
         return Ok(caller);
     }
-    identify(headers, engine, known)
+    identify(head, engine, site, known)
 }

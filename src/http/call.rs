@@ -12,6 +12,7 @@ use super::form::Form;
 use super::idempotency;
 use super::keyring::Keyring;
 use super::limits::Limits;
+use super::passwords::Passwords;
 use super::past::Past;
 use super::preconditions::Preconditions;
 use super::problem::Problem;
@@ -19,6 +20,7 @@ use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
+use super::site::Site;
 use super::stream::ends::Teller;
 use super::stream::hub::Hub;
 use super::stream::seats::Seats;
@@ -108,6 +110,10 @@ pub struct SharedState {
     pub traffic: Traffic,
     /// Limits of users, and last use of keys.
     pub keyring: Keyring,
+    /// The venue as a site.
+    pub site: Site,
+    /// Hashes passwords.
+    pub passwords: Passwords,
     /// Cached answers.
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
@@ -130,11 +136,13 @@ pub struct SharedState {
 
 impl SharedState {
     /// Empty caches and full rates.
-    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits) -> SharedState {
+    pub fn new(venue: Venue, traffic: Traffic, limits: &Limits, site: Site) -> SharedState {
         SharedState {
             venue,
             traffic,
             keyring: Keyring::new(limits.rates),
+            site,
+            passwords: Passwords::default(),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),

@@ -7,17 +7,18 @@
 //! user who holds most.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::auth::Caller;
+use super::auth::{Caller, Via};
 use engine::Engine;
-use exchange::ids::{KeyNo, UserNo};
+use exchange::ids::UserNo;
 use exchange::units::Sequence;
 
 /// Evicted connections that may still be open. Each holds a descriptor beyond the slots' until its
@@ -39,7 +40,7 @@ pub trait Keys {
     fn changed(&self) -> Sequence;
 
     /// Whether the key is in force.
-    fn is_in_force(&self, key: KeyNo) -> bool;
+    fn is_in_force(&self, via: Via) -> bool;
 }
 
 impl Keys for Engine {
@@ -47,8 +48,12 @@ impl Keys for Engine {
         self.watermark_and_keys().1
     }
 
-    fn is_in_force(&self, key: KeyNo) -> bool {
-        self.read().accounts.key(key).is_some_and(|row| row.revoked_at.is_none())
+    fn is_in_force(&self, via: Via) -> bool {
+        let view = self.read();
+        match via {
+            Via::Key(key) => view.accounts.key(key).is_some_and(|row| row.revoked_at.is_none()),
+            Via::Session(session) => view.sign_ins.session(session, self.now()).is_some(),
+        }
     }
 }
 
@@ -101,7 +106,7 @@ struct Seat {
 enum Standing {
     /// With its place among the strangers.
     Stranger(i64, Sender<OwnedSemaphorePermit>),
-    Held(Account, KeyNo, Sender<OwnedSemaphorePermit>),
+    Held(Account, Via, Sender<OwnedSemaphorePermit>),
     Evicted,
 }
 
@@ -117,6 +122,7 @@ pub struct Granted {
 pub struct ConnectionSlot {
     slots: Arc<Slots>,
     seat: Arc<Seat>,
+    address: OnceLock<IpAddr>,
 }
 
 impl ConnectionSlots {
@@ -159,13 +165,27 @@ impl ConnectionSlots {
         let place = taken.last_place;
         taken.seat_stranger(&seat, place, evict);
         Some(Granted {
-            slot: Arc::new(ConnectionSlot { slots: Arc::clone(&self.0), seat }),
+            slot: Arc::new(ConnectionSlot {
+                slots: Arc::clone(&self.0),
+                seat,
+                address: OnceLock::new(),
+            }),
             evicted,
         })
     }
 }
 
 impl ConnectionSlot {
+    /// Where its client is, if that is known.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.address.get().copied()
+    }
+
+    /// Notes where its client is; the first note counts.
+    pub fn is_from(&self, address: IpAddr) {
+        self.address.get_or_init(|| address);
+    }
+
     /// Whether the slot was evicted: the connection is about to be closed.
     pub fn is_evicted(&self) -> bool {
         self.seat.holder.load(Ordering::Relaxed) == EVICTED
@@ -178,7 +198,7 @@ impl ConnectionSlot {
         self.seat
             .used
             .store(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        let holder = u64::from(caller.user.0) << 32 | u64::from(caller.key.0);
+        let holder = holder_of(caller);
         if self.seat.holder.load(Ordering::Relaxed) == holder {
             return true;
         }
@@ -190,7 +210,7 @@ impl ConnectionSlot {
             taken.disown_revoked(Some(keys));
         }
         if taken.has_room_for(account, slots) {
-            *seat.standing.lock() = Standing::Held(account, caller.key, evict);
+            *seat.standing.lock() = Standing::Held(account, caller.via, evict);
             taken.held.entry(account).or_default().push(Arc::clone(seat));
             taken.traders = taken.traders.saturating_add(usize::from(!account.is_operator));
             seat.holder.store(holder, Ordering::Relaxed);
@@ -209,6 +229,19 @@ impl ConnectionSlot {
             self.slots.taken.lock().disown(&self.seat);
         }
     }
+}
+
+/// A user and a key in one number.
+fn holder_of(caller: &Caller) -> u64 {
+    let key = match caller.via {
+        Via::Key(key) => key.0,
+        // Sessions of one user that begin alike may pass for one here: they count together anyway.
+        Via::Session(session) => {
+            let [a, b, c, d, ..] = session.0;
+            u32::from_be_bytes([a, b, c, d])
+        }
+    };
+    u64::from(caller.user.0) << 32 | u64::from(key)
 }
 
 impl Drop for ConnectionSlot {

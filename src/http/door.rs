@@ -36,6 +36,8 @@ use super::request_id::{RequestId, RequestIds};
 use super::respond::{CLOSE, complete, failure, reuse_headers, success};
 use super::route::{Access, Endpoint, Route};
 use super::routes::{self, PathParts, Routes};
+use super::sign_in;
+use super::site::Site;
 use super::stream::entry::Entry;
 use super::stream::events;
 use super::stream::session::Session;
@@ -44,6 +46,7 @@ use super::tokens;
 use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
+use super::visit::receive;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 
@@ -68,11 +71,20 @@ struct Known<'a> {
 }
 
 impl Door {
-    /// A door for this venue.
+    /// A door for this venue, whose pages are those of a default site.
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
+        Door::of_site(venue, limits, Site::default())
+    }
+
+    /// A door for this venue and site.
+    pub fn of_site(
+        venue: impl Into<Venue>,
+        limits: Limits,
+        site: Site,
+    ) -> Result<Door, InsertError> {
         let names = routes::table().into_iter().map(|route| (route.method, route.template));
         let traffic = Traffic::new(names.collect());
-        let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits));
+        let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits, site));
         let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
         Ok(Door { routes, limits, shared, request_ids, entry: Entry::of(routes::table()) })
     }
@@ -223,11 +235,23 @@ impl Door {
         {
             return probe(&self.shared, head);
         }
-        if let Some(Route { endpoint: Endpoint::Stream, .. }) = known.route {
-            return self.open_stream(head, known, began);
+        match known.route {
+            Some(Route { endpoint: Endpoint::Stream, .. }) => {
+                return self.open_stream(head, known, began);
+            }
+            Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
+                let address = known.connection.and_then(|slot| slot.address());
+                return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
+                    .await;
+            }
+            _ => {}
         }
         let engine = self.shared.venue.engine()?;
-        let caller = auth::identify(&head.headers, engine, &self.shared.caches.holders)?;
+        let SharedState { site, caches, .. } = &*self.shared;
+        let caller = auth::identify(head, engine, site, &caches.holders)?;
+        if let Some(session) = caller.session() {
+            sign_in::extend(engine, caller.user, session);
+        }
         known.caller = true;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
@@ -272,7 +296,7 @@ impl Door {
     ) -> Result<Reply, Problem> {
         let engine = self.shared.venue.engine()?;
         let is_socket = upgrade::is_asked(&head.headers);
-        let session = match auth::key_of(&head.headers) {
+        let session = match auth::shown_by(head, &self.shared.site, true) {
             Ok(key) => Some(Session::open(key, engine, &self.shared)?),
             Err(problem) if problem.kind == Kind::MissingApiKey && is_socket => None,
             Err(problem) => return Err(problem),
@@ -344,8 +368,8 @@ impl Door {
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
-                caller =
-                    auth::recheck(caller, &head.headers, &engine, &self.shared.caches.holders)?;
+                let SharedState { site, caches, .. } = &*self.shared;
+                caller = auth::recheck(caller, head, &engine, site, &caches.holders)?;
                 body
             }
         };
@@ -361,7 +385,7 @@ impl Door {
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
             }
-            Endpoint::Stream => return Err(Problem::no_stream()),
+            Endpoint::Stream | Endpoint::Visit(_) => return Err(Problem::no_stream()),
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::auth::Caller;
+use super::auth::{Caller, Via};
 use super::rates::{Allowance, Bucket, Rate, Rates, RequestClass};
 use engine::clock;
 use exchange::command::Command;
@@ -107,7 +107,9 @@ impl Keyring {
     pub fn admit(&self, caller: &Caller, class: RequestClass, now: Instant) -> Option<Allowance> {
         let minute = clock::now().get() / MS_PER_MINUTE;
         let minute = u32::try_from(minute).unwrap_or(u32::MAX);
-        self.keys.row(caller.key.index())?.store(minute, Ordering::Relaxed);
+        if let Via::Key(key) = caller.via {
+            self.keys.row(key.index())?.store(minute, Ordering::Relaxed);
+        }
         let row = self.users.row(caller.user.index())?;
         let (rate, bucket) = (self.rates.of(class)?, row.bucket(class)?);
         (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))

@@ -118,6 +118,8 @@ kinds! {
     MissingApiKey => "MISSING_API_KEY", UNAUTHORIZED;
     /// The key is not, or no longer, known.
     InvalidApiKey => "INVALID_API_KEY", UNAUTHORIZED;
+    /// No user has this name and password.
+    CredentialsRefused => "CREDENTIALS_REFUSED", UNAUTHORIZED;
     /// The key's role does not allow the request.
     Forbidden => "FORBIDDEN", FORBIDDEN;
     /// No such path.
@@ -158,6 +160,8 @@ kinds! {
     TrialTooLarge => "TRIAL_TOO_LARGE", UNPROCESSABLE_ENTITY;
     /// The user exceeded the rate limit.
     RateLimited => "RATE_LIMITED", TOO_MANY_REQUESTS;
+    /// Too many wrong passwords.
+    TooManyTries => "TOO_MANY_TRIES", TOO_MANY_REQUESTS;
     /// The user has no records left for now.
     RecordLimit => "RECORD_LIMIT", TOO_MANY_REQUESTS;
     /// There is no channel of this name.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::http::HeaderValue;
 use serde::Serialize;
 use tokio::sync::mpsc::Receiver;
 
@@ -40,6 +41,12 @@ pub struct Reply {
     pub location: Option<String>,
     /// The body's entity tag, with its quotes.
     pub tag: Option<String>,
+    /// What a page may load and do, if not what pages usually may.
+    pub policy: Option<&'static str>,
+    /// Whether it never changes, so that a browser may keep it.
+    pub lasting: bool,
+    /// What the browser is to keep, if anything.
+    pub cookie: Option<HeaderValue>,
     /// The body's media type; JSON if `None`.
     pub media: Option<&'static str>,
     /// Whether the body is gzipped already.
@@ -113,6 +120,9 @@ impl Reply {
             drew: None,
             location: None,
             tag: None,
+            policy: None,
+            lasting: false,
+            cookie: None,
             media: None,
             gzipped: false,
             accepted: None,

@@ -29,6 +29,9 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
+/// What never changes under its name.
+const LASTING: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
 /// What a page of this server's may load and do: its own files, and not inside another's frame.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' \
@@ -52,7 +55,8 @@ pub fn complete<B>(
     if let Some(allowance) = allowance {
         put_allowance(headers, allowance);
     }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let fleeting = HeaderValue::from_static("no-store");
+    headers.entry(header::CACHE_CONTROL).or_insert(fleeting);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
@@ -95,8 +99,8 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 /// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
 /// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, body, .. } =
-        reply;
+    let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, .. } = reply;
+    let Reply { policy, lasting, cookie, body, .. } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -112,7 +116,8 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
         headers.insert(SEQUENCE, number(sequence.get()));
     }
     if media.is_some_and(|media| media.starts_with("text/html")) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+        let policy = policy.map_or(PAGE_POLICY, HeaderValue::from_static);
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
@@ -124,6 +129,12 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
         if let Some(protocol) = accepted.protocol {
             headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
         }
+    }
+    if lasting {
+        headers.insert(header::CACHE_CONTROL, LASTING);
+    }
+    if let Some(cookie) = cookie {
+        headers.insert(header::SET_COOKIE, cookie);
     }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);

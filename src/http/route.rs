@@ -11,6 +11,7 @@ use super::call::{Call, SharedState};
 use super::problem::Problem;
 use super::rates::RequestClass;
 use super::reply::Reply;
+use super::visit::{Visit, VisitFn};
 use exchange::command::Role;
 
 /// Prefix of every path of the interface (interface 9).
@@ -40,6 +41,8 @@ pub enum Endpoint {
     Several(AsyncFn),
     /// May query past states, which takes a while.
     Past(AsyncFn),
+    /// Is for visitors, who have shown no key.
+    Visit(VisitFn),
     /// Goes on for as long as its client likes. Whoever calls it may show a key later.
     Stream,
 }
@@ -80,6 +83,8 @@ pub struct Route {
     pub body: BodyRule,
     /// Whether what it names has an entity tag, on which reads and writes may depend.
     pub tagged: bool,
+    /// Whether the description for programs tells of it.
+    pub told: bool,
     /// Its class.
     pub class: RequestClass,
     /// What answers it.
@@ -109,6 +114,12 @@ impl Route {
     #[must_use]
     pub fn tagged(self) -> Route {
         Route { tagged: true, ..self }
+    }
+
+    /// The same, for people in browsers, of whom the description for programs does not tell.
+    #[must_use]
+    pub fn untold(self) -> Route {
+        Route { told: false, ..self }
     }
 }
 
@@ -158,6 +169,18 @@ pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Rou
     Route { class: RequestClass::Cancels, ..delete(template, endpoint) }
 }
 
+/// A `GET` for visitors.
+pub fn look<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
+    let endpoint = Endpoint::Visit(Box::new(move |visit| Box::pin(endpoint(visit))));
+    Route { access: Access::Everybody, ..get(template, endpoint).untold() }
+}
+
+/// A `POST` of visitors.
+pub fn knock<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
+    let (method, body) = (Method::POST, BodyRule::Required);
+    Route { method, body, class: RequestClass::Writes, ..look(template, endpoint) }
+}
+
 /// The `GET` of the stream.
 pub fn stream(template: &'static str) -> Route {
     get(template, Endpoint::Stream)
@@ -170,6 +193,7 @@ fn get(template: &'static str, endpoint: Endpoint) -> Route {
         access: Access::Keys,
         body: BodyRule::Ignored,
         tagged: false,
+        told: true,
         class: RequestClass::Reads,
         endpoint,
         number: 0,

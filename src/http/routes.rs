@@ -6,19 +6,21 @@ use matchit::{InsertError, Router};
 use super::body::BodyRule::{Absent, Optional, Required};
 use super::problem::{Kind, Problem};
 use super::route::{
-    Access, Route, cancel, delete, long, past, patch, post, probe, read, several, stream,
+    Access, Route, cancel, delete, knock, long, look, past, patch, post, probe, read, several,
+    stream,
 };
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
-    operations, order_list, orders, positions, statement, switches, tape,
+    batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
+    openapi, operations, order_list, orders, positions, sign_in, statement, switches, tape,
 };
 
 /// The table.
 pub fn table() -> Vec<Route> {
     let operators = [admin_catalogue(), admin_accounts()].into_iter().flatten();
     let operators = operators.map(|route| Route { access: Access::Operators, ..route });
-    let others = [probes(), public(), trading(), account()].into_iter().flatten();
+    let others =
+        [probes(), pages(), visitors(), public(), trading(), account()].into_iter().flatten();
     let lines = others.chain(operators).enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
@@ -33,10 +35,11 @@ fn probes() -> Vec<Route> {
             openapi::describe(table, shared, head)
         }),
         probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
-        probe("/docs", Everybody, docs::page),
-        probe("/docs/start.js", Everybody, docs::start),
-        probe("/docs/swagger-ui.css", Everybody, docs::style),
-        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script),
+        probe("/docs", Everybody, docs::page).untold(),
+        probe("/docs/start.js", Everybody, docs::start).untold(),
+        probe("/docs/", Everybody, docs::page).untold(),
+        probe("/docs/swagger-ui.css", Everybody, docs::style).untold(),
+        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script).untold(),
     ]
 }
 
@@ -81,8 +84,51 @@ fn trading() -> Vec<Route> {
     ]
 }
 
+/// The addresses of the dashboard, which one page answers, and its files.
+fn pages() -> Vec<Route> {
+    let page = |template| probe(template, Access::Everybody, dashboard::page).untold();
+    let mut routes: Vec<Route> = PAGES.into_iter().map(page).collect();
+    routes.push(probe("/assets/{hash}/{*path}", Access::Everybody, dashboard::file).untold());
+    routes
+}
+
+/// Addresses of the dashboard.
+const PAGES: [&str; 16] = [
+    "/",
+    "/markets/{marketId}",
+    "/events/{eventId}",
+    "/orders/{orderId}",
+    "/profiles/{userId}",
+    "/portfolio",
+    "/keys",
+    "/account",
+    "/leaderboard",
+    "/audit",
+    "/sign-in",
+    "/sign-up",
+    "/invitations",
+    "/admin",
+    "/admin/catalogue",
+    "/admin/users",
+];
+
+/// Signing in, for whoever has shown no key.
+fn visitors() -> Vec<Route> {
+    vec![
+        look("/venue", sign_in::venue),
+        knock("/session", sign_in::sign_in),
+        knock("/signup", sign_in::sign_up),
+        knock("/invitations/open", sign_in::invited),
+        knock("/invitations/accept", sign_in::accept),
+    ]
+}
+
 fn account() -> Vec<Route> {
     vec![
+        read("/session", sign_in::who).untold(),
+        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out).untold() },
+        post("/account/password", Required, sign_in::change).untold(),
+        post("/account/faucet", Optional, sign_in::faucet).untold(),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -132,6 +178,7 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
+        post("/admin/users/{userId}/invitations", Required, sign_in::invite).untold(),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
         past("/admin/audit/head", admin_audit::head),
         past("/admin/journal", admin_audit::journal),

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::connection_slots::ConnectionSlots;
 use super::door::Door;
 use super::limits::Limits;
+use super::site::Site;
 use super::venue::Venue;
 use super::workers::{self, Workers};
 
@@ -36,6 +37,19 @@ pub fn workers_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// [`serve_site`] for programs alone.
+///
+/// # Errors
+/// As there.
+pub async fn serve(
+    listener: TcpListener,
+    venue: impl Into<Venue>,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    serve_site(listener, venue, limits, Site::default(), shutdown).await
+}
+
 /// Serves the API on `listener` until `shutdown` resolves, then drains for at most
 /// [`Limits::drain_wait`]. While the venue is opening, only health checks are answered; everything
 /// else is refused.
@@ -43,13 +57,14 @@ pub fn workers_count() -> usize {
 /// # Errors
 /// The table of routes is inconsistent, or a worker cannot be started. Errors of single connections
 /// are only logged.
-pub async fn serve(
+pub async fn serve_site(
     listener: TcpListener,
     venue: impl Into<Venue>,
     limits: Limits,
+    site: Site,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
+    let door = Arc::new(Door::of_site(venue, limits, site).map_err(io::Error::other)?);
     let mut workers = Workers::open(workers_count(), &door, limits)?;
     let slots = ConnectionSlots::new(limits.connections_max);
     let rejection_permits = Arc::new(Semaphore::new(TURNED_AWAY_MAX));

@@ -242,6 +242,9 @@ async fn serve_connection(
     Granted { slot, evicted }: Granted,
 ) {
     let _connected = door.traffic().connect();
+    if let Ok(peer) = stream.peer_addr() {
+        slot.is_from(peer.ip());
+    }
     // Dropped after the connection.
     let _closing;
     let serving = async {

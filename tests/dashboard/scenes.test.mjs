@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { api, busyMarket, missing, shot, URL_BASE, violations, visit } from "./venue.mjs";
 
 const skip = (await missing()) ?? false;
-const paths = skip === false ? (await (await fetch(`${URL_BASE}/api/v1/openapi.json`)).json()).paths : {};
-const sessions = "/api/v1/session" in paths ? false : "the venue has no sessions yet";
+const sessions = skip === false && (await fetch(`${URL_BASE}/api/v1/venue`)).ok ? false : "the venue has no sessions yet";
 
 /** @param {any} page */
 const ticket = (page) => page.locator("#ticket");
@@ -173,18 +172,15 @@ test("two hundred messages a second move no row, and the frames are told", { ski
   await context.close();
 });
 
-test("a stream that is cut says so, and goes on where it was", { skip }, async (t) => {
+test("a stream that is cut says so, and goes on where it was", { skip: skip || sessions }, async () => {
   const market = await busyMarket();
-  const { context, page } = await visit({ who: "ana" });
+  const { context, page } = await visit();
+  // A browser opens its stream by cookie: a key in a header is not sent with it.
+  const entered = await context.request.post("/api/v1/signup", { headers: { Origin: URL_BASE, "X-Requested-By": "openoutcry" }, data: { profileName: `stream${Date.now()}`, password: "seven quiet lamps" } });
+  assert.equal(entered.status(), 200);
   await page.goto(`/markets/${market.id}`);
   const live = page.locator(".foot .live");
-  try {
-    await live.getByText("Live", { exact: true }).waitFor({ timeout: 12_000 });
-  } catch {
-    await context.close();
-    t.skip("the venue has no stream yet");
-    return;
-  }
+  await live.getByText("Live", { exact: true }).waitFor({ timeout: 12_000 });
   await context.setOffline(true);
   await live.getByText("Prices may be old").waitFor({ timeout: 20_000 });
   await page.getByRole("status").getByText("Prices may be old.").waitFor({ timeout: 20_000 });
@@ -238,7 +234,7 @@ test("every page, in three languages and both themes, at 360 and 1,280 px: no vi
   const id = await ids();
   /** @type {[string, string, ("ana" | "olga")?][]} */
   const pages = [["markets", "/"], ["list", "/?view=list"], ["event", `/events/${id.event}`], ["market", `/markets/${id.market}`], ["candles", `/markets/${id.market}?chart=candles`], ["portfolio", "/portfolio"], ["ledger", "/portfolio?tab=ledger"],
-    ["order", `/orders/${id.order}`], ["keys", "/keys"], ["account", "/account"], ["leaderboard", "/leaderboard"], ["profile", `/profiles/${id.profile}`], ["audit", `/audit?market=${id.market}`], ["sign-in", "/sign-in"], ["invitation", "/invitations#nothing"], ["missing", "/nowhere"],
+    ["order", `/orders/${id.order}`], ["keys", "/keys"], ["account", "/account"], ["leaderboard", "/leaderboard"], ["profile", `/profiles/${id.profile}`], ["audit", `/audit?market=${id.market}`], ["sign-in", "/sign-in"], ["invitation", "/invitations#nothing"], ["missing", "/markets/nothing"],
     ["admin", "/admin", "olga"], ["catalogue", "/admin/catalogue?market=new", "olga"], ["users", "/admin/users", "olga"]];
   /** @type {["en" | "pt" | "es", "light" | "dark", number][]} */
   const ways = [["en", "light", 1280], ["pt", "dark", 1280], ["es", "light", 360], ["en", "dark", 360]];

@@ -9,7 +9,7 @@ use engine::Engine;
 use exchange::command::Role;
 use exchange::ids::{KeyNo, UserNo};
 use exchange::units::Sequence;
-use http::auth::Caller;
+use http::auth::{Caller, Via};
 use http::stream::channel::Channel;
 use http::stream::hub::Hub;
 use http::stream::listening::Listening;
@@ -24,7 +24,7 @@ type States = BTreeMap<(String, String), String>;
 
 pub fn caller(user: UserNo, role: Role) -> Caller {
     let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
-    Caller { user, key: KeyNo(0), role, as_of, keys_as_of }
+    Caller { user, via: Via::Key(KeyNo(0)), role, as_of, keys_as_of }
 }
 
 pub struct Client {

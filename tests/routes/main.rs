@@ -60,6 +60,7 @@ mod admin_journal;
 mod described;
 mod matrix;
 mod privacy;
+mod sign_in;
 mod examples;
 mod methods;
 mod messages;

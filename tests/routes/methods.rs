@@ -208,7 +208,8 @@ fn an_unknown_path_is_not_found() {
         venue.operator.get(path).refused(404, "NOT_FOUND");
     }
     let key = [("x-api-key", venue.operator.key.as_str())];
-    for target in ["/", "/api", "/api/v1", "/api/v2/trading/orders", "/trading/orders", "*"] {
+    for target in ["/nowhere", "/api", "/api/v1", "/api/v2/trading/orders", "/trading/orders", "*"]
+    {
         bare(venue.operator.address, "GET", target, &key, None).refused(404, "NOT_FOUND");
     }
 }

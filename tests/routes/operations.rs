@@ -110,7 +110,7 @@ fn an_opening_venue_is_alive_and_not_ready() {
         ("GET", "/api/v1/markets/public/list"),
         ("POST", "/api/v1/trading/orders"),
         ("GET", "/nowhere"),
-        ("GET", "/"),
+        ("GET", "/trading/orders"),
     ] {
         ask(method, path).refused(503, "STARTING");
         let key = [("x-api-key", NOBODY)];

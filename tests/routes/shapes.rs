@@ -503,6 +503,9 @@ pub fn own_key() -> Shape {
         ("createdAt", Moment),
         ("lastUsedAt", nullable(Moment)),
         ("revokedAt", nullable(Moment)),
+        ("session", Bool),
+        ("current", Bool),
+        ("expiresAt", nullable(Moment)),
     ])
 }
 

@@ -18,10 +18,12 @@ use exchange::command::{Command, Role};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
+use exchange::units::Money;
 use http::keys::ApiKey;
 use http::past::{Past, Questions};
 use http::rates::Rates;
-use http::{Limits, serve};
+use http::site::{SignUp, Site};
+use http::{Limits, serve, serve_site};
 use journal::Journal;
 use journal::memory::MemoryJournal;
 
@@ -33,6 +35,12 @@ pub const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
 /// A time far in the future.
 pub const FAR: &str = "2999-01-01T00:00:00.000Z";
 pub const PICTURE: &str = "https://assets.example.org/p.png";
+
+/// Everybody may sign up, and has 1,000.00 of play money.
+fn site() -> Site {
+    let faucet = Some(Money::new(100_000_000_000));
+    Site { public_url: Some("http://x".to_owned()), sign_up: SignUp::Open, faucet, demo: false }
+}
 
 /// A venue, served until dropped.
 pub struct Venue {
@@ -159,7 +167,7 @@ impl Venue {
         let (stop, stopped) = oneshot::channel::<()>();
         let venue = http::venue::Venue::from(engine);
         let questions = Arc::clone(venue.questions());
-        let serving = serve(listener, venue, limits, async { drop(stopped.await) });
+        let serving = serve_site(listener, venue, limits, site(), async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
         let operator = Client { address, key: key.to_owned() };
         Venue { operator, runtime, questions, served: Some((stop, ended, running)) }

@@ -10,7 +10,7 @@ use engine::Engine;
 use exchange::command::Role;
 use exchange::ids::{KeyNo, UserNo};
 use exchange::units::Sequence;
-use http::auth::Caller;
+use http::auth::{Caller, Via};
 use http::stream::channel::Channel;
 use http::stream::listening::Listening;
 use http::stream::message::Slow;
@@ -50,7 +50,8 @@ impl Listener {
         let (watermark, keys) = venue.engine.watermark_and_keys();
         let role =
             if user == UserNo(1) || user == UserNo(0) { Role::Operator } else { Role::Reader };
-        let caller = Caller { user, key: KeyNo(0), role, as_of: watermark, keys_as_of: keys };
+        let caller =
+            Caller { user, via: Via::Key(KeyNo(0)), role, as_of: watermark, keys_as_of: keys };
         Listener {
             caller,
             listening: venue.hub.listen(&venue.engine).unwrap(),

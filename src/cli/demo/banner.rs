@@ -29,7 +29,8 @@ struct Example<'a> {
 /// The whole text, ending in a newline; `address` is what the server listens on.
 pub(crate) fn banner(model: &ReadModel, address: SocketAddr) -> String {
     let base = format!("http://{address}/api/v1");
-    let mut text = format!("\nopenoutcry demo on {base}\n\n");
+    let mut text = format!("\nOpen http://{address} in a browser, and make yourself an account.\n");
+    text.push_str(&format!("\nopenoutcry demo for programs on {base}\n\n"));
     table(model, &mut text);
     let Some(example) = example(model) else {
         text.push_str("\nNo market takes orders any more: give the demo a new data directory.\n");

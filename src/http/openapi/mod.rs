@@ -28,9 +28,6 @@ const FRAME: &str = include_str!("frame.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// Path prefix of the documentation pages, which the document leaves out.
-const PAGES: &str = "/docs";
-
 /// The compressed document: made once, as it does not change while the process runs.
 static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
 
@@ -216,9 +213,10 @@ fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     Ok(paths)
 }
 
-/// Whether the document tells of a route: a stream is not made of requests.
-pub fn is_told_of(route: &Route) -> bool {
-    !route.template.starts_with(PAGES) && !matches!(route.endpoint, Endpoint::Stream)
+/// Whether the document tells of a route: a stream is not made of requests, and what only people in
+/// browsers ask for is not for programs.
+pub const fn is_told_of(route: &Route) -> bool {
+    route.told && !matches!(route.endpoint, Endpoint::Stream)
 }
 
 fn full_path(route: &Route) -> String {

@@ -220,6 +220,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
     }
     match route.endpoint {
         Endpoint::Probe(_) | Endpoint::Stream => {}
+        Endpoint::Visit(_) => kinds.push(Kind::Starting),
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
         Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) | Endpoint::Several(_) => {
             kinds.push(Kind::HistoryUnreadable);

@@ -132,6 +132,7 @@ fn begin(
         | Endpoint::Read(_)
         | Endpoint::Long(_)
         | Endpoint::Past(_)
+        | Endpoint::Visit(_)
         | Endpoint::Stream => Err(Problem::internal("a command's route only reads")),
     }
 }

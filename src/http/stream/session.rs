@@ -9,14 +9,13 @@ use super::listening::Listening;
 use super::message::{Asked, Subscribed};
 use super::print::ChannelAnswer;
 use super::seats::Seat;
-use crate::auth::{self, Caller};
+use crate::auth::{self, Caller, Credential};
 use crate::call::SharedState;
 use crate::connection_slots::ConnectionSlot;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::rates::{Allowance, RequestClass};
 use crate::tokens;
 use engine::Engine;
-use exchange::command::KeyHash;
 use exchange::units::Sequence;
 
 /// A stream of a key's user.
@@ -24,7 +23,7 @@ use exchange::units::Sequence;
 pub struct Session {
     /// As whom it acts.
     pub caller: Caller,
-    key: KeyHash,
+    key: Credential,
     _seat: Seat,
 }
 
@@ -33,7 +32,11 @@ impl Session {
     ///
     /// # Errors
     /// The key is not good, or the user has no token or no place left.
-    pub fn open(key: KeyHash, engine: &Engine, shared: &SharedState) -> Result<Session, Problem> {
+    pub fn open(
+        key: Credential,
+        engine: &Engine,
+        shared: &SharedState,
+    ) -> Result<Session, Problem> {
         let caller = auth::holder(key, engine, &shared.caches.holders)?;
         tokens::take(&shared.keyring, &caller, RequestClass::Reads, false, Instant::now())?;
         let seat = shared.seats.take(caller.user)?;
@@ -43,7 +46,8 @@ impl Session {
     /// Takes note of what was published since; whether the key is still good.
     pub fn refresh(&mut self, engine: &Engine, shared: &SharedState) -> bool {
         let (as_of, keys_as_of) = engine.watermark_and_keys();
-        if keys_as_of == self.caller.keys_as_of {
+        // A session ends by itself, too.
+        if keys_as_of == self.caller.keys_as_of && self.caller.session().is_none() {
             self.caller.as_of = as_of;
             return true;
         }
@@ -122,6 +126,7 @@ impl Guest<'_> {
         key: Option<&str>,
     ) -> Result<&'s Session, Problem> {
         let hash = key.map(|key| auth::hash(key.as_bytes())).transpose()?;
+        let hash = hash.map(|hash| Credential { hash, by_cookie: false });
         if session.is_none() {
             let hash = hash.ok_or_else(Problem::keyless)?;
             let opened = Session::open(hash, self.engine, self.shared).inspect_err(|problem| {

@@ -16,6 +16,7 @@ use views::ReadModel;
 use views::accounts::{Balance, KeyRow, UserRow};
 use views::catalogue::MarketRow;
 use views::positions::{PositionRow, Resolution};
+use views::sign_ins::SessionRow;
 
 answers! {
     /// An account's money.
@@ -97,6 +98,12 @@ answers! {
         /// As far as the running process knows.
         last_used_at: Option<Timestamp> = last_used.map(Timestamp);
         revoked_at: Option<Timestamp> = row.revoked_at.map(Timestamp);
+        /// Whether it is a session of a browser's.
+        session: bool = false;
+        /// Whether the request came with it.
+        current: bool = false;
+        /// When it ends by itself; null for a key, which does not.
+        expires_at: Option<Timestamp> = None;
     }
 }
 
@@ -117,6 +124,27 @@ impl KeyJson {
 }
 
 impl OwnKeyJson {
+    /// A session among the keys.
+    pub fn of_session(row: &SessionRow, role: Role) -> OwnKeyJson {
+        OwnKeyJson {
+            key_id: Text(row.id),
+            scope: scope_name(role),
+            label: Text("session".into()),
+            created_at: Timestamp(row.created_at),
+            last_used_at: None,
+            revoked_at: None,
+            session: true,
+            current: false,
+            expires_at: Some(Timestamp(row.until)),
+        }
+    }
+
+    /// The same, of the key or session that asks, or not.
+    #[must_use]
+    pub fn current(self, current: bool) -> OwnKeyJson {
+        OwnKeyJson { current, ..self }
+    }
+
     /// A key as it was created.
     pub fn given(row: &KeyRow) -> OwnKeyJson {
         OwnKeyJson { revoked_at: None, ..OwnKeyJson::of(row, None) }
@@ -124,7 +152,7 @@ impl OwnKeyJson {
 }
 
 /// The scope's name in the user's API.
-const fn scope_name(role: Role) -> &'static str {
+pub const fn scope_name(role: Role) -> &'static str {
     match role {
         Role::Reader => "read",
         Role::Trader => "trade",

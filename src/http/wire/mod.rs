@@ -19,6 +19,7 @@ pub mod print;
 pub mod problem;
 pub mod record;
 pub mod said;
+pub mod site;
 pub mod statement;
 pub mod stream;
 pub mod tape;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use exchange::command::Role;
+use exchange::ids::KeyNo;
 
 /// Keys of which the first so many are revoked, each by a record.
 struct FirstRevoked(u32);
@@ -13,8 +14,8 @@ impl Keys for FirstRevoked {
         Sequence::new(self.0.into())
     }
 
-    fn is_in_force(&self, key: KeyNo) -> bool {
-        key.0 >= self.0
+    fn is_in_force(&self, via: Via) -> bool {
+        matches!(via, Via::Key(key) if key.0 >= self.0)
     }
 }
 
@@ -32,8 +33,8 @@ impl Scene {
     fn ask(&mut self, on: &Granted, user: u32, key: u32, role: Role) -> bool {
         self.1 += 1;
         let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
-        let (user, key) = (UserNo(user), KeyNo(key));
-        let caller = Caller { user, key, role, as_of, keys_as_of };
+        let (user, via) = (UserNo(user), Via::Key(KeyNo(key)));
+        let caller = Caller { user, via, role, as_of, keys_as_of };
         let now = self.0.0.began + Duration::from_secs(self.1);
         on.slot.hold(&caller, now, &ALL_GOOD)
     }
@@ -84,7 +85,7 @@ fn the_first_stranger_gives_way_and_nobody_loses_the_only_connection() {
 
 fn caller(user: u32) -> Caller {
     let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
-    Caller { user: UserNo(user), key: KeyNo(user), role: Role::Trader, as_of, keys_as_of }
+    Caller { user: UserNo(user), via: Via::Key(KeyNo(user)), role: Role::Trader, as_of, keys_as_of }
 }
 
 #[test]

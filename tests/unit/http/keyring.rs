@@ -2,13 +2,13 @@
 
 use super::*;
 use exchange::command::Role;
-use exchange::ids::UserNo;
+use exchange::ids::{KeyNo, UserNo};
 use exchange::units::Sequence;
 
 /// A caller with the first key of this user.
 fn caller(user: u32, role: Role) -> Caller {
     let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
-    Caller { user: UserNo(user), key: KeyNo(user), role, as_of, keys_as_of }
+    Caller { user: UserNo(user), via: Via::Key(KeyNo(user)), role, as_of, keys_as_of }
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn users_and_classes_share_nothing_and_operators_have_no_limit() {
     let limit = "1:1".parse().unwrap();
     let keyring = Keyring::new(Rates { reads: limit, writes: limit, ..Rates::NONE });
     let (ann, bob) = (caller(3, Role::Trader), caller(700, Role::Trader));
-    assert_eq!(keyring.last_used(ann.key), None);
+    assert_eq!(keyring.last_used(KeyNo(3)), None);
     let admit =
         |caller, class| keyring.admit(caller, class, Instant::now()).map(|left| left.wait_seconds);
     // Assumes that these lines take less than a second; a slower run would admit more. `rates`
@@ -50,7 +50,7 @@ fn users_and_classes_share_nothing_and_operators_have_no_limit() {
         (None, None)
     );
     assert!(keyring.look(&ann, RequestClass::Reads).is_some_and(|(per_second, _)| per_second == 1));
-    let used = [ann, bob, operator].map(|caller| keyring.last_used(caller.key).is_some());
+    let used = [3, 700, 4].map(|key| keyring.last_used(KeyNo(key)).is_some());
     assert_eq!((used, keyring.last_used(KeyNo(5))), ([true; 3], None));
 }
 
@@ -77,7 +77,7 @@ fn the_keys_of_a_user_share_its_tokens_and_its_records() {
     let ann = caller(3, Role::Trader);
     for class in [RequestClass::Reads, RequestClass::Writes, RequestClass::Cancels] {
         let left = (0..3).map(|key| {
-            let other = Caller { key: KeyNo(900 + key), ..ann };
+            let other = Caller { via: Via::Key(KeyNo(900 + key)), ..ann };
             keyring.admit(&other, class, Instant::now()).map(|left| left.remaining)
         });
         assert_eq!(left.collect::<Vec<_>>(), [Some(2), Some(1), Some(0)], "{class:?}");
@@ -85,7 +85,7 @@ fn the_keys_of_a_user_share_its_tokens_and_its_records() {
     }
     let cancel = Command::CancelOrders { user: ann.user, market: None, group: None };
     for key in 0..5 {
-        let other = Caller { key: KeyNo(900 + key), ..ann };
+        let other = Caller { via: Via::Key(KeyNo(900 + key)), ..ann };
         assert_eq!(keyring.record(&other, &Command::AdvanceClock), Ok(()));
     }
     let refused = keyring.record(&ann, &Command::AdvanceClock).unwrap_err();

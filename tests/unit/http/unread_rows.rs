@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::auth::Via;
 use exchange::command::Role;
 use exchange::ids::KeyNo;
 use exchange::units::Sequence;
@@ -13,7 +14,7 @@ const LIMITS: UnreadLimits =
 
 fn caller(user: u32, role: Role) -> Caller {
     let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
-    Caller { user: UserNo(user), key: KeyNo(user), role, as_of, keys_as_of }
+    Caller { user: UserNo(user), via: Via::Key(KeyNo(user)), role, as_of, keys_as_of }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::auth::Caller;
+use crate::auth::Via;
 use crate::stream::channel::Channel;
 use crate::stream::message::{Message, Slow};
 use engine::start::{Options, Running, start};
@@ -24,7 +25,7 @@ fn venue() -> (Running, Arc<Hub>) {
 fn listening(running: &Running, hub: &Arc<Hub>, channel: &str) -> Listening {
     let operator = Caller {
         user: UserNo(0),
-        key: KeyNo(0),
+        via: Via::Key(KeyNo(0)),
         role: Role::Operator,
         as_of: Sequence::ZERO,
         keys_as_of: Sequence::ZERO,

@@ -1,0 +1,64 @@
+//! The flags that say what the venue is to a browser.
+
+use clap::{Args, ValueEnum};
+
+use exchange::units::Money;
+use http::site::{SignUp, Site};
+
+/// Play money for each user of the demo.
+const DEMO_FAUCET: Money = Money::new(100_000_000_000);
+
+/// The venue as browsers see it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SiteArgs {
+    /// Address under which browsers reach the venue, as https://venue.example: its host is the only
+    /// one whose cookies count, and over https they are sent by TLS alone [default: loopback names]
+    #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
+    public_url: Option<String>,
+    /// Who may make an account in the browser [default: invite; open in the demo]
+    #[arg(long, value_name = "WHO", env = "OPENOUTCRY_SIGNUP", value_enum)]
+    signup: Option<WhoSignsUp>,
+    /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
+    faucet: Option<Money>,
+}
+
+/// Who may make an account.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WhoSignsUp {
+    /// Whoever an operator invites
+    Invite,
+    /// Everybody
+    Open,
+    /// Nobody
+    Off,
+}
+
+impl SiteArgs {
+    /// The site; the demo is open, with play money.
+    pub(crate) fn site(&self, demo: bool) -> Site {
+        let sign_up = match self.signup {
+            Some(WhoSignsUp::Invite) => SignUp::Invite,
+            Some(WhoSignsUp::Open) => SignUp::Open,
+            Some(WhoSignsUp::Off) => SignUp::Off,
+            None if demo => SignUp::Open,
+            None => SignUp::Invite,
+        };
+        let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
+        Site { public_url: self.public_url.clone(), sign_up, faucet, demo }
+    }
+}
+
+fn faucet(text: &str) -> Result<Money, String> {
+    Money::parse(text).map_err(|error| error.to_string())
+}
+
+/// Scheme, host and perhaps port, and nothing else.
+fn public_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.trim_end_matches('/'));
+    let plain = host.filter(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']));
+    plain
+        .map(|_| text.trim_end_matches('/').to_owned())
+        .ok_or_else(|| "must be http:// or https://, a host, and perhaps a port".to_owned())
+}

@@ -1,0 +1,167 @@
+//! Passwords: hashed off the workers, few at a time, and tried a few times only.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use parking_lot::Mutex;
+use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
+
+use super::problem::{Kind, Problem};
+use exchange::command::{KeyHash, Password, PasswordScheme};
+use exchange::ids::Token;
+
+/// Fewest characters of a password; length is all that counts.
+pub const PASSWORD_CHARS_MIN: usize = 10;
+/// Most bytes of one: more would only cost time.
+pub const PASSWORD_BYTES_MAX: usize = 1024;
+/// People who may wait for their password to be hashed.
+const WAITING_MAX: usize = 64;
+/// Wrong passwords for one name, and from one address, within [`TRIES_WITHIN`].
+const TRIES_MAX: u32 = 10;
+const TRIES_WITHIN: Duration = Duration::from_mins(15);
+/// Names and addresses whose tries are counted; beyond them those of longest ago are forgotten.
+const COUNTED_MAX: usize = 1 << 16;
+
+/// Whose tries are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Trier {
+    Name(Token),
+    Address(IpAddr),
+}
+
+/// Wrong tries, and when the first of them was.
+#[derive(Debug, Clone, Copy)]
+struct Tries {
+    wrong: u32,
+    since: Instant,
+}
+
+/// Hashes and checks passwords.
+#[derive(Debug)]
+pub struct Passwords {
+    hashing: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    tries: Mutex<BTreeMap<Trier, Tries>>,
+}
+
+impl Default for Passwords {
+    /// Half of the cores at most hash, so that trading has the others.
+    fn default() -> Passwords {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Passwords {
+            hashing: Arc::new(Semaphore::new(cores.div_ceil(2))),
+            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
+            tries: Mutex::default(),
+        }
+    }
+}
+
+impl Passwords {
+    /// A password as it is journaled, under a new salt.
+    ///
+    /// # Errors
+    /// Too many wait, or the system gives no random bytes.
+    pub async fn hashed(&self, password: String) -> Result<Password, Problem> {
+        let mut salt = [0; 32];
+        let drawn = getrandom::fill(&mut salt);
+        drawn.map_err(|_| Problem::internal("the system gave no random bytes"))?;
+        let (scheme, salt) = (PasswordScheme::Argon2id19MiB, KeyHash(salt));
+        let hashed = self.hash(password, scheme, salt).await?;
+        Ok(Password { scheme, salt, hashed })
+    }
+
+    /// Whether this is the password; without one to compare with, it is not, after the same time.
+    ///
+    /// # Errors
+    /// Too many wait, or the name or the address has had too many wrong tries.
+    pub async fn check(
+        &self,
+        (name, address): (Token, Option<IpAddr>),
+        password: String,
+        known: Option<Password>,
+    ) -> Result<bool, Problem> {
+        let triers = [Some(Trier::Name(name)), address.map(Trier::Address)];
+        for trier in triers.into_iter().flatten() {
+            self.admit(trier)?;
+        }
+        let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
+        let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
+        let hashed = self.hash(password, scheme, salt).await?;
+        let same = known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0)));
+        if !same {
+            triers.into_iter().flatten().for_each(|trier| self.count(trier));
+        }
+        Ok(same)
+    }
+
+    fn admit(&self, trier: Trier) -> Result<(), Problem> {
+        let tries = self.tries.lock();
+        let Some(found) = tries.get(&trier).filter(|found| found.wrong >= TRIES_MAX) else {
+            return Ok(());
+        };
+        let left = TRIES_WITHIN.saturating_sub(found.since.elapsed());
+        let seconds = u32::try_from(left.as_secs()).ok().and_then(NonZeroU32::new);
+        if seconds.is_none() {
+            return Ok(());
+        }
+        let detail = "too many wrong passwords; wait before the next";
+        Err(Problem { wait: seconds, ..Problem::new(Kind::TooManyTries, detail) })
+    }
+
+    fn count(&self, trier: Trier) {
+        let mut tries = self.tries.lock();
+        if tries.len() >= COUNTED_MAX && !tries.contains_key(&trier) {
+            tries.retain(|_, found| found.since.elapsed() < TRIES_WITHIN);
+            if tries.len() >= COUNTED_MAX
+                && let Some(oldest) = tries.iter().min_by_key(|(_, found)| found.since)
+            {
+                let oldest = *oldest.0;
+                tries.remove(&oldest);
+            }
+        }
+        let fresh = || Tries { wrong: 0, since: Instant::now() };
+        let found = tries.entry(trier).or_insert_with(fresh);
+        if found.since.elapsed() >= TRIES_WITHIN {
+            *found = fresh();
+        }
+        found.wrong = found.wrong.saturating_add(1);
+    }
+
+    async fn hash(
+        &self,
+        password: String,
+        scheme: PasswordScheme,
+        salt: KeyHash,
+    ) -> Result<KeyHash, Problem> {
+        let crowded = || Problem::new(Kind::Overloaded, "too many people are signing in");
+        let _waits = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| crowded())?;
+        let turn = Arc::clone(&self.hashing).acquire_owned().await.map_err(|_| crowded())?;
+        let hashing = tokio::task::spawn_blocking(move || {
+            let hashed = hash(password.as_bytes(), scheme, salt);
+            drop(turn);
+            hashed
+        });
+        let hashed = hashing.await.ok().flatten();
+        hashed.ok_or_else(|| Problem::internal("a password could not be hashed"))
+    }
+}
+
+/// The hash of a password.
+fn hash(password: &[u8], scheme: PasswordScheme, salt: KeyHash) -> Option<KeyHash> {
+    let params = match scheme {
+        PasswordScheme::Argon2id19MiB => Params::new(19_456, 2, 1, Some(32)).ok()?,
+    };
+    let mut hashed = [0; 32];
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon.hash_password_into(password, &salt.0, &mut hashed).ok()?;
+    Some(KeyHash(hashed))
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/http/passwords.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! What the venue is to a browser: the names under which it is reached, who may sign up, and what a
+//! new user of a venue with play money gets.
+
+use exchange::units::Money;
+
+/// Who may make an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SignUp {
+    /// Whoever an operator invites.
+    #[default]
+    Invite,
+    /// Everybody.
+    Open,
+    /// Nobody.
+    Off,
+}
+
+impl SignUp {
+    /// Its name in flags and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SignUp::Invite => "invite",
+            SignUp::Open => "open",
+            SignUp::Off => "off",
+        }
+    }
+}
+
+/// The venue as a site.
+#[derive(Debug, Clone, Default)]
+pub struct Site {
+    /// Scheme, host and perhaps port under which browsers reach it; loopback names if `None`.
+    pub public_url: Option<String>,
+    /// Who may make an account.
+    pub sign_up: SignUp,
+    /// Play money that a user may ask for, if there is any.
+    pub faucet: Option<Money>,
+    /// Whether it is the demo.
+    pub demo: bool,
+}
+
+impl Site {
+    /// Whether browsers reach it over TLS.
+    pub fn secure(&self) -> bool {
+        self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// Whether a request's `Host` is a name of the venue's. Any other is a foreign name that was
+    /// made to resolve to it (DNS rebinding).
+    pub fn is_host(&self, host: &str) -> bool {
+        if let Some(url) = &self.public_url {
+            let ours = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+            return ours.trim_end_matches('/').eq_ignore_ascii_case(host);
+        }
+        let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+            if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
+        });
+        matches!(name, "127.0.0.1" | "[::1]") || name.eq_ignore_ascii_case("localhost")
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/http/site.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! The JSON of the venue as a site, of sessions and of invitations.
+
+use std::sync::Arc;
+
+use super::account::scope_name;
+use super::words::{Scope, Url};
+use super::{Text, Timestamp};
+use crate::auth::{Caller, Via};
+use crate::site::Site;
+use exchange::command::{KeyHash, Role};
+use exchange::ids::{KeyId, UserId};
+use exchange::sign_in::Invitation;
+use exchange::units::{Money, TimeMs};
+use views::ReadModel;
+use views::accounts::UserRow;
+
+answers! {
+    /// What a page must know before anybody signs in.
+    SiteJson = "Site" (site: &Site) {
+        /// Who may make an account: `invite`, `open` (everybody) or `off`.
+        signup: &'static str = site.sign_up.name();
+        /// How much play money a user may have from the venue; null where money is real.
+        faucet: Option<Text<Money>> = site.faucet.map(Text);
+        /// Whether this is a demo.
+        demo: bool = site.demo;
+    }
+
+    /// A user in a session.
+    SessionUserJson = "SessionUser" (row: &UserRow) {
+        id: Text<UserId> = Text(row.id);
+        profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
+        #[schemars(with = "Url")]
+        profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
+    }
+
+    /// Who is asking, and for how long.
+    SessionJson = "Session" (
+        user: &UserRow, role: Role, key_id: KeyId, ends: Option<TimeMs>, name: Option<String>,
+    ) {
+        user: SessionUserJson = SessionUserJson::of(user);
+        #[schemars(with = "Scope")]
+        scope: &'static str = scope_name(role);
+        /// The session in the list of keys, or the key.
+        key_id: Text<KeyId> = Text(key_id);
+        /// When it is over unless it is used; null for a key.
+        expires_at: Option<Timestamp> = ends.map(Timestamp);
+        /// The name to sign in with; null for a user without a password.
+        sign_in_name: Option<String> = name;
+    }
+
+    /// An invitation, shown this once.
+    InvitationJson = "Invitation" (token: &str, ends: TimeMs) {
+        /// To be put behind `/invitations#`.
+        token: String = token.to_owned();
+        ends_at: Timestamp = Timestamp(ends);
+    }
+
+    /// Whose an invitation is.
+    InvitedJson = "Invited" (row: &UserRow, invitation: &Invitation) {
+        profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
+        #[schemars(with = "Scope")]
+        scope: &'static str = scope_name(invitation.role);
+        ends_at: Timestamp = Timestamp(invitation.ends);
+    }
+}
+
+impl SessionJson {
+    /// The session with this hash.
+    pub fn in_force(view: &ReadModel, session: KeyHash, now: TimeMs) -> Option<SessionJson> {
+        let (person, row) = view.sign_ins.session(session, now)?;
+        let user = view.accounts.user(person.user)?;
+        let name = Some(person.name.as_str().to_owned());
+        Some(SessionJson::of(user, person.role, row.id, Some(row.until), name))
+    }
+
+    /// The holder of a key.
+    pub fn of_key(view: &ReadModel, caller: &Caller) -> Option<SessionJson> {
+        let Via::Key(key) = caller.via else { return None };
+        let (user, row) = (view.accounts.user(caller.user)?, view.accounts.key(key)?);
+        let person = view.sign_ins.person(caller.user);
+        let name = person.map(|person| person.name.as_str().to_owned());
+        Some(SessionJson::of(user, caller.role, row.id, None, name))
+    }
+}

@@ -1,0 +1,51 @@
+//! Unit tests of `src/http/dashboard.rs`.
+
+#![allow(clippy::unwrap_used)] // a test may stop
+
+use super::*;
+
+#[test]
+fn the_page_names_its_files_by_their_hash_and_each_is_there() {
+    let files = files().unwrap();
+    let page = FOLDER.get_file("index.html").unwrap().contents_utf8().unwrap();
+    let mut named = 0;
+    for part in page.split(ASSETS).skip(1) {
+        let path = part.split('"').next().unwrap();
+        assert!(files.files.contains_key(path), "{path}");
+        named += 1;
+    }
+    assert!(named > 3, "the page names its styles and its script");
+    assert!(files.below.starts_with(ASSETS) && files.below.len() > ASSETS.len() + 1);
+}
+
+#[test]
+fn what_is_for_authors_is_not_served() {
+    let files = files().unwrap();
+    for path in files.files.keys() {
+        assert!(!path.starts_with("tests/") && !path.ends_with(".md"), "{path}");
+    }
+    assert_eq!(media_of("README.md"), None);
+    assert_eq!(media_of("vendor/htm.d.ts"), None);
+    assert_eq!(media_of("js/app.js"), Some("text/javascript; charset=utf-8"));
+}
+
+/// The script that a browser loads stays small.
+#[test]
+fn all_script_is_under_150_kilobytes_compressed() {
+    use std::io::Write;
+    let mut bytes = 0;
+    let mut folders = vec![&FOLDER];
+    while let Some(folder) = folders.pop() {
+        folders.extend(folder.dirs());
+        for file in folder.files() {
+            let path = file.path().to_str().unwrap();
+            if path.ends_with(".js") && media_of(path).is_some() {
+                let level = flate2::Compression::best();
+                let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
+                packed.write_all(file.contents()).unwrap();
+                bytes += packed.finish().unwrap().len();
+            }
+        }
+    }
+    assert!((10_000..150_000).contains(&bytes), "{bytes}");
+}
