@@ -11,7 +11,7 @@ const DEMO_FAUCET: Money = Money::new(100_000_000_000);
 /// The venue as browsers see it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SiteArgs {
-    /// Address under which browsers reach the venue, as https://venue.example: its host is the only
+    /// Address under which browsers reach the venue, as `https://venue.example`: its host is the only
     /// one whose cookies count, and over https they are sent by TLS alone [default: loopback names]
     #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
     public_url: Option<String>,
@@ -38,11 +38,10 @@ impl SiteArgs {
     /// The site; the demo is open, with play money.
     pub(crate) fn site(&self, demo: bool) -> Site {
         let sign_up = match self.signup {
-            Some(WhoSignsUp::Invite) => SignUp::Invite,
             Some(WhoSignsUp::Open) => SignUp::Open,
             Some(WhoSignsUp::Off) => SignUp::Off,
             None if demo => SignUp::Open,
-            None => SignUp::Invite,
+            Some(WhoSignsUp::Invite) | None => SignUp::Invite,
         };
         let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
         Site { public_url: self.public_url.clone(), sign_up, faucet, demo }

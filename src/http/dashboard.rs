@@ -27,7 +27,7 @@ const HASH_DIGITS: usize = 16;
 /// The files by path, each with its media type, and the page.
 struct Files {
     below: String,
-    files: BTreeMap<&'static str, (&'static str, Packed)>,
+    all: BTreeMap<&'static str, (&'static str, Packed)>,
     page: Packed,
 }
 
@@ -55,7 +55,7 @@ fn made() -> Option<Files> {
     let digits = HEXLOWER.encode(&hash.finalize());
     let below = format!("{ASSETS}{}/", digits.get(..HASH_DIGITS)?);
     let page = FOLDER.get_file("index.html")?.contents_utf8()?.replace(ASSETS, &below);
-    Some(Files { below, files, page: Packed::new(page).ok()? })
+    Some(Files { below, all: files, page: Packed::new(page).ok()? })
 }
 
 /// The media type of a file that is served; `None` for those that are not.
@@ -85,7 +85,7 @@ pub fn file(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
     let files = files()?;
     let none = || Problem::new(Kind::NotFound, "no such file");
     let path = head.uri.path().strip_prefix(files.below.as_str()).ok_or_else(none)?;
-    let (media, packed) = files.files.get(path).ok_or_else(none)?;
+    let (media, packed) = files.all.get(path).ok_or_else(none)?;
     let reply = packed.reply(shared.venue.sequence(), media, &head.headers);
     Ok(Reply { lasting: true, ..reply })
 }

@@ -240,7 +240,7 @@ impl Door {
                 return self.open_stream(head, known, began);
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
-                let address = known.connection.and_then(|slot| slot.address());
+                let address = known.connection.and_then(ConnectionSlot::address);
                 return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
                     .await;
             }

@@ -100,8 +100,8 @@ impl Passwords {
     }
 
     fn admit(&self, trier: Trier) -> Result<(), Problem> {
-        let tries = self.tries.lock();
-        let Some(found) = tries.get(&trier).filter(|found| found.wrong >= TRIES_MAX) else {
+        let counted = self.tries.lock();
+        let Some(found) = counted.get(&trier).filter(|found| found.wrong >= TRIES_MAX) else {
             return Ok(());
         };
         let left = TRIES_WITHIN.saturating_sub(found.since.elapsed());
@@ -114,18 +114,18 @@ impl Passwords {
     }
 
     fn count(&self, trier: Trier) {
-        let mut tries = self.tries.lock();
-        if tries.len() >= COUNTED_MAX && !tries.contains_key(&trier) {
-            tries.retain(|_, found| found.since.elapsed() < TRIES_WITHIN);
-            if tries.len() >= COUNTED_MAX
-                && let Some(oldest) = tries.iter().min_by_key(|(_, found)| found.since)
+        let mut counted = self.tries.lock();
+        if counted.len() >= COUNTED_MAX && !counted.contains_key(&trier) {
+            counted.retain(|_, found| found.since.elapsed() < TRIES_WITHIN);
+            if counted.len() >= COUNTED_MAX
+                && let Some(oldest) = counted.iter().min_by_key(|(_, found)| found.since)
             {
                 let oldest = *oldest.0;
-                tries.remove(&oldest);
+                counted.remove(&oldest);
             }
         }
         let fresh = || Tries { wrong: 0, since: Instant::now() };
-        let found = tries.entry(trier).or_insert_with(fresh);
+        let found = counted.entry(trier).or_insert_with(fresh);
         if found.since.elapsed() >= TRIES_WITHIN {
             *found = fresh();
         }

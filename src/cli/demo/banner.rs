@@ -30,7 +30,7 @@ struct Example<'a> {
 pub(crate) fn banner(model: &ReadModel, address: SocketAddr) -> String {
     let base = format!("http://{address}/api/v1");
     let mut text = format!("\nOpen http://{address} in a browser, and make yourself an account.\n");
-    text.push_str(&format!("\nopenoutcry demo for programs on {base}\n\n"));
+    text.extend(["\nopenoutcry demo for programs on ", &base, "\n\n"]);
     table(model, &mut text);
     let Some(example) = example(model) else {
         text.push_str("\nNo market takes orders any more: give the demo a new data directory.\n");

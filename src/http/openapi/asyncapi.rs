@@ -96,8 +96,12 @@ pub fn document() -> Result<Value, Unfit> {
     let messages = messages?;
     let mut wanted: Vec<String> = names(&messages);
     while let Some(name) = wanted.pop() {
-        if let Some(schema) = all.remove(&name) {
+        if let Some(mut schema) = all.remove(&name) {
             wanted.extend(names(&schema));
+            // OpenAPI's has another form than AsyncAPI's.
+            if let Some(members) = schema.as_object_mut() {
+                members.remove("discriminator");
+            }
             schemas.insert(name, schema);
         } else if !schemas.contains_key(&name) {
             return Err(Unfit::Word(name));

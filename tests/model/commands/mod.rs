@@ -366,7 +366,7 @@ fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
         let market = of.map(|_| terms.market);
         return Command::CancelOrders { user: terms.user, market, group: None };
     }
-    let group = of.filter(|pick| pick % 3 == 0).map(group);
+    let group = of.filter(|pick| pick % 3 == 0).map(group).map(Box::new);
     // Now and then of a group in all markets.
     let market = of.filter(|pick| pick % 6 != 0).map(|pick| market(twin, pick, now));
     Command::CancelOrders { user: UserNo(u32::from(user)), market, group }

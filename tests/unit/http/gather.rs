@@ -1,11 +1,11 @@
 //! Unit tests of `src/http/gather.rs`.
 
 use super::*;
-use exchange::units::Sequence;
 use crate::asking::{ask, ask_only, ask_several};
 use engine::start::{Options, start};
 use exchange::command::Command;
 use exchange::rules::Rules;
+use exchange::units::Sequence;
 use journal::memory::MemoryJournal;
 
 fn user(number: usize) -> Command {

@@ -102,6 +102,8 @@ impl Turns {
                 self.follower = None;
             }
             self.shared.wait(SLEEP, |all| all.iter().any(is_ready));
+            // A rest is no work: it is not to be followed by another in proportion.
+            self.pace = Throttle::background(self.ending.clone());
             return Ok(());
         }
         self.busy = Instant::now();
