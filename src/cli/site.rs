@@ -11,8 +11,9 @@ const DEMO_FAUCET: Money = Money::new(100_000_000_000);
 /// The venue as browsers see it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SiteArgs {
-    /// Address under which browsers reach the venue, as `https://venue.example`: its host is the only
-    /// one whose cookies count, and over https they are sent by TLS alone [default: loopback names]
+    /// Address under which browsers reach the venue, as `https://venue.example`: its host is the
+    /// only one whose cookies count, and over https they are sent by TLS alone [default: loopback
+    /// names]
     #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
     public_url: Option<String>,
     /// Who may make an account in the browser [default: invite; open in the demo]

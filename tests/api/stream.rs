@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
+use hyper::Method;
 use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::error::Error;
@@ -433,6 +434,55 @@ async fn orders_end_with_their_connection_if_that_was_asked_for() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_replacement_placed_ends_with_its_connection_too() {
+    let served = served(Limits::STANDARD).await;
+    let market = served.venue.market().await;
+    let (_, key) = served.venue.trader("ann").await;
+    let bid = order(&market, "BUY", "yes", "0.40", "1");
+    let first = served.venue.place(&key, bid.clone()).await.json["orderId"].clone();
+    let mut client = keyed(&served, &key);
+    client.ask(&json!({"op": "authenticate", "id": "1", "cancelOnDisconnect": true}));
+    let replace = json!({"replace": {"cancel": {"orderId": first}, "place": bid}});
+    let batch = json!({"op": "batch", "id": "2", "body": {"operations": [replace]}});
+    let answer = client.ask(&batch);
+    assert_eq!(answer["body"]["results"][0]["order"]["status"], "OPEN", "{answer}");
+    drop(client);
+    let engine = served.venue.running.engine();
+    for _ in 0..100 {
+        if engine.read().orders.open_count_of(UserNo(1)) == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("an order is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_of_a_draft() {
+    let served = served(Limits::STANDARD).await;
+    let (_, key) = served.venue.trader("ann").await;
+    let draft = served.venue.draft().await;
+    let mut client = keyed(&served, &key);
+    let channels = ["markets", "market:*", "book:*", "book:*:top", "activity:*"];
+    client.send(&json!({"op": "subscribe", "id": "1", "channels": channels}));
+    let path = format!("/admin/markets/{draft}");
+    let body = Some(json!({"highlighted": true}));
+    let operator = &served.venue.operator;
+    let revised = served.venue.call(operator, Method::PATCH, &path, body).await;
+    assert_eq!(revised.status, 200);
+    // States are told at most a quarter of a second later.
+    std::thread::sleep(Duration::from_secs(1));
+    client.send(&json!({"op": "ping", "id": "2"}));
+    loop {
+        let told = client.next();
+        assert!(!told.to_string().contains(&draft), "{told}");
+        if told["id"] == "2" {
+            return;
+        }
+    }
+}
+
 /// Waits for a message of this kind.
 fn of_kind(client: &mut Client, kind: &str) -> Value {
     loop {
@@ -465,17 +515,19 @@ async fn what_happens_is_told_to_those_who_listen() {
         snapshot["sequence"].as_u64().map_or(json!(0), |_| levels["previous"].clone())
     );
     assert_eq!(levels["data"]["levels"][0]["price"], "0.40", "{levels}");
-    let end = client.ask(&json!({"op": "unsubscribe", "id": "3", "channels": [book, book]}));
-    let end = if end["id"] == "3" {
-        end
-    } else {
-        loop {
-            let next = client.next();
-            if next["id"] == "3" {
-                break next;
-            }
+    // No channel twice: each has a snapshot, which is taken while others wait.
+    let twice = json!({"op": "subscribe", "id": "4", "channels": ["journal", "journal"]});
+    client.send(&twice);
+    let other = format!("trades:{market}");
+    let end = client.ask(&json!({"op": "unsubscribe", "id": "3", "channels": [book, other]}));
+    let (mut end, mut refused) = (end, Value::Null);
+    while end["id"] != "3" {
+        if end["id"] == "4" {
+            refused = end;
         }
-    };
+        end = client.next();
+    }
+    assert_eq!(refused["error"]["errors"][0]["code"], "REPEATED", "{refused}");
     assert_eq!(end["channels"][0]["error"], Value::Null, "{end}");
     assert_eq!(end["channels"][1]["error"]["code"], "NOT_SUBSCRIBED", "{end}");
 }

@@ -693,6 +693,10 @@ fn sign_in(twin: &Naive, small: u32) -> Command {
             Command::Invite { user, role: Role::Trader, invitation: hash(4), ends: later(20_000) }
         }
         2 if twin.users_count < USERS_MAX => Command::SignUp { name, password },
+        // Refused, so that there is no user more.
+        3 | 7 | 11 | 15 if twin.people.iter().any(|row| row.name == name) => {
+            Command::SignUp { name, password }
+        }
         4 => {
             let invited = twin.invited.iter().find(|row| row.user == user);
             let invitation = invited.map(|row| row.hash);
