@@ -177,9 +177,7 @@ impl Exchange {
         if self.sign_ins.taken(name, Some(user)) {
             return Err(Stop::Refused(Reject::NameTaken));
         }
-        if invitation.is_some() {
-            self.sign_ins.invitations.remove(&user);
-        }
+        self.sign_ins.invitations.remove(&user);
         self.put_password(user, (name, role), password, at, effects);
         Ok(())
     }

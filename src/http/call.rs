@@ -129,6 +129,8 @@ pub struct SharedState {
     /// Held while users' limits on keys are checked and a key is created, so that concurrent
     /// requests cannot exceed them.
     pub key_creation: tokio::sync::Mutex<()>,
+    /// Held while it is looked at how much play money a user has, and more is given.
+    pub faucet: tokio::sync::Mutex<()>,
     /// Held while a market is revised, so that none is revised between the check of a condition on
     /// it and the revision.
     pub revision: tokio::sync::Mutex<()>,
@@ -150,6 +152,7 @@ impl SharedState {
             ends: Teller::default(),
             waiting: WaitingReads::default(),
             key_creation: tokio::sync::Mutex::default(),
+            faucet: tokio::sync::Mutex::default(),
             revision: tokio::sync::Mutex::default(),
         }
     }

@@ -24,6 +24,8 @@ const WAITING_MAX: usize = 64;
 /// Wrong passwords for one name, and from one address, within [`TRIES_WITHIN`].
 const TRIES_MAX: u32 = 10;
 const TRIES_WITHIN: Duration = Duration::from_mins(15);
+/// Accounts made from one address within [`TRIES_WITHIN`].
+const SIGN_UPS_MAX: u32 = 30;
 /// Names and addresses whose tries are counted; beyond them those of longest ago are forgotten.
 const COUNTED_MAX: usize = 1 << 16;
 
@@ -32,12 +34,23 @@ const COUNTED_MAX: usize = 1 << 16;
 enum Trier {
     Name(Token),
     Address(IpAddr),
+    /// Whoever makes accounts from there.
+    Newcomers(IpAddr),
 }
 
-/// Wrong tries, and when the first of them was.
+impl Trier {
+    const fn most(self) -> u32 {
+        match self {
+            Trier::Name(_) | Trier::Address(_) => TRIES_MAX,
+            Trier::Newcomers(_) => SIGN_UPS_MAX,
+        }
+    }
+}
+
+/// How many there were, and when the first of them was.
 #[derive(Debug, Clone, Copy)]
 struct Tries {
-    wrong: u32,
+    count: u32,
     since: Instant,
 }
 
@@ -99,9 +112,20 @@ impl Passwords {
         Ok(same)
     }
 
+    /// Counts an account that is to be made.
+    ///
+    /// # Errors
+    /// Too many were made from this address.
+    pub fn admit_newcomer(&self, address: Option<IpAddr>) -> Result<(), Problem> {
+        let Some(trier) = address.map(Trier::Newcomers) else { return Ok(()) };
+        self.admit(trier)?;
+        self.count(trier);
+        Ok(())
+    }
+
     fn admit(&self, trier: Trier) -> Result<(), Problem> {
         let counted = self.tries.lock();
-        let Some(found) = counted.get(&trier).filter(|found| found.wrong >= TRIES_MAX) else {
+        let Some(found) = counted.get(&trier).filter(|found| found.count >= trier.most()) else {
             return Ok(());
         };
         let left = TRIES_WITHIN.saturating_sub(found.since.elapsed());
@@ -109,7 +133,10 @@ impl Passwords {
         if seconds.is_none() {
             return Ok(());
         }
-        let detail = "too many wrong passwords; wait before the next";
+        let detail = match trier {
+            Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
+            Trier::Newcomers(_) => "too many new accounts from your address",
+        };
         Err(Problem { wait: seconds, ..Problem::new(Kind::TooManyTries, detail) })
     }
 
@@ -124,12 +151,12 @@ impl Passwords {
                 counted.remove(&oldest);
             }
         }
-        let fresh = || Tries { wrong: 0, since: Instant::now() };
+        let fresh = || Tries { count: 0, since: Instant::now() };
         let found = counted.entry(trier).or_insert_with(fresh);
         if found.since.elapsed() >= TRIES_WITHIN {
             *found = fresh();
         }
-        found.wrong = found.wrong.saturating_add(1);
+        found.count = found.count.saturating_add(1);
     }
 
     async fn hash(

@@ -176,6 +176,7 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
         let detail = "this venue is by invitation";
         return Err(Problem::new(Kind::Forbidden, detail));
     }
+    visit.shared.passwords.admit_newcomer(visit.address)?;
     let password = visit.shared.passwords.hashed(password).await?;
     let answer = visit.submit(Command::SignUp { name, password }).await?;
     let user = answer.effects().iter().find_map(|effect| match effect {
@@ -264,10 +265,14 @@ pub async fn faucet(call: Call) -> Result<Reply, Problem> {
     let none = || Problem::new(Kind::Forbidden, "this venue gives no play money");
     let amount = call.shared.site.faucet.ok_or_else(none)?;
     let user = call.caller.user;
-    let (_, held) = call.look(|view| Ok(view.accounts.user(user).map(|row| row.balance)))?;
-    let held = held.ok_or_else(Problem::lacking_row)?;
-    let short =
-        amount.get().saturating_sub(held.available.get().saturating_add(held.reserved.get()));
+    let _pouring = call.shared.faucet.lock().await;
+    // What is at stake counts: who has lost it may come again, who has only spent it may not.
+    let (_, held) = call.look(|view| {
+        let row = view.accounts.user(user).ok_or_else(Problem::lacking_row)?;
+        Ok(view.exposure(user).get().saturating_add(row.balance.available.get().into()))
+    })?;
+    let short = i128::from(amount.get()).saturating_sub(held);
+    let short = i64::try_from(short).unwrap_or_default();
     if short <= 0 {
         let detail = "you have as much play money as there is for one";
         return Err(Problem::new(Kind::Forbidden, detail));

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -42,6 +43,8 @@ const BLOCKING_THREAD_IDLE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 /// Turns of tasks after which a worker looks at its sockets. While it has work, a new request waits
 /// for so many turns, each of up to half a millisecond.
 const EVENT_INTERVAL: u32 = 8;
+/// How long the other side of a stream may be silent altogether, on the level of TCP.
+const GONE_AFTER: Duration = Duration::from_secs(20);
 /// How long a connection's turn has lasted, from its second request on, when its next request,
 /// which has arrived already, waits for the next turn.
 const TURN_MAX: Duration = Duration::from_micros(200);
@@ -331,6 +334,19 @@ async fn serve_http(
     Some((parts.io.into_inner(), parts.read_buf, opening))
 }
 
+/// Has the system end a connection whose other side has vanished without a word: no request is
+/// awaited of a stream, so nothing else would notice.
+fn notice_gone(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, GONE_AFTER / 2)?;
+    sockopt::set_tcp_keepintvl(stream, GONE_AFTER / 4)?;
+    sockopt::set_tcp_keepcnt(stream, 2)?;
+    // Of what was sent and not acknowledged.
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(stream, u32::try_from(GONE_AFTER.as_millis()).unwrap_or(0))?;
+    Ok(())
+}
+
 /// Serves a stream until it ends.
 async fn serve_stream(
     stream: ClientStream<TcpStream>,
@@ -357,7 +373,11 @@ async fn serve_stream(
     let (door, slot, write_wait) = (Arc::clone(door), Arc::clone(slot), limits.write_wait);
     let mut ends = door.shared().ends.listen();
     let beginning = Beginning { door, engine: engine.clone(), slot, session, write_wait };
-    let connection = Connection::open(beginning, stream.into_inner(), read);
+    let stream = stream.into_inner();
+    if let Err(error) = notice_gone(&stream) {
+        tracing::debug!(%error, "a client that vanishes may not be noticed for long");
+    }
+    let connection = Connection::open(beginning, stream, read);
     let mut leaving = Leaving(Box::new(connection), engine, leaving);
     let connection = &mut leaving.0;
     if ends.borrow().stopping {

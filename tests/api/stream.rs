@@ -136,11 +136,14 @@ async fn a_key_is_shown_in_the_header_or_in_the_first_message() {
 async fn another_sites_page_does_not_trade_with_the_readers_cookie() {
     let served = served(Limits::STANDARD).await;
     let own = format!("http://{}", served.address);
-    let cookie = ("cookie", "session=x");
+    let cookie = ("cookie", "openoutcry_session=x");
     let refused = open(&served, &[cookie, ("origin", "https://evil.example")]).err().unwrap();
     assert_eq!(refused.status(), 403);
     assert_eq!(open(&served, &[cookie]).err().unwrap().status(), 403);
-    assert!(open(&served, &[cookie, ("origin", &own)]).is_ok());
+    let unknown = open(&served, &[cookie, ("origin", &own)]).err().unwrap();
+    assert_eq!(unknown.status(), 401, "of the venue's own page, but nobody's session");
+    // A cookie of somebody else's is nobody's session.
+    assert!(open(&served, &[("cookie", "other=x"), ("origin", "https://evil.example")]).is_ok());
     let key = served.venue.operator.as_str();
     assert!(open(&served, &[("origin", "https://evil.example"), ("x-api-key", key)]).is_ok());
 }
@@ -456,6 +459,36 @@ async fn what_a_replacement_placed_ends_with_its_connection_too() {
         std::thread::sleep(Duration::from_millis(100));
     }
     panic!("an order is left");
+}
+
+/// Whatever is sent without waiting happens in its order, also what is about a name given before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_finds_the_orders_that_were_placed_just_before_it() {
+    let served = served(Limits::STANDARD).await;
+    let market = served.venue.market().await;
+    let (_, key) = served.venue.trader("ann").await;
+    let mut client = keyed(&served, &key);
+    for turn in 0..20 {
+        let mut bid = order(&market, "BUY", "yes", "0.40", "1");
+        bid["clientOrderId"] = json!(format!("bid-{turn}"));
+        let cancel = json!({"cancel": {"clientOrderId": format!("bid-{turn}")}});
+        let batch = json!({"op": "batch", "id": "2", "body": {"operations": [cancel]}});
+        client.0.write(Message::text(place("1", bid).to_string())).unwrap();
+        client.0.write(Message::text(batch.to_string())).unwrap();
+        client.0.flush().unwrap();
+        assert_eq!(client.next()["status"], 200);
+        let cancelled = client.next();
+        assert_eq!(cancelled["body"]["results"][0]["order"]["status"], "CANCELLED", "{cancelled}");
+    }
+    let mut bid = order(&market, "BUY", "yes", "0.40", "1");
+    client.ask(&place("3", bid.clone()));
+    bid["group"] = json!("one & other");
+    let refused = client.ask(&place("4", bid.clone()));
+    assert_eq!(refused["status"], 400, "a group has no blanks");
+    bid["group"] = json!("one&other");
+    let grouped = client.ask(&place("5", bid))["body"]["orderId"].clone();
+    let ended = client.ask(&json!({"op": "cancelAll", "id": "6", "group": "one&other"}));
+    assert_eq!(ended["body"]["cancelled"], json!([grouped]), "{ended}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -165,6 +165,13 @@ fn play_money_is_for_whoever_has_less_than_there_is_for_one() {
     let given = browser.post("/account/faucet", &json!({}));
     assert_eq!(given.json["available"], "1000.00");
     browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
+    // Nor has anybody less who has bought contracts with it, but for the fee.
+    let (ann, market) = (venue.trader("Ann"), venue.market());
+    ann.place(&market, "SELL", "yes", "0.50", "10");
+    let buys = json!({ "marketId": market, "outcomeId": "yes", "side": "BUY",
+        "orderType": "LIMIT", "price": "0.50", "quantity": "10" });
+    assert_eq!(browser.post("/trading/orders", &buys).json["status"], "FILLED");
+    browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
 }
 
 #[test]

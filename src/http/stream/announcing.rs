@@ -16,7 +16,7 @@ use exchange::results::Results;
 use exchange::units::Sequence;
 use views::ReadModel;
 
-/// Most facts that wait for the hub: some 10 MiB.
+/// Most facts that wait for the hub, unless they are of one block: some 10 MiB.
 const FACTS_MAX: usize = 1 << 15;
 
 /// What the hub is given to do.
@@ -61,7 +61,8 @@ impl Announcer for Announcing {
         // Before the records are published: see `Shared::complete_at`.
         shared.sent.store(through.get(), Ordering::SeqCst);
         let waiting = shared.waiting.fetch_add(count, Ordering::SeqCst);
-        let full = waiting.saturating_add(count) > FACTS_MAX;
+        // One record may have more than the bound, and must be told all the same.
+        let full = waiting > 0 && waiting.saturating_add(count) > FACTS_MAX;
         if full || self.tasks.try_send(Task::Tell(facts, through)).is_err() {
             shared.waiting.fetch_sub(count, Ordering::SeqCst);
             // The matcher never waits: readers go on from a new snapshot, or from the journal.

@@ -28,6 +28,9 @@ use engine::Engine;
 use exchange::ids::{Token, UserNo};
 use exchange::units::Sequence;
 
+/// A member of bodies that gives an order a name.
+const NAMED: &[u8] = b"\"clientOrderId\"";
+
 /// What a connection needs to begin.
 pub struct Beginning {
     /// Answers what is asked.
@@ -126,6 +129,9 @@ impl Commands {
 
     /// Whether a command may be about an order whose placement is not answered.
     fn must_wait(&self, order: &Order) -> bool {
+        if order.op == OrderOp::Batch && entry::may_end_named(&order.body) {
+            return self.running.iter().any(|running| entry::may_name(&running.names, NAMED));
+        }
         let Some(name) = order.name.as_ref().filter(|_| order.op == OrderOp::Cancel) else {
             return false;
         };

@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::members::{Faults, Given, bodies, elements, integer};
 use crate::parse::{Fault, Written};
 use crate::problem::{FieldCode, Problem};
-use exchange::ids::{EventId, MarketId, OrderId, Token};
+use exchange::ids::{EventId, Group, MarketId, OrderId, Token};
 use exchange::units::Sequence;
 
 /// Longest name of a channel that is read.
@@ -151,6 +151,7 @@ bodies! {
             "clientOrderId" => name: Box<Token>,
             "eventId" => event: EventId,
             "marketId" => market: MarketId,
+            "group" => group: Group,
             "dryRun" => dry_run: bool,
             "idempotencyKey" => once: Box<Token>,
             "ifMatch" => if_match: Plain,
@@ -187,6 +188,8 @@ pub struct Order {
     pub event: Option<EventId>,
     /// The market whose orders are cancelled.
     pub market: Option<MarketId>,
+    /// The group whose orders are cancelled.
+    pub group: Option<Group>,
     /// Whether nothing is to happen.
     pub dry_run: Option<bool>,
     /// The idempotency key.
@@ -246,6 +249,7 @@ impl ClientMessage {
             ("clientOrderId", self.name.is_some()),
             ("eventId", self.event.is_some()),
             ("marketId", self.market.is_some()),
+            ("group", self.group.is_some()),
             ("dryRun", self.dry_run.is_some()),
             ("idempotencyKey", self.once.is_some()),
             ("ifMatch", self.if_match.is_some()),
@@ -282,6 +286,7 @@ impl ClientMessage {
                 name: self.name,
                 event: self.event,
                 market: self.market,
+                group: self.group,
                 dry_run: self.dry_run,
                 once: self.once,
                 if_match: self.if_match.map(|Plain(tag)| tag),
@@ -304,7 +309,7 @@ impl Op {
             }
             Op::Order(OrderOp::Cancel) => (&[], &["orderId", "clientOrderId"]),
             Op::Order(OrderOp::Amend) => (&["orderId", "body"], &["dryRun", "ifMatch"]),
-            Op::Order(OrderOp::CancelAll) => (&[], &["marketId"]),
+            Op::Order(OrderOp::CancelAll) => (&[], &["marketId", "group"]),
             Op::Order(OrderOp::Heartbeat) => (&["body"], &["idempotencyKey"]),
             Op::Order(OrderOp::Convert) => (&["eventId", "body"], &["idempotencyKey"]),
         }

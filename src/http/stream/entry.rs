@@ -112,6 +112,7 @@ fn begin(
     let conditions = conditions(route, order.if_match.as_deref())?;
     let once = order.once.as_deref();
     let once = once.map(|key| Box::new(idempotency::once(caller.user, *key, route.names())));
+    let query = query(&order);
     let mut path = Vec::new();
     let order_id = order.order.map(|id| ("orderId", id.to_string()));
     // A path has it percent-encoded.
@@ -120,8 +121,6 @@ fn begin(
     for (part, text) in [order_id, name, event].into_iter().flatten() {
         path.push((part.to_owned(), text));
     }
-    let dry_run = order.dry_run.map(|dry_run| format!("dryRun={dry_run}"));
-    let query = dry_run.or_else(|| order.market.map(|id| format!("marketId={id}")));
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
     let call =
@@ -137,6 +136,16 @@ fn begin(
     }
 }
 
+/// What stands in the query of HTTP.
+fn query(order: &Order) -> Option<String> {
+    let dry_run = order.dry_run.map(|dry_run| ("dryRun", dry_run.to_string()));
+    let market = order.market.map(|id| ("marketId", id.to_string()));
+    let group = order.group.map(|group| ("group", group.as_str().to_owned()));
+    let all: Vec<_> = [dry_run, market, group].into_iter().flatten().collect();
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    (!all.is_empty()).then(|| query.extend_pairs(all).finish())
+}
+
 fn conditions(route: &Route, if_match: Option<&str>) -> Result<Preconditions, Problem> {
     let Some(tag) = if_match else { return Ok(Preconditions::default()) };
     let value = HeaderValue::from_str(tag).map_err(|_| {
@@ -146,6 +155,12 @@ fn conditions(route: &Route, if_match: Option<&str>) -> Result<Preconditions, Pr
     let mut headers = HeaderMap::new();
     headers.insert(IF_MATCH, value);
     Preconditions::read(&route.method, &headers, route.tagged)
+}
+
+/// Whether a batch may be about an order by its client's name, in any spelling.
+pub fn may_end_named(body: &Bytes) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(body, word).is_some();
+    has(b"\\") || has(b"\"clientOrderId\"") && (has(b"\"cancel\"") || has(b"\"amend\""))
 }
 
 /// Whether a body may name this order, in any spelling: `name` stands in it, or an escape that

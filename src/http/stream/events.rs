@@ -19,7 +19,6 @@ use super::listening::{CHANNELS_MAX, Listening};
 use super::message::Message;
 use super::print;
 use super::session::Session;
-use super::upgrade::check_origin;
 use crate::call::SharedState;
 use crate::form::Form;
 use crate::media::EVENT_STREAM;
@@ -56,7 +55,6 @@ pub fn open(
     session: Session,
     head: &Parts,
 ) -> Result<Reply, Problem> {
-    check_origin(&head.headers)?;
     let mut form = Form::new(&[], head.uri.query());
     let names = form.query_required("subscribe", channels);
     let from = form.query("from", sequence);

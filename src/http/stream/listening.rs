@@ -307,7 +307,7 @@ impl Listening {
         let conflates = |of: &&mut Subscription| of.channel.conflates() && of.resuming.is_none();
         for of in self.subscriptions.iter_mut().filter(conflates) {
             let state = of.ring.lock();
-            if state.behind(of.cursor) == Ok(0) {
+            if state.end() == of.cursor.next {
                 continue;
             }
             of.cursor = Cursor { next: state.end(), after: now };

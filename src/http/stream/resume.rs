@@ -25,6 +25,8 @@ use turns::Turns;
 /// Most connections that catch up from the journal at once; the next is refused. With
 /// [`OUTBOX_BYTES_MAX`] it bounds what waits for all of them.
 pub const RESUMERS_MAX: usize = 1024;
+/// Of these, those of one connection: it may ask for more channels while it catches up on others.
+const OWN_MAX: usize = 4;
 /// Most bytes that wait for one of them, but for what one step of the replay adds.
 const OUTBOX_BYTES_MAX: usize = 64 << 10;
 
@@ -137,6 +139,12 @@ impl Resumers {
         if std::mem::take(&mut waiting.failed) {
             // A read that failed may succeed the next time: the thread is started anew.
             drop(self.end.lock().take());
+        }
+        let own = waiting.resumers.iter().filter(|one| Arc::ptr_eq(&one.bell, bell)).count();
+        if own >= OWN_MAX {
+            let detail = format!("this connection catches up {OWN_MAX} times already");
+            let problem = Problem::new(Kind::ReplayBusy, detail);
+            return Err(Problem { sequence: Some(from), ..problem });
         }
         if waiting.resumers.len() >= RESUMERS_MAX {
             let detail = format!("{RESUMERS_MAX} connections catch up from the journal already");

@@ -76,14 +76,16 @@ impl Ring {
         self.end.load(Ordering::Acquire)
     }
 
-    /// Appends a message, and evicts the oldest ones beyond the bound. Returns the bytes evicted.
+    /// Appends a message, and evicts the oldest ones beyond the bound, but none of the same record:
+    /// no reader could be fast enough for that. Returns the bytes evicted.
     pub fn append(&self, message: Arc<Message>) -> u64 {
         let mut state = self.lock();
+        let newest = message.sequence;
         let begins = state.bytes;
         state.bytes = begins.saturating_add(message.text.len() as u64);
         state.kept.push_back((message, begins));
         let mut evicted = 0_u64;
-        while state.held() > RING_BYTES_MAX && state.kept.len() > 1 {
+        while state.held() > RING_BYTES_MAX && state.oldest_record().is_some_and(|it| it < newest) {
             evicted = evicted.saturating_add(state.evict());
         }
         self.end.store(state.end(), Ordering::Release);
@@ -114,6 +116,11 @@ impl RingState {
         self.kept.front().map(|(message, _)| message.order)
     }
 
+    /// The record of the oldest message.
+    fn oldest_record(&self) -> Option<Sequence> {
+        self.kept.front().map(|(message, _)| message.sequence)
+    }
+
     /// Evicts the oldest message; returns its bytes.
     pub fn evict(&mut self) -> u64 {
         let Some((message, _)) = self.kept.pop_front() else { return 0 };
@@ -139,13 +146,16 @@ impl RingState {
         Ok(Cursor { next: self.first.saturating_add(passed as u64), after: record })
     }
 
-    /// Bytes from a place to the end.
+    /// Bytes from a place to the newest record: that has only just come.
     ///
     /// # Errors
     /// What is at the place was evicted.
     pub fn behind(&self, cursor: Cursor) -> Result<u64, Evicted> {
         let index = self.index(cursor)?;
-        Ok(self.kept.get(index).map_or(0, |(_, begins)| self.bytes.saturating_sub(*begins)))
+        let newest = self.kept.back().map(|(message, _)| message.sequence);
+        let end = self.kept.partition_point(|(message, _)| Some(message.sequence) < newest);
+        let begins = |index: usize| self.kept.get(index).map_or(self.bytes, |(_, begins)| *begins);
+        Ok(begins(end).saturating_sub(begins(index)))
     }
 
     /// The messages from a place on, up to this record, each with its index.

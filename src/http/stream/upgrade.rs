@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hyper::header::{
-    self, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_KEY,
-    SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
@@ -12,7 +12,6 @@ use parking_lot::Mutex;
 use tungstenite::handshake::derive_accept_key;
 
 use super::session::Session;
-use crate::auth;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::reply::Accepted;
 
@@ -57,7 +56,6 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 /// It is not as it must be, or another site's page sent it with the reader's cookie.
 pub fn accept(head: &Parts) -> Result<Accepted, Problem> {
     let headers = &head.headers;
-    check_origin(headers)?;
     if head.method != Method::GET || head.version < Version::HTTP_11 {
         return Err(Problem::no_stream());
     }
@@ -74,21 +72,6 @@ pub fn accept(head: &Parts) -> Result<Accepted, Problem> {
     }
     let protocol = names(headers, &SEC_WEBSOCKET_PROTOCOL, PROTOCOL);
     Ok(Accepted { accept: derive_accept_key(key), protocol: protocol.then_some(PROTOCOL) })
-}
-
-/// A page of another site cannot set our header, but its reader's cookie is sent with what it asks
-/// for: without a key of its own it must not get in.
-pub fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
-    if headers.contains_key(auth::KEY_HEADER) || !headers.contains_key(header::COOKIE) {
-        return Ok(());
-    }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
-    let origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-    if origin.is_some() && origin == host {
-        return Ok(());
-    }
-    Err(Problem::new(Kind::Forbidden, "a page of another site may not use the reader's session"))
 }
 
 /// Whether a header lists a word.

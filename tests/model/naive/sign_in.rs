@@ -48,9 +48,7 @@ impl Naive {
                 self.known_user(user)?;
                 let role = self.role_of(user, invitation)?;
                 self.name_free(name, Some(user))?;
-                if invitation.is_some() {
-                    self.invited.retain(|row| row.user != user);
-                }
+                self.invited.retain(|row| row.user != user);
                 self.person(user, role, name, password);
             }
             Command::SignIn { user, password_set, session, until, ends } => {

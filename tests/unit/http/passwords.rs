@@ -45,6 +45,20 @@ async fn ten_wrong_passwords_are_followed_by_a_wait_of_that_name_and_address_alo
 }
 
 #[test]
+fn an_address_makes_thirty_accounts_and_then_waits() {
+    let passwords = Passwords::default();
+    let (home, away): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    for _ in 0..SIGN_UPS_MAX {
+        passwords.admit_newcomer(Some(home)).unwrap();
+    }
+    let waits = passwords.admit_newcomer(Some(home)).unwrap_err();
+    assert_eq!(waits.kind, Kind::TooManyTries);
+    passwords.admit_newcomer(Some(away)).unwrap();
+    // Whoever has an account there signs in as before.
+    passwords.admit(Trier::Address(home)).unwrap();
+}
+
+#[test]
 fn what_is_counted_is_bounded() {
     let passwords = Passwords::default();
     for number in 0..COUNTED_MAX + 10 {

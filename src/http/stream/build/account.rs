@@ -1,5 +1,7 @@
 //! What a record means to the accounts that it changes.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{Fact, Facts, Told};
 use crate::stream::channel::{Channel, Topic};
 use crate::stream::topics::Topics;
@@ -102,7 +104,8 @@ impl Account<'_> {
 
     /// Its orders that the record placed or changed, as the record left them.
     fn orders(&self) -> Vec<OrderRow> {
-        let mut numbers: Vec<OrderNo> = Vec::new();
+        // A record may be about thousands of them.
+        let (mut numbers, mut seen) = (Vec::new(), FxHashSet::default());
         for effect in self.at.effects {
             let orders = match effect {
                 Effect::OrderAccepted { order, terms } => [Some((terms.user, *order)), None],
@@ -115,7 +118,7 @@ impl Account<'_> {
                 _ => continue,
             };
             for (user, order) in orders.into_iter().flatten() {
-                if user == self.user && !numbers.contains(&order) {
+                if user == self.user && seen.insert(order) {
                     numbers.push(order);
                 }
             }
@@ -127,13 +130,15 @@ impl Account<'_> {
 
     /// Its fills, in the order of the trades.
     fn fills(&self, orders: &[OrderRow]) -> Vec<FillRow> {
+        let by_number: FxHashMap<OrderNo, &OrderRow> =
+            orders.iter().map(|order| (order.no, order)).collect();
         let (mut fills, mut effects) = (Vec::new(), self.at.effects);
         while let [effect, rest @ ..] = effects {
             effects = rest;
             let Effect::TradeMade(trade) = effect else { continue };
             let parties = [(trade.taker, Liquidity::Taker), (trade.maker, Liquidity::Maker)];
             for (party, liquidity) in parties {
-                let order = orders.iter().find(|order| order.no == party.order);
+                let order = by_number.get(&party.order);
                 if let Some(order) = order.filter(|_| party.user == self.user) {
                     let of_order = (order.wording, order.created_at, order.client_id);
                     fills.push(FillRow::of((self.at, rest), trade, liquidity, of_order));

@@ -31,7 +31,7 @@ fn a_ring_holds_no_more_than_its_bound_and_says_what_it_lacks() {
     assert_eq!(records(&state, after(0, 10), 16), Err(Evicted));
     assert_eq!(state.behind(after(0, 10)), Err(Evicted));
     assert_eq!(records(&state, after(0, 12), 15), Ok(vec![13, 14, 15]));
-    assert_eq!(state.behind(after(4, 10)), Ok(RING_BYTES_MAX / 2));
+    assert_eq!(state.behind(after(4, 10)), Ok(RING_BYTES_MAX / 4), "without the newest");
     assert_eq!(state.behind(after(6, 10)), Ok(0));
     assert_eq!(state.cursor_after(Sequence::new(11)), Err(Evicted));
     assert_eq!(state.cursor_after(Sequence::new(12)), Ok(after(2, 12)));
@@ -47,6 +47,19 @@ fn a_message_larger_than_the_bound_is_kept_until_the_next() {
     assert_eq!(records(&ring.lock(), after(0, 0), 1), Ok(vec![1]));
     assert_eq!(ring.append(message(2, 1)), 2 * RING_BYTES_MAX);
     assert_eq!(ring.lock().held(), 1);
+}
+
+#[test]
+fn a_record_larger_than_the_bound_is_kept_whole_and_makes_nobody_slow() {
+    let ring = Ring::begin(Sequence::ZERO);
+    let half = usize::try_from(RING_BYTES_MAX / 2).unwrap();
+    ring.append(message(1, half));
+    let evicted: u64 = (0..4).map(|_| ring.append(message(2, half))).sum();
+    assert_eq!((evicted, ring.lock().held()), (RING_BYTES_MAX / 2, 2 * RING_BYTES_MAX));
+    assert_eq!(ring.lock().behind(after(1, 1)), Ok(0), "it has only just come");
+    ring.append(message(3, 1));
+    assert_eq!(ring.lock().held(), RING_BYTES_MAX / 2 + 1);
+    assert_eq!(ring.lock().behind(after(1, 1)), Err(Evicted));
 }
 
 #[test]
