@@ -53,7 +53,7 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 /// Reads the handshake.
 ///
 /// # Errors
-/// It is not as it must be, or another site's page sent it with the reader's cookie.
+/// It is not as it must be.
 pub fn accept(head: &Parts) -> Result<Accepted, Problem> {
     let headers = &head.headers;
     if head.method != Method::GET || head.version < Version::HTTP_11 {

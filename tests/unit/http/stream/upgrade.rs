@@ -40,18 +40,3 @@ fn what_is_wrong_is_named() {
         assert_eq!(shaken(&[(name, value)]).unwrap_err().errors[0].field, field);
     }
 }
-
-#[test]
-fn a_cookie_is_good_for_its_own_pages_only() {
-    let cookie = ("cookie", "session=x");
-    for (others, good) in [
-        (&[cookie, ("origin", "https://venue.example")][..], true),
-        (&[cookie, ("origin", "https://venue.example.evil.example")], false),
-        (&[cookie, ("origin", "null")], false),
-        (&[cookie], false),
-        (&[cookie, ("x-api-key", "k"), ("origin", "https://evil.example")], true),
-        (&[("origin", "https://evil.example")], true),
-    ] {
-        assert_eq!(shaken(others).is_ok(), good, "{others:?}");
-    }
-}
