@@ -47,6 +47,18 @@ pub fn order(market: &str, trader: usize, k: usize) -> Value {
     })
 }
 
+/// An order of a trader whom nobody meets: every fourth takes the three before it off the book.
+pub fn alone(market: &str, k: usize) -> Value {
+    if k % 4 != 3 {
+        return resting(market, 0, k);
+    }
+    json!({
+        "marketId": market, "outcomeId": outcome(1), "side": "BUY", "orderType": "LIMIT",
+        "price": "0.7", "quantity": "36", "timeInForce": "IOC",
+        "selfTradePrevention": "CANCEL_MAKER",
+    })
+}
+
 /// A trader's resting order.
 pub fn resting(market: &str, trader: usize, k: usize) -> Value {
     let price = format!("0.{}", 30 + (trader / 2 + k) % 20);

@@ -63,8 +63,16 @@ impl Exchange {
     /// Orders of each connection's own trader.
     pub fn placements(&self) -> Requests {
         self.requests(|key, number, k| {
-            request("POST", "/trading/orders", key, Some(&bodies::order(&self.market, number, k)))
+            request("POST", "/trading/orders", key, Some(&self.order(number, k)))
         })
+    }
+
+    /// An order of a trader.
+    pub fn order(&self, number: usize, k: usize) -> Value {
+        if self.keys.len() == 1 {
+            return bodies::alone(&self.market, k);
+        }
+        bodies::order(&self.market, number, k)
     }
 
     /// The same orders, many per request.

@@ -11,7 +11,6 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::bodies;
 use super::load::{self, Measured, Requests, histogram, micros};
 use super::target::Exchange;
 
@@ -21,7 +20,7 @@ const LENGTH: &[u8] = b"content-length: ";
 /// Orders of each connection's own trader, as frames.
 pub fn placements(exchange: &Exchange) -> Requests {
     exchange.requests(|_, number, k| {
-        let body = bodies::order(&exchange.market, number, k);
+        let body = exchange.order(number, k);
         let message = json!({"op": "place", "id": format!("{k}"), "body": body});
         masked(message.to_string().as_bytes())
     })
