@@ -61,6 +61,8 @@ enum Act {
     Joins(Bird, Money),
     /// People look at a market.
     Visited(usize),
+    /// Makers quote anew on a market, so that its book is whole.
+    Quoted(usize),
     /// A trader leaves an order, and gets a key.
     Leaves(usize),
 }
@@ -196,6 +198,7 @@ fn acts(
         for _ in 0..visits {
             acts.push((moment(life.from, ends, chance), Act::Visited(market)));
         }
+        acts.push((later(end, -(HOUR_MS / 12)), Act::Quoted(market)));
     }
     acts.sort_by_key(|(time, _)| *time);
     acts
@@ -231,6 +234,7 @@ impl History<'_> {
                 self.tell(command)
             }
             Act::Joins(bird, money) => self.join(bird, money),
+            Act::Quoted(market) => self.look_at(market, true).map(drop),
             Act::Visited(market) if EXCLUSIVE.contains(&market) => {
                 EXCLUSIVE.rev().try_for_each(|market| self.visit(market))
             }
@@ -282,15 +286,21 @@ impl History<'_> {
         Some(flow::rest_of_one(others.map(|life| life.walk.fair())))
     }
 
-    /// Makers quote anew, and some people trade.
-    fn visit(&mut self, market: usize) -> Result<(), SeedError> {
-        let Some(fair) = self.believe(market) else { return Ok(()) };
-        if self.lives.get(market).is_none_or(|life| self.now >= life.deadline) {
-            return Ok(());
-        }
+    /// Makers quote around what is believed of a market, which is returned: anew if that has moved,
+    /// or they `must`. `None` if it takes no orders.
+    fn look_at(&mut self, market: usize, must: bool) -> Result<Option<Tick>, SeedError> {
+        let fair = self.believe(market);
+        let open = self.lives.get(market).is_some_and(|life| self.now < life.deadline);
+        let Some(fair) = fair.filter(|_| open) else { return Ok(None) };
         for place in 0..MAKERS.len() {
-            self.quote(market, place, fair)?;
+            self.quote(market, place, fair, must)?;
         }
+        Ok(Some(fair))
+    }
+
+    /// Makers look at a market, and some people trade.
+    fn visit(&mut self, market: usize) -> Result<(), SeedError> {
+        let Some(fair) = self.look_at(market, false)? else { return Ok(()) };
         for _ in 0..self.chance.below(4) {
             self.breathe(9_000);
             self.take(market, fair)?;
@@ -298,14 +308,21 @@ impl History<'_> {
         Ok(())
     }
 
-    fn quote(&mut self, market: usize, place: usize, fair: Tick) -> Result<(), SeedError> {
+    fn quote(
+        &mut self,
+        market: usize,
+        place: usize,
+        fair: Tick,
+        must: bool,
+    ) -> Result<(), SeedError> {
         let Some((_, user)) = self.people.get(place).copied() else { return Ok(()) };
         let Some(number) = MarketNo::next(market) else { return Ok(()) };
         let Some(quoted) = self.lives.get_mut(market).and_then(|l| l.quoted.get_mut(place)) else {
             return Ok(());
         };
         let moved = quoted.map(|quoted| usize::from(quoted.get().abs_diff(fair.get())));
-        if moved.is_some_and(|moved| moved <= place) && !self.chance.percent(12) {
+        let near = moved.is_some_and(|moved| moved <= place);
+        if near && !must && !self.chance.percent(12) {
             return Ok(());
         }
         if quoted.replace(fair).is_some() {

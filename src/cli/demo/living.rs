@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Markets that most look at, and in how many of a hundred cases.
 const HOT: (usize, u64) = (7, 65);
 /// How beliefs shake in an hour, in thousandths of log-odds.
-const SHAKE: i64 = 70;
+const SHAKE: i64 = 45;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// A market that has been closed for so long is decided.

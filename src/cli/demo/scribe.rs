@@ -91,6 +91,9 @@ impl<'a> Scribe<'a> {
         if !self.block.is_empty() {
             self.seal()?;
         }
+        if self.head.sequence < self.there.sequence {
+            return Err(SeedError::OfAnother(self.head.sequence.next()));
+        }
         Ok(self.head.sequence)
     }
 }

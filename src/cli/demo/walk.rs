@@ -12,8 +12,8 @@ const LOG_ODDS: [i64; 50] = [
     847, 895, 944, 994, 1046, 1099, 1153, 1208, 1266, 1325, 1386, 1450, 1516, 1586, 1658, 1735,
     1815, 1901, 1992, 2091, 2197, 2314, 2442, 2587, 2752, 2944, 3178, 3476, 3892, 4595,
 ];
-/// The furthest that beliefs go: about 0.98.
-const FURTHEST: i64 = 4000;
+/// The furthest that beliefs go: 0.97, so that there is room for quotes.
+const FURTHEST: i64 = 3480;
 /// What is believed once the outcome is as good as known: 0.99.
 const KNOWN: i64 = 4700;
 const HOUR_MS: i64 = 3_600_000;
@@ -36,10 +36,10 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Begins at a price, with a truth that is not far from it.
+    /// Begins at a price, with a truth that is as far from it as it shakes.
     pub(crate) fn from(price: Tick, shake: i64, chance: &mut Chance) -> Walk {
         let at = log_odds(price);
-        Walk { at, truth: at.saturating_add(chance.bell(700)), shake }
+        Walk { at, truth: at.saturating_add(chance.bell(shake.saturating_mul(20))), shake }
     }
 
     /// So much time passes.
