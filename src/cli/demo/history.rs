@@ -36,6 +36,8 @@ const BUSY: [u64; 24] = [
     55, 45, 35, 25, 18, 15, 15, 20, 28, 38, 48, 58, 70, 80, 86, 90, 94, 98, 100, 100, 96, 88, 78,
     66,
 ];
+/// Each printed trader trades on one market of so many.
+const THEIRS: usize = 6;
 /// Contracts of the order that each trader leaves on a book.
 const LEFT: u64 = 25;
 /// Money with which a maker begins, in units of the currency.
@@ -339,6 +341,11 @@ impl History<'_> {
         let takers = self.people.get(MAKERS.len()..).unwrap_or_default();
         let Some((bird, user)) = self.chance.pick(takers).copied() else { return Ok(()) };
         let Some(number) = MarketNo::next(market) else { return Ok(()) };
+        // Those whose keys are printed know some questions only: a newcomer reads their portfolios.
+        let place = TRADERS.iter().position(|trader| trader.name == bird.name);
+        if place.is_some_and(|place| market % THEIRS != place) {
+            return Ok(());
+        }
         let position = self.scribe.exchange().purse(user, number)?.position;
         let held = flow::net(position.yes.held, position.no.held);
         let underrated = self.lives.get(market).is_some_and(|life| life.walk.is_underrated());
@@ -366,7 +373,7 @@ impl History<'_> {
         let Some(trader) = TRADERS.get(place) else { return Ok(()) };
         let known = self.people.iter().find(|(bird, _)| bird.name == trader.name);
         let Some((_, user)) = known.copied() else { return Ok(()) };
-        let market = place.saturating_mul(3);
+        let market = place.saturating_add(THEIRS);
         if let (Some(fair), Some(number)) = (self.believe(market), MarketNo::next(market)) {
             let price = Tick::new(fair.get().saturating_sub(8)).unwrap_or(Tick::MIN);
             let wording = Wording { outcome: Outcome::Yes, side: Side::Buy };

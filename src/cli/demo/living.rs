@@ -270,7 +270,7 @@ impl Living {
     async fn take(&mut self, market: &str, fair: Tick, underrated: bool) -> Result<(), Pause> {
         let takers = self.birds.get(MAKERS.len()..).unwrap_or_default();
         let Some((bird, key)) = self.chance.pick(takers).cloned() else { return Ok(()) };
-        let path = "/trading/positions?limit=1000";
+        let path = "/trading/positions?limit=100";
         let positions = self.ask(&key, Method::GET, path, None).await?;
         let of = |outcome: &str| {
             let mut held = rows(&positions, "positions")
