@@ -20,7 +20,7 @@ use engine::clock;
 use exchange::units::{LOTS_PER_CONTRACT, Lots, Tick, TimeMs};
 
 /// Between two looks of somebody at a market, about.
-const PACE: Duration = Duration::from_millis(450);
+const PACE: Duration = Duration::from_millis(1000);
 /// After refusals or a lost connection the pace halves, at most so often.
 const SLOWER_MOST: u32 = 6;
 /// Between two looks at which markets there are.
