@@ -27,8 +27,8 @@ pub fn placements(exchange: &Exchange) -> Requests {
     })
 }
 
-/// Orders of the last trader as frames, of which every fourth takes the others off the book: however
-/// many are sent, few rest.
+/// Orders of the last trader as frames, of which every fourth takes the others off the book:
+/// however many are sent, few rest.
 pub fn alone(exchange: &Exchange) -> Vec<Vec<u8>> {
     let body = |k| bodies::alone(&exchange.market, k);
     let message = |k| json!({"op": "place", "id": format!("{k}"), "body": body(k)}).to_string();
