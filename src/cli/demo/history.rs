@@ -82,8 +82,8 @@ struct History<'a> {
     end: TimeMs,
 }
 
-/// Writes the past of a demo into a journal that is empty, or in which this was interrupted; returns
-/// its last record, or `None` if there is nothing to do.
+/// Writes the past of a demo into a journal that is empty, or in which this was interrupted;
+/// returns its last record, or `None` if there is nothing to do.
 ///
 /// # Errors
 /// The journal does not take it, or another version began it.

@@ -1,5 +1,5 @@
-//! The demo: a venue with a catalogue, people, sixty days of trading behind it and more to come, for
-//! `serve --demo`.
+//! The demo: a venue with a catalogue, people, sixty days of trading behind it and more to come,
+//! for `serve --demo`.
 //!
 //! Must not know: any trading rule; HTTP beyond the client and the example lines it prints.
 
