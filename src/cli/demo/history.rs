@@ -195,7 +195,7 @@ fn acts(
         let visits = match (short, life.highlighted) {
             (true, _) => 110 + chance.below(60),
             (false, true) => 240 + chance.below(60),
-            (false, false) => 50 + chance.below(100),
+            (false, false) => 70 + chance.below(110),
         };
         for _ in 0..visits {
             acts.push((moment(life.from, ends, chance), Act::Visited(market)));
@@ -303,7 +303,7 @@ impl History<'_> {
     /// Makers look at a market, and some people trade.
     fn visit(&mut self, market: usize) -> Result<(), SeedError> {
         let Some(fair) = self.look_at(market, false)? else { return Ok(()) };
-        for _ in 0..self.chance.below(4) {
+        for _ in 0..=self.chance.below(3) {
             self.breathe(9_000);
             self.take(market, fair)?;
         }
