@@ -13,7 +13,6 @@ use exchange::catalogue::Outcome;
 use exchange::command::{Command, PlaceOrder, Role, Side, TimeInForce, Wording};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::{Lots, MONEY_PER_UNIT, Money, Sequence, Tick, TimeMs};
-use http::keys;
 use journal::Journal;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -262,7 +261,7 @@ impl History<'_> {
         self.tell(Command::Deposit { user, amount: money })?;
         if !TRADERS.iter().any(|trader| trader.name == bird.name) {
             let (role, label) = (Role::Trader, "flow".to_owned());
-            let hash = keys::hash(bird.key().as_bytes());
+            let hash = bird.key_hash();
             self.tell(Command::AddKey { user, role, label, hash })?;
         }
         self.people.push((bird, user));
