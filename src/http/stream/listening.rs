@@ -455,3 +455,7 @@ fn topic_of(view: &ReadModel, caller: &Caller, channel: Channel) -> Result<Topic
         }
     })
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/listening.rs"]
+mod tests;

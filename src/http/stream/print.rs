@@ -136,3 +136,7 @@ fn whole(body: Content) -> bytes::Bytes {
         Content::Packed(_) | Content::Events(_) => bytes::Bytes::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/print.rs"]
+mod tests;
