@@ -68,3 +68,52 @@ test("begins with a snapshot, goes on after a cut from the last record heard, an
   assert.equal(second.said.at(-1).op, "unsubscribe");
   second.onclose = null;
 });
+
+test("where no socket opens, the same comes as events, begun anew for each set of channels", async () => {
+  /** @type {any[]} */
+  const sources = [];
+  Object.assign(globalThis, {
+    EventSource: class {
+      constructor(url) {
+        this.url = url;
+        sources.push(this);
+      }
+      close() {
+        this.closed = true;
+      }
+    },
+  });
+  let up = false;
+  globalThis.fetch = async () => ({ ok: up });
+  const blocked = async () => {
+    stream.tryNow();
+    Socket.last.close();
+    await turn();
+  };
+  for (let n = 0; n < 3; n += 1) await blocked();
+  assert.equal(sources.length, 0, "a venue that is down is no reason");
+  up = true;
+  for (let n = 0; n < 2; n += 1) await blocked();
+  stream.tryNow();
+  assert.equal(sources.length, 1);
+  assert.equal(sources[0].url, "/api/v1/stream?subscribe=trades%3AM");
+  const heard = [];
+  const end = stream.listen("book:N", (messages) => heard.push(...messages.map((one) => one.sequence)));
+  await turn();
+  assert.ok(sources[0].closed);
+  assert.equal(sources[1].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN");
+  sources[1].onmessage({ data: JSON.stringify({ channel: "book:N", kind: "book", sequence: 30, data: { levels: [] } }) });
+  sources[1].onmessage({ data: JSON.stringify({ channel: "trades:M", kind: "snapshot", sequence: 30, data: {} }) });
+  sources[1].onmessage({ data: JSON.stringify({ kind: "heartbeat", sequence: 31 }) });
+  await turn();
+  assert.deepEqual([heard, stream.state.value], [[30], "live"]);
+  stream.tryNow();
+  assert.equal(sources[2].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN&from=31");
+  sources[2].onerror();
+  assert.equal(stream.state.value, "late");
+  // A socket is tried once more.
+  const before = Socket.last;
+  stream.tryNow();
+  assert.notEqual(Socket.last, before);
+  end();
+});
