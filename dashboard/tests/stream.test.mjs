@@ -72,19 +72,13 @@ test("begins with a snapshot, goes on after a cut from the last record heard, an
 test("where no socket opens, the same comes as events, begun anew for each set of channels", async () => {
   /** @type {any[]} */
   const sources = [];
-  Object.assign(globalThis, {
-    EventSource: class {
-      constructor(url) {
-        this.url = url;
-        sources.push(this);
-      }
-      close() {
-        this.closed = true;
-      }
-    },
-  });
   let up = false;
-  globalThis.fetch = async () => ({ ok: up });
+  globalThis.fetch = async (url, how) => {
+    if (url === "/healthz") return { ok: up };
+    const one = { url, ended: how.signal };
+    sources.push(one);
+    return { ok: true, body: new ReadableStream({ start: (to) => void Object.assign(one, { say: (text) => to.enqueue(new TextEncoder().encode(text)), end: () => to.close() }) }) };
+  };
   const blocked = async () => {
     stream.tryNow();
     Socket.last.close();
@@ -95,21 +89,25 @@ test("where no socket opens, the same comes as events, begun anew for each set o
   up = true;
   for (let n = 0; n < 2; n += 1) await blocked();
   stream.tryNow();
-  assert.equal(sources.length, 1);
-  assert.equal(sources[0].url, "/api/v1/stream?subscribe=trades%3AM");
+  assert.deepEqual(sources.map((one) => one.url), ["/api/v1/stream?subscribe=trades%3AM"]);
   const heard = [];
   const end = stream.listen("book:N", (messages) => heard.push(...messages.map((one) => one.sequence)));
   await turn();
-  assert.ok(sources[0].closed);
+  assert.ok(sources[0].ended.aborted);
   assert.equal(sources[1].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN");
-  sources[1].onmessage({ data: JSON.stringify({ channel: "book:N", kind: "book", sequence: 30, data: { levels: [] } }) });
-  sources[1].onmessage({ data: JSON.stringify({ channel: "trades:M", kind: "snapshot", sequence: 30, data: {} }) });
-  sources[1].onmessage({ data: JSON.stringify({ kind: "heartbeat", sequence: 31 }) });
+  const said = [{ channel: "book:N", kind: "book", sequence: 30, data: { levels: [] } }, { channel: "trades:M", kind: "snapshot", sequence: 30, data: {} }, { kind: "heartbeat", sequence: 31 }];
+  const text = said.map((one) => `id: ${one.sequence}\ndata: ${JSON.stringify(one)}\n\n`).join("");
+  // Pieces end where they like.
+  sources[1].say(text.slice(0, 50));
+  sources[1].say(text.slice(50));
   await turn();
   assert.deepEqual([heard, stream.state.value], [[30], "live"]);
   stream.tryNow();
   assert.equal(sources[2].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN&from=31");
-  sources[2].onerror();
+  await turn();
+  sources[2].say("event: close\ndata: {}\n\n");
+  sources[2].end();
+  await turn();
   assert.equal(stream.state.value, "late");
   // A socket is tried once more.
   const before = Socket.last;

@@ -76,7 +76,9 @@ test("an operator leads a question from a draft over a dispute to its settlement
     await column.getByLabel("Rules").fill("As it says.");
   }
   await page.getByLabel("Trading closes").fill("2040-01-01T12:00");
-  await page.getByLabel("Dispute window").selectOption({ index: 1 });
+  // A window that a scene can wait for.
+  await page.getByLabel("Dispute window").evaluate((/** @type {HTMLSelectElement} */ one) => one.add(new Option("30 s", "30")));
+  await page.getByLabel("Dispute window").selectOption("30");
   await page.getByRole("button", { name: "Save draft" }).click();
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
@@ -100,12 +102,17 @@ test("an operator leads a question from a draft over a dispute to its settlement
   await dialog.getByLabel("Price that Yes pays").fill("0.25");
   await dialog.getByText("Holders of Yes receive $1.00 and holders of No $3.00; their contracts cost $4.00.").waitFor();
   await dialog.getByRole("button", { name: "Leave" }).click();
-  // The second result ends the dispute and is paid at once.
+  // The second result ends the dispute, and its own window ends by itself.
   await page.getByRole("button", { name: "Announce a result" }).click();
   await dialog.getByText("No", { exact: true }).click();
   await dialog.getByText("Holders of No receive $4.00 in all.").waitFor();
   await dialog.getByLabel(/Type result/).fill("result");
   await dialog.getByRole("button", { name: "Announce a result" }).click();
+  for (let tries = 0; (await api("olga", `/markets/${id}`)).status !== "SETTLED"; tries += 1) {
+    assert.ok(tries < 240, "not settled");
+    await page.waitForTimeout(500);
+  }
+  await page.reload();
   await page.getByText("Paid out", { exact: true }).first().waitFor();
   const paid = (await api("ben", "/account/settlements?limit=1")).settlements[0];
   assert.deepEqual([paid.marketId, paid.outcomeId, paid.payout], [id, "no", "4.00"]);
@@ -240,7 +247,7 @@ test("a person comes by an invitation, has an order filled within twelve clicks,
   assert.ok(counted.clicks <= 12, String(counted.clicks));
   await page.getByRole("link", { name: "Portfolio" }).first().click();
   await page.getByRole("heading", { name: "Portfolio" }).waitFor();
-  await page.getByRole("row", { name: /Yes/ }).first().waitFor();
+  await page.locator("#list tbody tr").first().waitFor();
   await page.goto("/keys");
   await page.getByLabel("Name").fill("scene");
   await page.getByRole("button", { name: "Make the key" }).click();

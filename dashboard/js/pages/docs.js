@@ -2,6 +2,7 @@
 // to try it with the reader's session, one key, or in a demo the public keys of its people.
 import { html, signal, useEffect, useMemo, useState } from "../lib.js";
 import { t } from "../i18n.js";
+import { newName } from "../api.js";
 import { addressOf, operations, withKnown } from "../describe.js";
 import { choose, route } from "../router.js";
 import { session, venue } from "../account.js";
@@ -98,7 +99,8 @@ function Try({ one, ids }) {
   const idOf = (/** @type {string} */ name) => usable[name === "marketIds" ? "marketId" : name];
   const first = () => Object.fromEntries(one.parameters.map((each) => [each.name, each.example || each.needed ? (idOf(each.name) ?? each.example) : ""]));
   const [values, setValues] = useState(first);
-  const [body, setBody] = useState(() => one.body && JSON.stringify(withKnown(JSON.parse(one.body), usable), null, 2));
+  // A name of the caller's own is used once: what is placed gets a fresh one.
+  const [body, setBody] = useState(() => one.body && JSON.stringify(withKnown(JSON.parse(one.body), { ...usable, clientOrderId: newName("docs").slice(0, 16) }), null, 2));
   const [answer, setAnswer] = useState(/** @type {{status: number, ms: number, text: string} | null} */ (null));
   const { key, credentials } = shown(one.role);
   const address = addressOf(one, values);

@@ -36,24 +36,23 @@ fn a_point_is_taken_after_an_hour_with_a_change_and_a_day_with_contracts() {
     let mut model = ReadModel::new();
     fold_at(&mut model, 0, &[user(ANN), user(BOB), market(RAIN, None)]);
     fold_at(&mut model, 0, &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)]);
+    // The first record of an hour tells of itself; what follows in the hour is told after it.
     fold_at(&mut model, 1, &pays_in(ANN, 1000, 1000));
-    assert_eq!(points(&model, ANN), []);
-    // The first record of a later hour, whoever's it is.
+    assert_eq!(points(&model, ANN), [(1, 1000, 1000)]);
+    fold_at(&mut model, 1, &pays_in(ANN, 50, 1050));
+    assert_eq!(points(&model, ANN), [(1, 1000, 1000)]);
     fold_at(&mut model, 3, NOTHING);
-    assert_eq!(points(&model, ANN), [(3, 1000, 1000)]);
     fold_at(&mut model, 4, NOTHING);
+    assert_eq!(points(&model, ANN), [(1, 1000, 1000), (3, 1050, 1050)]);
     // 4 contracts at an even chance are worth 2, and no gain was paid in.
+    fold_at(&mut model, 5, NOTHING);
     fold_at(&mut model, 5, &[holds(ANN, (4, 240), (0, 0), 0)]);
-    fold_at(&mut model, 6, &pays_in(ANN, 50, 1050));
-    let all = [(3, 1000, 1000), (6, 1250, 1050), (7, 1250, 1050)];
-    fold_at(&mut model, 7, NOTHING);
-    fold_at(&mut model, 8, NOTHING);
-    assert_eq!(points(&model, ANN), all);
+    for hour in [6, 7, 30, 31] {
+        fold_at(&mut model, hour, NOTHING);
+    }
     // Prices may have moved, so holders have a point each day, others have none.
-    fold_at(&mut model, 30, NOTHING);
-    fold_at(&mut model, 31, NOTHING);
-    let all: Vec<_> = all.into_iter().chain([(30, 1250, 1050)]).collect();
-    assert_eq!((points(&model, ANN), points(&model, BOB)), (all, vec![]));
+    let all = [(1, 1000, 1000), (3, 1050, 1050), (6, 1250, 1050), (30, 1250, 1050)];
+    assert_eq!((points(&model, ANN), points(&model, BOB)), (all.to_vec(), vec![]));
 }
 
 #[test]
