@@ -113,7 +113,7 @@ test("an operator leads a question from a draft over a dispute to its settlement
     await page.waitForTimeout(500);
   }
   await page.reload();
-  await page.getByText("Paid out", { exact: true }).first().waitFor();
+  await page.getByText(/^\s*Paid out/).first().waitFor();
   const paid = (await api("ben", "/account/settlements?limit=1")).settlements[0];
   assert.deepEqual([paid.marketId, paid.outcomeId, paid.payout], [id, "no", "4.00"]);
   await page.getByRole("link", { name: "See the market" }).first().click();
