@@ -93,6 +93,7 @@ pub mod admin_keys;
 pub mod admin_audit;
 pub mod openapi;
 pub mod dashboard;
+pub mod pictures;
 
 pub use limits::Limits;
 pub use server::{serve, serve_site};
