@@ -105,7 +105,7 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
     const bid = row.side === "bid";
     const no = mirror(row.price);
     const mine = own.get(key);
-    const wide = `${Math.max(0, Math.min(100, (Number(quantity) / Number(largest)) * 82)).toFixed(1)}%`;
+    const wide = `${Math.max(0, Math.min(100, (Number(quantity) / Number(largest)) * 66)).toFixed(1)}%`;
     const [yesWords, noWords] = bid ? ["ladder.offer", "ladder.take"] : ["ladder.take", "ladder.offer"];
     return html`<tr key=${key}><td><button type="button" class=${`pbtn y${bid ? "" : " take"}`}
       aria-label=${t(yesWords, { word: words.yes, price: f.price(row.price) })} ...${press("yes", row.price)}>
