@@ -82,7 +82,8 @@ impl Door {
         limits: Limits,
         site: Site,
     ) -> Result<Door, InsertError> {
-        let names = routes::table().into_iter().map(|route| (route.method, route.template));
+        let table = routes::table().into_iter();
+        let names = table.map(|route| (route.method, route.template, route.class));
         let traffic = Traffic::new(names.collect());
         let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits, site));
         let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
@@ -168,8 +169,7 @@ impl Door {
         let status = response.status().as_u16();
         // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
-        let counted = known.route.map(|route| (route.number, route.class));
-        self.shared.traffic.count(counted, status, began);
+        self.shared.traffic.count(known.route.map(|route| route.number), status, began);
         tracing::debug!(
             %method,
             route = known.route.map_or("none", |route| route.template),
