@@ -20,7 +20,7 @@ use matchit::InsertError;
 
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
-use super::call::{Call, SharedState};
+use super::call::{Call, Origin, SharedState};
 use super::connection_slots::ConnectionSlot;
 use super::head;
 use super::idempotency;
@@ -29,7 +29,6 @@ use super::listed::Content;
 use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
-use super::presence::Presence;
 use super::problem::{Kind, Problem};
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
@@ -266,7 +265,8 @@ impl Door {
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let presence = known.connection.map(|slot| slot.presence.clone());
-            let answered = self.ask(caller, found, head, body, (id, presence), drew).await;
+            let origin = Origin { request_id: id, presence };
+            let answered = self.ask(caller, found, head, body, origin, drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),
                 Err(_) => drew,
@@ -340,7 +340,7 @@ impl Door {
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
         body: &mut IncomingBody<'_, B>,
-        (request_id, presence): (RequestId, Option<Presence>),
+        origin: Origin,
         drew: RequestClass,
     ) -> Result<Reply, Problem>
     where
@@ -379,19 +379,8 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call = Call {
-            engine,
-            caller,
-            shared,
-            path,
-            query,
-            body,
-            once,
-            conditions,
-            drew,
-            request_id,
-            presence,
-        };
+        let call =
+            Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.
