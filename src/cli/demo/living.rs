@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use super::chance::Chance;
 use super::flow::{self, Wish};
 use super::people::{Bird, MAKERS, OPERATOR};
+use super::pictures::Pictures;
 use super::script::later;
 use super::walk::Walk;
 use engine::clock;
@@ -182,7 +183,9 @@ impl Living {
         else {
             return Ok(());
         };
-        if now < later(deadline, DECIDED_AFTER_MS) || self.is_tied(market).await? {
+        // Others' questions, which have other pictures, are for others to decide.
+        let theirs = market["logo"].as_str().and_then(Pictures::beside).is_none();
+        if theirs || now < later(deadline, DECIDED_AFTER_MS) || self.is_tied(market).await? {
             return Ok(());
         }
         let yes = u64::from(price_of_yes(market).map_or(50, Tick::get));
