@@ -21,11 +21,11 @@ use engine::clock;
 use exchange::units::{LOTS_PER_CONTRACT, Lots, Tick, TimeMs};
 
 /// Between two looks of somebody at a market, about.
-const PACE: Duration = Duration::from_millis(1000);
+const PACE: Duration = Duration::from_secs(1);
 /// After refusals or a lost connection the pace halves, at most so often.
 const SLOWER_MOST: u32 = 6;
 /// Between two looks at which markets there are.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// Markets that most look at, and in how many of a hundred cases.
 const HOT: (usize, u64) = (7, 65);
 /// How beliefs shake in an hour, in thousandths of log-odds.
