@@ -17,6 +17,7 @@ pub mod mailbox;
 pub mod past;
 mod framing;
 mod client_stream;
+mod presence;
 pub mod door;
 pub mod head;
 pub mod body;
