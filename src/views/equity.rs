@@ -9,7 +9,7 @@ use super::history::chain::RowIndex;
 use super::history::onward::Made;
 use super::history::stream::{Newest, Row, Streams};
 use super::history::{Coder, History, Kind, Refers};
-use super::saved::{Saved, Sink, Source};
+use super::saved::saved;
 use super::table::Table;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
@@ -18,8 +18,6 @@ use exchange::units::{MoneySum, Sequence, TimeMs};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 const DAY_HOURS: u64 = 24;
-/// The first version of images that have points.
-const TOLD_SINCE: u32 = 10;
 
 /// A user's equity at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,36 +46,7 @@ pub struct Equity {
     next: u32,
 }
 
-impl Saved for Equity {
-    fn save(&self, sink: &mut Sink<'_>) {
-        let Equity { points, changed, hour, daily, next } = self;
-        points.save(sink);
-        changed.save(sink);
-        hour.save(sink);
-        daily.save(sink);
-        next.save(sink);
-    }
-
-    /// In a venue whose image is older, the points begin now: everybody has one at the next turn.
-    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
-        if source.version < TOLD_SINCE {
-            let mut begun = Equity::on(source.history.clone());
-            for user in source.sizes.users() {
-                let added = begun.changed.add(user, true);
-                let owner = begun.points.add_owner(user.index());
-                added.and(owner).map_err(|_| BadImage::Contradiction("too many users"))?;
-            }
-            return Ok(begun);
-        }
-        Ok(Equity {
-            points: Saved::load(source)?,
-            changed: Saved::load(source)?,
-            hour: Saved::load(source)?,
-            daily: Saved::load(source)?,
-            next: Saved::load(source)?,
-        })
-    }
-}
+saved!(Equity { points, changed, hour, daily, next });
 
 impl Equity {
     /// No points yet; pages go to `history`.

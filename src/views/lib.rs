@@ -347,12 +347,9 @@ const fn of_trading(effect: &Effect) -> bool {
 // The image of the read model: its state as flat bytes, so that a start need not fold the whole
 // journal.
 
-/// Version of the image format; must change with its content or field order.
-pub const IMAGE_VERSION: u32 = 10;
-/// The same of the pages that an image refers to.
-pub const PAGES_VERSION: u32 = 8;
-/// The first version that can still be read.
-const IMAGE_VERSION_FIRST: u32 = 8;
+/// Version of the image format, and of the pages that an image refers to; must change with their
+/// content or field order.
+pub const IMAGE_VERSION: u32 = 9;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -412,12 +409,11 @@ impl ReadModel {
     pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
         let from = BufReader::with_capacity(BLOCK_BYTES, from as &mut dyn Read);
         let (sizes, history) = (Sizes::default(), history.clone());
-        let mut source = Source { from, version: IMAGE_VERSION, sizes, history };
+        let mut source = Source { from, sizes, history };
         let version = u32::load(&mut source)?;
-        if !(IMAGE_VERSION_FIRST..=IMAGE_VERSION).contains(&version) {
+        if version != IMAGE_VERSION {
             return Err(BadImage::Version(version));
         }
-        source.version = version;
         source.sizes = Sizes::load(&mut source)?;
         let rows = source.history.rows_per_page();
         hold(source.sizes.rows_per_page == rows, "pages of another length")?;

@@ -1,11 +1,8 @@
 //! Unit tests of `src/views/equity.rs`.
 
-use std::io::{self, BufReader, Read};
-
 use super::super::ReadModel;
 use super::super::fixture::*;
 use super::*;
-use crate::saved::Sizes;
 use exchange::effect::Effect;
 use exchange::market::MarketStatus;
 use exchange::reject::Reject;
@@ -73,18 +70,4 @@ fn many_users_take_several_records() {
         assert_eq!(with_points(&model), counted);
     }
     assert_eq!(model.inconsistencies(), 0);
-}
-
-/// What an older version saved has no points: all accounts have one at the next turn.
-#[test]
-fn an_image_without_points_begins_them() {
-    let mut nothing = io::empty();
-    let from = BufReader::new(&mut nothing as &mut dyn Read);
-    let sizes = Sizes { users: 2, ..Sizes::default() };
-    let mut source = Source { from, version: 9, sizes, history: History::default() };
-    let mut begun = Equity::load(&mut source).unwrap();
-    begun.turn(TimeMs::new(HOUR_MS).unwrap());
-    assert_eq!([begun.next(), begun.next(), begun.next()], [Some(ANN), Some(BOB), None]);
-    assert!(begun.wants(ANN, false) && begun.of(BOB).next().is_none());
-    assert_eq!((begun.hour, begun.daily), (1, false));
 }
