@@ -165,6 +165,15 @@ fn browsers_are_told_to_stay_with_tls_under_the_venues_name() {
     assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
 }
 
+/// Ends the load, also where the test fails.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_certificate_is_renewed_under_load_without_a_failed_request() {
     let dir = tempfile::tempdir().unwrap();
@@ -182,6 +191,7 @@ fn a_certificate_is_renewed_under_load_without_a_failed_request() {
                 assert_eq!(kept.certificate(), certificate("first.pem"));
             });
         }
+        let _ending = Ending(&ends);
         let more = |count| {
             let wanted = asked.load(Ordering::Relaxed) + count;
             while asked.load(Ordering::Relaxed) < wanted {
@@ -201,7 +211,6 @@ fn a_certificate_is_renewed_under_load_without_a_failed_request() {
         // 2120, and a second.
         assert_eq!(server.tls.ends().unwrap().get(), 4_733_510_401_000);
         more(8);
-        ends.store(true, Ordering::Relaxed);
     });
 }
 
