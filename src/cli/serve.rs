@@ -293,6 +293,7 @@ async fn serve(
         start_serving(start, &venue, &engine, &urls)?;
         // They speak no TLS.
         let flows = start.args.demo && start.args.demo_flow == Switch::On && tls.is_none();
+        let flows = flows && stage::has_a_crowd(&engine.read());
         let seed = engine.watermark().get();
         let people = flows.then(|| tokio::spawn(living::trade(urls.address, seed)));
         let served = tokio::select! {

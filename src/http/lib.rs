@@ -25,6 +25,7 @@ pub mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "without_tls.rs"]
 pub mod tls;
+mod presence;
 pub mod door;
 mod caught;
 pub mod head;

@@ -290,6 +290,7 @@ async fn serve_http(
     slot: &Arc<ConnectionSlot>,
 ) -> Option<(ClientStream<Socket>, Bytes, Opening)> {
     let handover = Handover::default();
+    let presence = slot.presence.clone();
     let (answering, slot, handing) = (Arc::clone(door), Arc::clone(slot), handover.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let (turn, turn_is_over) = TURN.get().count();
@@ -311,7 +312,7 @@ async fn serve_http(
         })
     });
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
-    let stream = ClientStream::new(stream, body_max, limits.write_wait);
+    let stream = ClientStream::new(stream, body_max, limits.write_wait, presence);
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)

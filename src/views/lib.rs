@@ -254,11 +254,24 @@ impl ReadModel {
                 faults.check(settlements.see(applied, effect));
                 faults.check(search.see(applied, effect));
                 faults.check(sign_ins.see(applied, effect));
+                if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
+                    effect
+                    && catalogue.market(*market).is_some_and(|row| row.status.public())
+                {
+                    changes.catalogue_at(applied.sequence);
+                }
             }
             if let Effect::TradeMade(trade) = effect {
                 traded = Some(trade.market);
             }
         }
+        let concluded = depth.conclude(|market, is_quoted| {
+            if changes.top_at(market, applied.sequence)? && is_quoted {
+                changes.catalogue_at(applied.sequence);
+            }
+            Ok(())
+        });
+        faults.check(concluded);
         faults.check(positions.conclude(applied));
         faults.check(performance.conclude(applied));
         // All trades of a record are in one market; its open interest is known only after the last
@@ -299,9 +312,12 @@ const fn of_trading(effect: &Effect) -> bool {
 // The image of the read model: its state as flat bytes, so that a start need not fold the whole
 // journal.
 
-/// Version of the image format, and of the pages that an image refers to; must change with their
-/// content or field order.
-pub const IMAGE_VERSION: u32 = 8;
+/// Version of the image format; must change with its content or field order.
+pub const IMAGE_VERSION: u32 = 9;
+/// The same of the pages that an image refers to.
+pub const PAGES_VERSION: u32 = 8;
+/// The first version that can still be read.
+const IMAGE_VERSION_FIRST: u32 = 8;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -359,11 +375,13 @@ impl ReadModel {
     /// [`BadImage`] if the bytes are not a valid image, or `from` cannot be read.
     pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
         let from = BufReader::with_capacity(BLOCK_BYTES, from as &mut dyn Read);
-        let mut source = Source { from, sizes: Sizes::default(), history: history.clone() };
+        let (sizes, history) = (Sizes::default(), history.clone());
+        let mut source = Source { from, version: IMAGE_VERSION, sizes, history };
         let version = u32::load(&mut source)?;
-        if version != IMAGE_VERSION {
+        if !(IMAGE_VERSION_FIRST..=IMAGE_VERSION).contains(&version) {
             return Err(BadImage::Version(version));
         }
+        source.version = version;
         source.sizes = Sizes::load(&mut source)?;
         let rows = source.history.rows_per_page();
         hold(source.sizes.rows_per_page == rows, "pages of another length")?;

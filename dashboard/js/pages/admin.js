@@ -98,7 +98,7 @@ function Figures() {
   };
   const lag = of("openoutcry_read_lag_records");
   const connections = of("openoutcry_connections");
-  const memory = of("openoutcry_resident_memory_bytes", 1_048_576);
+  const memory = of("process_resident_memory_bytes", 1_048_576);
   return html`${
     failed &&
     html`<p class="banner warn" role="status"><${Icon} name="warn"/><span>${t("figures-old")}
