@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete the command line, and the manual pages of a package.
+//! `completions`: what a shell needs to complete the command line, and a package's manual pages.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -2,9 +2,8 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use clap::Args;
 use exchange::units::Sequence;
@@ -53,7 +52,7 @@ pub fn drill(asked: &Drill) -> Result<Answer, Failure> {
     proved["behind"] = json!(behind);
     if let Some(file) = metric_file {
         // This tool asks no clock; the file system has just asked it.
-        let made = fs::metadata(&restored).and_then(|made| made.modified());
+        let made = fs::metadata(&restored).map(|made| made.mtime());
         let posted = made.and_then(|made| post(file, made, records));
         posted.map_err(|error| Failure::writing(file, error))?;
     }
@@ -84,9 +83,9 @@ fn differs(from: &Path, proved: &Value) -> Failure {
     Failure::Damaged(json!({ "ok": false, "error": error, "head": proved["head"] }))
 }
 
-/// Puts the figures in place of those of an earlier drill, at once, for everybody to read.
-fn post(file: &Path, made: SystemTime, records: u64) -> io::Result<()> {
-    let since = made.duration_since(SystemTime::UNIX_EPOCH).map_err(io::Error::other)?;
+/// Puts the figures in place of those of an earlier drill, at once, for everybody to read. `made` is
+/// in seconds since 1970.
+fn post(file: &Path, made: i64, records: u64) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut partial = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     let name = "openoutcry_drill_last_success_timestamp_seconds";
@@ -94,9 +93,8 @@ fn post(file: &Path, made: SystemTime, records: u64) -> io::Result<()> {
     write!(
         partial,
         "# HELP {name} When a drill last restored the archive\n# TYPE {name} gauge\n\
-         {name} {seconds}\n# HELP {last} The last record that it restored\n# TYPE {last} gauge\n\
-         {last} {records}\n",
-        seconds = since.as_secs()
+         {name} {made}\n# HELP {last} The last record that it restored\n# TYPE {last} gauge\n\
+         {last} {records}\n"
     )?;
     partial.as_file().set_permissions(Permissions::from_mode(0o644))?;
     partial.persist(file)?;

@@ -18,7 +18,7 @@ use journal::pages::{NAME_BYTES, PageStore};
 use journal::reader::JournalReader;
 use journal::snapshot::Point;
 use journal::store::{Step, StoreError};
-use views::PAGES_VERSION;
+use views::IMAGE_VERSION;
 use views::history::{History, HistoryError, KEY_BYTES, PageKey, PageStorage, ROWS_PER_PAGE};
 
 /// Bytes put after which the pages and their index are synced.
@@ -170,7 +170,7 @@ impl HistoryStore {
     pub fn resume(&self, journal: &JournalReader) {
         let known = self.stored.pages.completed().ok().flatten();
         let known = known.and_then(|known| {
-            let known = known.strip_prefix(&PAGES_VERSION.to_be_bytes())?;
+            let known = known.strip_prefix(&IMAGE_VERSION.to_be_bytes())?;
             let (sequence, chain) = known.split_first_chunk()?;
             let sequence = Sequence::new(u64::from_be_bytes(*sequence));
             if sequence == Sequence::ZERO {
@@ -267,7 +267,7 @@ impl Stored {
     }
 
     fn attest(&self, sequence: Sequence, chain: &ChainHash) -> Result<(), StoreError> {
-        let (version, number) = (PAGES_VERSION.to_be_bytes(), sequence.get().to_be_bytes());
+        let (version, number) = (IMAGE_VERSION.to_be_bytes(), sequence.get().to_be_bytes());
         self.pages.complete(&[version.as_slice(), &number, &chain.0].concat())
     }
 

@@ -10,8 +10,6 @@ use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::units::Sequence;
 
-/// The first version of images that have what the channels of states tell.
-const TOLD_SINCE: u32 = 9;
 
 /// The last two records that changed something; [`Sequence::ZERO`] where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,29 +60,7 @@ pub struct MarketChanges {
     ended: bool,
 }
 
-impl Saved for MarketChanges {
-    fn save(&self, sink: &mut Sink<'_>) {
-        let MarketChanges { book, trades, activity, top, all, ended } = self;
-        for changed in [book, trades, activity, top, all] {
-            changed.save(sink);
-        }
-        ended.save(sink);
-    }
-
-    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
-        let book = Changed::load(source)?;
-        let (trades, activity) = (Changed::load(source)?, Changed::load(source)?);
-        let (top, all) = if source.version >= TOLD_SINCE {
-            (Changed::load(source)?, Changed::load(source)?)
-        } else {
-            let revised = Sequence::load(source)?;
-            let last = book.last.max(activity.last).max(revised);
-            (book, Changed { last, before: Sequence::ZERO })
-        };
-        let ended = bool::load(source)?;
-        Ok(MarketChanges { book, trades, activity, top, all, ended })
-    }
-}
+saved!(MarketChanges { book, trades, activity, top, all, ended });
 
 impl MarketChanges {
     /// An order came on the book, left it or was changed there.
@@ -132,14 +108,8 @@ impl Saved for Changes {
     }
 
     fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
-        let markets: Table<MarketNo, MarketChanges> = Table::load(source)?;
-        let accounts = Table::load(source)?;
-        let catalogue = if source.version >= TOLD_SINCE {
-            Changed::load(source)?
-        } else {
-            let last = markets.rows().iter().map(|market| market.all.last).max();
-            Changed { last: last.unwrap_or_default(), before: Sequence::ZERO }
-        };
+        let (markets, accounts) = (Table::load(source)?, Table::load(source)?);
+        let catalogue = Changed::load(source)?;
         Ok(Changes { markets, accounts, catalogue, ..Changes::default() })
     }
 }

@@ -371,8 +371,6 @@ impl ImageSink for Sink<'_> {
 /// Where an image comes from, and what it is checked against.
 pub(crate) struct Source<'a> {
     pub from: BufReader<&'a mut dyn Read>,
-    /// The version of its format.
-    pub version: u32,
     /// What the tables of the model have.
     pub sizes: Sizes,
     pub history: History,

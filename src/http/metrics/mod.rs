@@ -2,7 +2,7 @@
 //! templates, never names of people; only the few users with most records are told by their ids.
 
 pub mod print;
-mod process;
+mod proc;
 
 use hyper::http::request::Parts;
 
@@ -28,7 +28,7 @@ pub fn page(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
     families.push(heaviest(shared, engine));
     families.extend(streams(shared));
     families.push(build());
-    families.extend(process::process());
+    families.extend(proc::figures());
     engine.meter().gauges.each(|gauge| {
         families.push(level(gauge.name, gauge.help, gauge.read()));
     });

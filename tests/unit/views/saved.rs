@@ -1,7 +1,6 @@
 //! Unit tests of `src/views/saved.rs`.
 
 use super::*;
-use crate::IMAGE_VERSION;
 use crate::table::Table;
 use exchange::ids::KeyNo;
 use exchange::image::coding::read_end;
@@ -20,7 +19,7 @@ fn bytes_of(value: &impl Saved) -> Vec<u8> {
 fn loaded<T: Saved>(mut bytes: &[u8]) -> Result<T, BadImage> {
     let sizes = Sizes { users: 2, keys: 1, markets: 1, ..Sizes::default() };
     let from = BufReader::new(&mut bytes as &mut dyn Read);
-    let mut source = Source { from, version: IMAGE_VERSION, sizes, history: History::default() };
+    let mut source = Source { from, sizes, history: History::default() };
     let value = T::load(&mut source)?;
     read_end(&mut source)?;
     Ok(value)

@@ -12,7 +12,7 @@ use super::print::{Family, Value};
 const TICKS_PER_SECOND: u64 = 100;
 
 /// What the system reports, and nothing in place of what it does not.
-pub fn process() -> Vec<Family> {
+pub fn figures() -> Vec<Family> {
     let cpu = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default();
     let descriptors = fs::read_dir("/proc/self/fd").ok().map(Iterator::count);
     let levels = [
