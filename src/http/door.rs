@@ -3,17 +3,14 @@
 //!
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
-use std::future::poll_fn;
 use std::num::NonZeroU32;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Body;
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use matchit::InsertError;
@@ -22,7 +19,9 @@ use super::answer_log::{self, Answered};
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, Origin, SharedState};
+use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
+use super::cors;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -31,6 +30,7 @@ use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
 use super::problem::{Kind, Problem};
+use super::proxies;
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
 use super::request_id::{RequestId, RequestIds};
@@ -50,6 +50,10 @@ use super::venue::Venue;
 use super::visit::receive;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
+use exchange::units::Sequence;
+
+/// A browser that was here over TLS comes back over TLS, for a year.
+const STRICT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Checks requests, calls their endpoints and completes their answers.
 pub struct Door {
@@ -64,6 +68,8 @@ pub struct Door {
 #[derive(Default)]
 struct Known<'a> {
     connection: Option<&'a ConnectionSlot>,
+    /// Of a page of another site's that may ask.
+    origin: Option<HeaderValue>,
     route: Option<&'a Route>,
     allowance: Option<Allowance>,
     /// Who has shown a key. Others are not told how far the journal is: it grows with what
@@ -141,7 +147,8 @@ impl Door {
         let mut body = IncomingBody::new(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
-        let mut known = Known { connection, ..Known::default() };
+        let origin = cors::allowed(&head.headers, &self.shared.site);
+        let mut known = Known { connection, origin, ..Known::default() };
         let dispatched = {
             // Pin it in place: the future is large, and moving it would copy it.
             let dispatching = pin!(self.dispatch(&head, &mut body, &mut known, id, began));
@@ -224,6 +231,9 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         head::check_size(head, &self.limits)?;
+        if known.origin.is_some() && cors::is_preflight(head) {
+            return Ok(Reply::no_content(Sequence::ZERO));
+        }
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
@@ -238,6 +248,8 @@ impl Door {
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
                 let address = known.connection.and_then(ConnectionSlot::address);
+                let proxies = &self.shared.site.proxies;
+                let address = address.map(|peer| proxies::client(peer, &head.headers, proxies));
                 return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
                     .await;
             }
@@ -250,6 +262,7 @@ impl Door {
             sign_in::extend(engine, caller.user, session);
         }
         known.caller = Some(caller);
+        self.check_entrance(known)?;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
@@ -275,6 +288,17 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
+    }
+
+    /// Refuses what is the operators' where they have an entrance of their own, and it is not this.
+    fn check_entrance(&self, known: &Known<'_>) -> Result<(), Problem> {
+        let theirs = known.route.is_some_and(|route| route.access == Access::Operators);
+        let elsewhere = known.connection.is_some_and(|slot| !slot.is_operators());
+        if self.shared.site.apart && theirs && elsewhere {
+            let detail = "this path is answered at the operators' own address (--admin-listen)";
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        Ok(())
     }
 
     /// A problem of a caller with what belongs to every one.
@@ -422,33 +446,15 @@ impl Door {
                 failure(&problem, sequence, request_id, headers).map(Content::Whole)
             }
         };
-        complete(response, allowance, request_id)
+        let mut response = complete(response, allowance, request_id);
+        if let Some(origin) = &known.origin {
+            cors::allow(response.headers_mut(), origin.clone());
+        }
+        if self.shared.site.is_strict() {
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT);
+        }
+        response
     }
-}
-
-/// The result of a future, or `None` if it panicked.
-async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(|cx| poll_caught(future.as_mut(), cx)).await
-}
-
-fn poll_caught<F: Future + ?Sized>(
-    future: Pin<&mut F>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<F::Output>> {
-    // After a panic the future is never polled again, so its broken state is not observed.
-    match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => Poll::Ready(None),
-    }
-}
-
-/// An endpoint's answer, if it is there, even if it panics.
-pub fn polled(
-    future: Pin<&mut (dyn Future<Output = Result<Reply, Problem>> + Send)>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Reply, Problem>> {
-    let panicked = || Err(Problem::internal("an endpoint panicked"));
-    poll_caught(future, cx).map(|came| came.unwrap_or_else(panicked))
 }
 
 #[cfg(test)]
