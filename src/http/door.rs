@@ -22,6 +22,7 @@ use super::call::{Call, Origin, SharedState};
 use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
 use super::cors;
+use super::entrance;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -34,7 +35,7 @@ use super::proxies;
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
 use super::request_id::{RequestId, RequestIds};
-use super::respond::{CLOSE, complete, failure, reuse_headers, success};
+use super::respond::{CLOSE, complete, failure, reuse_headers, success, tell_browsers};
 use super::route::{Access, Endpoint, Route};
 use super::routes::{self, PathParts, Routes};
 use super::sign_in;
@@ -51,9 +52,6 @@ use super::visit::receive;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
-
-/// A browser that was here over TLS comes back over TLS, for a year.
-const STRICT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Checks requests, calls their endpoints and completes their answers.
 pub struct Door {
@@ -262,7 +260,7 @@ impl Door {
             sign_in::extend(engine, caller.user, session);
         }
         known.caller = Some(caller);
-        self.check_entrance(known)?;
+        entrance::check(known.route, known.connection, &self.shared.site)?;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
@@ -288,17 +286,6 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
-    }
-
-    /// Refuses what is the operators' where they have an entrance of their own, and it is not this.
-    fn check_entrance(&self, known: &Known<'_>) -> Result<(), Problem> {
-        let theirs = known.route.is_some_and(|route| route.access == Access::Operators);
-        let elsewhere = known.connection.is_some_and(|slot| !slot.is_operators());
-        if self.shared.site.apart && theirs && elsewhere {
-            let detail = "this path is answered at the operators' own address (--admin-listen)";
-            return Err(Problem::new(Kind::Forbidden, detail));
-        }
-        Ok(())
     }
 
     /// A problem of a caller with what belongs to every one.
@@ -447,12 +434,7 @@ impl Door {
             }
         };
         let mut response = complete(response, allowance, request_id);
-        if let Some(origin) = &known.origin {
-            cors::allow(response.headers_mut(), origin.clone());
-        }
-        if self.shared.site.is_strict() {
-            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT);
-        }
+        tell_browsers(response.headers_mut(), known.origin.as_ref(), &self.shared.site);
         response
     }
 }

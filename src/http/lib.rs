@@ -29,6 +29,7 @@ pub mod tls;
 mod presence;
 pub mod door;
 mod caught;
+mod entrance;
 pub mod head;
 pub mod body;
 pub mod traffic;

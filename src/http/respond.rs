@@ -8,12 +8,14 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::cors;
 use super::listed::Content;
 use super::packing;
 use super::problem::Problem;
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::REQUEST_ID;
+use super::site::Site;
 use super::wire;
 use exchange::decimal::DecimalText;
 use exchange::units::Sequence;
@@ -37,6 +39,9 @@ const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src \
      'none'",
 );
+
+/// A browser that was here over TLS comes back over TLS, for a year.
+const STRICT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Initial capacity for an answer's headers, including those that hyper adds.
 const HEADERS_USUAL: usize = 12;
@@ -94,6 +99,17 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
     headers.clear();
     headers.reserve(HEADERS_USUAL);
     headers
+}
+
+/// Adds what browsers must know of the site: to come back over TLS, and that a page of this origin
+/// may read the answer.
+pub fn tell_browsers(headers: &mut HeaderMap, origin: Option<&HeaderValue>, site: &Site) {
+    if let Some(origin) = origin {
+        cors::allow(headers, origin.clone());
+    }
+    if site.is_strict() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT);
+    }
 }
 
 /// The answer of an endpoint. `to_caller`: whether a key was shown, so that the sequence may be
