@@ -28,11 +28,11 @@ finish() {
 trap finish EXIT
 
 key=$(python3 -c 'import secrets; print(secrets.token_hex(32))')
-OPENOUTCRY_OPERATOR_KEY=$key "$binary" serve --demo --data "$folder/data" \
+OPENOUTCRY_OPERATOR_KEY=$key "$binary" serve --init --data "$folder/data" \
   --archive "$folder/archive" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
 started+=($!)
 for _ in $(seq 600); do
-  if grep -q 'listening on' "$folder/out"; then break; fi
+  if grep -q 'listening on' "$folder/out" 2> /dev/null; then break; fi
   sleep 0.1
 done
 address=$(sed -n 's/^listening on //p' "$folder/out")
@@ -50,9 +50,15 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 touch_all
+scrape() { curl -sS --fail -H "Authorization: Bearer $key" "$address/metrics" > "$folder/page"; }
+# The archive is about a second behind.
+for _ in $(seq 600); do
+  if scrape && grep -q '^openoutcry_archive_sequence [1-9]' "$folder/page"; then break; fi
+  sleep 0.1
+done
 "$replay" drill "$folder/archive" --data "$folder/data" --room "$folder" \
   --metric-file "$folder/drill.prom"
-curl -sS --fail -H "Authorization: Bearer $key" "$address/metrics" > "$folder/page"
+scrape
 cat "$folder/page" "$folder/drill.prom" > "$folder/told"
 python3 tests/watch/named.py "$folder/told"
 
