@@ -343,6 +343,18 @@ fn sign_in_fields(command: &Command) -> Value {
             "session": hex(session), "until": until.get() }),
         Command::SignOut { user, session } => json!({ "user": user.0,
             "session": session.as_ref().map(hex) }),
+        Command::SetSecondFactor { user, password_salt, factor } => json!({ "user": user.0,
+            "password_salt": hex(password_salt), "factor_salt": hex(&factor.salt),
+            "sealed": hex(&factor.sealed), "used": factor.used.get(),
+            "recovery": factor.recovery.as_slice().iter().map(hex).collect::<Vec<_>>() }),
+        Command::SignInByCode { user, password_set, session, until, ends, used } => json!({
+            "user": user.0, "password_set": password_set.get(), "session": hex(session),
+            "until": until.get(), "ends": ends.get(), "used": used.get() }),
+        Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code } => {
+            json!({ "user": user.0, "password_set": password_set.get(), "session": hex(session),
+                "until": until.get(), "ends": ends.get(), "recovery_code": hex(recovery_code) })
+        }
+        Command::ClearSecondFactor { user } => json!({ "user": user.0 }),
         other => panic!("{other:?} is not about signing in"),
     }
 }

@@ -50,6 +50,7 @@ const SCRIPTS: [&str; 20] = [
     "replace",
     "self_trade",
     "settlement",
+    "second_factor",
     "sign_in",
     "switches",
     "time_in_force",

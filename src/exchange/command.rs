@@ -5,7 +5,7 @@ use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use super::ids::{EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
-use super::rules::Rules;
+use super::rules::{RECOVERY_CODES_MAX, Rules};
 use super::table::{choice, part, table};
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -304,6 +304,44 @@ part! {
     }
 }
 
+/// Hashes of the recovery codes that are left, each good once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecoveryCodes(Vec<KeyHash>);
+
+impl RecoveryCodes {
+    /// These; `None` if there are more than [`RECOVERY_CODES_MAX`].
+    pub fn new(codes: Vec<KeyHash>) -> Option<RecoveryCodes> {
+        (codes.len() <= RECOVERY_CODES_MAX).then_some(RecoveryCodes(codes))
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[KeyHash] {
+        &self.0
+    }
+
+    /// Uses one up; false if it is none of them.
+    pub fn take(&mut self, code: KeyHash) -> bool {
+        let place = self.0.iter().position(|other| *other == code);
+        place.map(|place| self.0.remove(place)).is_some()
+    }
+}
+
+part! {
+    /// What a person shows beside a password: codes that follow from a secret and the time.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SecondFactor {
+        /// Random; with the password it gives the key under which the secret is sealed, so that the
+        /// journal alone gives no codes.
+        pub salt: KeyHash = "factor_salt",
+        /// The secret under that key.
+        pub sealed: KeyHash,
+        /// When the last code that was used began to be good: it is good once.
+        pub used: TimeMs,
+        /// What the person has beside the codes.
+        pub recovery: RecoveryCodes,
+    }
+}
+
 table! {
     /// A command: what a user, the operator or the clock asks for.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -548,6 +586,50 @@ table! {
             /// Which; `None` for all.
             session: Option<KeyHash>,
         } => "{user} sign-out {session?*:all}";
+        /// Asks for a code at each signing in from now on. Takes the place of an earlier factor.
+        40 set_second_factor = SetSecondFactor {
+            /// Whose.
+            user: UserNo,
+            /// Salt of the password under which the secret is sealed.
+            password_salt: KeyHash,
+            /// The factor.
+            factor: SecondFactor,
+        } => "{user} second-factor {password_salt} {factor_salt} {sealed} {used} {recovery=?*:none}";
+        /// Begins a session of somebody who has shown a code.
+        41 sign_in_by_code = SignInByCode {
+            /// Whose.
+            user: UserNo,
+            /// As in `sign_in`.
+            password_set: TimeMs,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+            /// When the code began to be good.
+            used: TimeMs,
+        } => "{user} sign-in-by-code {password_set} {session} {until} {ends} {used}";
+        /// Begins a session of somebody who has shown a recovery code.
+        42 sign_in_by_recovery = SignInByRecovery {
+            /// Whose.
+            user: UserNo,
+            /// As in `sign_in`.
+            password_set: TimeMs,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+            /// Hash of the code.
+            recovery_code: KeyHash,
+        } => "{user} sign-in-by-recovery {password_set} {session} {until} {ends} {recovery_code}";
+        /// Asks for no code any more.
+        43 clear_second_factor = ClearSecondFactor {
+            /// Whose.
+            user: UserNo,
+        } => "{user} second-factor off";
     }
 }
 

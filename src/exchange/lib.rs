@@ -35,6 +35,7 @@ mod admission;
 mod matching;
 pub mod venue;
 pub mod sign_in;
+mod second_factor;
 pub mod idempotency;
 pub mod restrictions;
 pub mod trial;
@@ -282,6 +283,10 @@ impl Exchange {
             | C::SignIn { .. }
             | C::ExtendSession { .. }
             | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
+            C::SetSecondFactor { .. }
+            | C::SignInByCode { .. }
+            | C::SignInByRecovery { .. }
+            | C::ClearSecondFactor { .. } => self.dispatch_second_factor(command, at, effects),
         }
     }
 }

@@ -19,6 +19,7 @@ use super::problem::Problem;
 use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
+use super::second_factor::BegunFactors;
 use super::response_cache::ResponseCaches;
 use super::site::Site;
 use super::stream::ends::Teller;
@@ -114,6 +115,8 @@ pub struct SharedState {
     pub site: Site,
     /// Hashes passwords.
     pub passwords: Passwords,
+    /// Second factors that wait for their first codes.
+    pub begun_factors: BegunFactors,
     /// Cached answers.
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
@@ -145,6 +148,7 @@ impl SharedState {
             keyring: Keyring::new(limits.rates),
             site,
             passwords: Passwords::default(),
+            begun_factors: BegunFactors::default(),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),

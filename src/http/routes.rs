@@ -12,7 +12,7 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
-    openapi, operations, order_list, orders, positions, sign_in, statement, switches, tape,
+    openapi, operations, order_list, orders, positions, second_factor, sign_in, statement, switches, tape,
 };
 
 /// The table.
@@ -123,11 +123,20 @@ fn visitors() -> Vec<Route> {
     ]
 }
 
+/// For whoever it is about, who need not trade.
+fn own(route: Route) -> Route {
+    Route { access: Access::Keys, ..route }
+}
+
 fn account() -> Vec<Route> {
     vec![
         read("/session", sign_in::who).untold(),
-        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out).untold() },
-        post("/account/password", Required, sign_in::change).untold(),
+        own(delete("/session", sign_in::sign_out)).untold(),
+        own(post("/account/password", Required, sign_in::change)).untold(),
+        read("/account/second-factor", second_factor::one).untold(),
+        own(post("/account/second-factor", Required, second_factor::begin)).untold(),
+        own(post("/account/second-factor/confirm", Required, second_factor::confirm)).untold(),
+        own(delete("/account/second-factor", second_factor::clear)).untold(),
         post("/account/faucet", Optional, sign_in::faucet).untold(),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
@@ -179,6 +188,7 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
         post("/admin/users/{userId}/invitations", Required, sign_in::invite).untold(),
+        delete("/admin/users/{userId}/second-factor", second_factor::clear_of).untold(),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
         past("/admin/audit/head", admin_audit::head),
         past("/admin/journal", admin_audit::journal),

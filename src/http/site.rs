@@ -45,6 +45,12 @@ impl Site {
         self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }
 
+    /// Its name to people who have several: its host.
+    pub fn name(&self) -> &str {
+        let host = self.public_url.as_deref().and_then(|url| url.split_once("://"));
+        host.map_or("openoutcry", |(_, host)| host.trim_end_matches('/'))
+    }
+
     /// Whether a request's `Host` is a name of the venue's. Any other is a foreign name that was
     /// made to resolve to it (DNS rebinding).
     pub fn is_host(&self, host: &str) -> bool {

@@ -46,6 +46,7 @@ mod waiting;
 mod books;
 mod candles;
 mod search;
+mod second_factor;
 mod leaderboard;
 mod admin_categories;
 mod admin_events;

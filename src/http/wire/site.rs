@@ -7,8 +7,8 @@ use super::words::{Scope, Url};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
 use crate::site::Site;
-use exchange::command::{KeyHash, Role};
-use exchange::ids::{KeyId, UserId};
+use exchange::command::{KeyHash, Role, SecondFactor};
+use exchange::ids::{KeyId, UserId, UserNo};
 use exchange::sign_in::Invitation;
 use exchange::units::{Money, TimeMs};
 use views::ReadModel;
@@ -35,7 +35,7 @@ answers! {
 
     /// Who is asking, and for how long.
     SessionJson = "Session" (
-        user: &UserRow, role: Role, key_id: KeyId, ends: Option<TimeMs>, name: Option<String>,
+        user: &UserRow, role: Role, key_id: KeyId, ends: Option<TimeMs>, known: Known,
     ) {
         user: SessionUserJson = SessionUserJson::of(user);
         #[schemars(with = "Scope")]
@@ -45,7 +45,29 @@ answers! {
         /// When it is over unless it is used; null for a key.
         expires_at: Option<Timestamp> = ends.map(Timestamp);
         /// The name to sign in with; null for a user without a password.
-        sign_in_name: Option<String> = name;
+        sign_in_name: Option<String> = known.name;
+        /// Whether a code is asked for at signing in, too.
+        second_factor: bool = known.second_factor;
+    }
+
+    /// Whether a code is asked for at signing in.
+    FactorJson = "SecondFactor" (factor: Option<&SecondFactor>) {
+        on: bool = factor.is_some();
+        /// How many recovery codes are left.
+        recovery_codes_left: usize = factor.map_or(0, |factor| factor.recovery.as_slice().len());
+    }
+
+    /// A second factor that waits for its first code.
+    BegunFactorJson = "BegunSecondFactor" (secret: String, uri: String) {
+        /// For an authenticator, in base 32; shown this once.
+        secret: String = secret;
+        /// The same as a link, which an authenticator on the same device opens.
+        uri: String = uri;
+    }
+
+    /// Recovery codes, shown this once; each is good once in place of a code.
+    RecoveryCodesJson = "RecoveryCodes" (codes: Vec<String>) {
+        recovery_codes: Vec<String> = codes;
     }
 
     /// An invitation, shown this once.
@@ -64,21 +86,32 @@ answers! {
     }
 }
 
+/// How a user signs in.
+pub struct Known {
+    name: Option<String>,
+    second_factor: bool,
+}
+
+impl Known {
+    fn of(view: &ReadModel, user: UserNo) -> Known {
+        let name = view.sign_ins.person(user).map(|person| person.name.as_str().to_owned());
+        Known { name, second_factor: view.sign_ins.factor(user).is_some() }
+    }
+}
+
 impl SessionJson {
     /// The session with this hash.
     pub fn in_force(view: &ReadModel, session: KeyHash, now: TimeMs) -> Option<SessionJson> {
         let (person, row) = view.sign_ins.session(session, now)?;
-        let user = view.accounts.user(person.user)?;
-        let name = Some(person.name.as_str().to_owned());
-        Some(SessionJson::of(user, person.role, row.id, Some(row.until), name))
+        let (user, known) = (view.accounts.user(person.user)?, Known::of(view, person.user));
+        Some(SessionJson::of(user, person.role, row.id, Some(row.until), known))
     }
 
     /// The holder of a key.
     pub fn of_key(view: &ReadModel, caller: &Caller) -> Option<SessionJson> {
         let Via::Key(key) = caller.via else { return None };
         let (user, row) = (view.accounts.user(caller.user)?, view.accounts.key(key)?);
-        let person = view.sign_ins.person(caller.user);
-        let name = person.map(|person| person.name.as_str().to_owned());
-        Some(SessionJson::of(user, caller.role, row.id, None, name))
+        let known = Known::of(view, caller.user);
+        Some(SessionJson::of(user, caller.role, row.id, None, known))
     }
 }

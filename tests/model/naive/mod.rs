@@ -166,7 +166,13 @@ impl Naive {
             | Command::SetPassword { .. }
             | Command::SignIn { .. }
             | Command::ExtendSession { .. }
-            | Command::SignOut { .. } => self.sign_in_command(command),
+            | Command::SignOut { .. }
+            | Command::SignInByCode { .. }
+            | Command::SignInByRecovery { .. }
+            | Command::ClearSecondFactor { .. } => self.sign_in_command(command),
+            Command::SetSecondFactor { user, password_salt, factor } => {
+                self.second_factor(*user, *password_salt, factor)
+            }
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }

@@ -45,6 +45,10 @@ sign-up eve argon2id-19-2-1 hash4 hash5
 ann sign-in +0s hash6 +1h +1d
 ann stays hash6 +2h
 ann sign-out all
+ann second-factor hash2 hash3 hash4 +0s hash5,hash6
+ann sign-in-by-code +0s hash5 +1h +1d +1s
+ann sign-in-by-recovery +0s hash6 +1h +1d hash5
+ann second-factor off
 once ann "KEY" clock
 "#;
 
@@ -93,6 +97,10 @@ SIGN_UP name scheme
 SIGN_IN userId passwordSet session until ends
 EXTEND_SESSION userId session until
 SIGN_OUT userId session
+SET_SECOND_FACTOR userId used
+SIGN_IN_BY_CODE userId passwordSet session until ends used
+SIGN_IN_BY_RECOVERY userId passwordSet session until ends
+CLEAR_SECOND_FACTOR userId
 ADVANCE_CLOCK idempotencyKey";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
