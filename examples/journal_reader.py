@@ -168,6 +168,7 @@ FURTHER = {
     (20, 2): {"user": "u32", "order": "u64", "price": "opt<u8>", "quantity": "opt<u64>",
               "seen_price": "u8", "seen_quantity": "u64", "seen_filled": "u64"},
     **{(kind, 2): {**KINDS[kind][1], "group": "text"} for kind in (19, 22, 30)},
+    (3, 2): {**KINDS[3][1], "ends": "i64"},
 }
 
 

@@ -44,6 +44,7 @@ const SCRIPTS: [&str; 20] = [
     "groups",
     "heartbeat",
     "idempotency_keys",
+    "keys",
     "life_cycle",
     "netting",
     "refusals",

@@ -365,6 +365,9 @@ table! {
             label: String,
             /// Hash of the key.
             hash: KeyHash,
+            ; 2
+            /// First moment at which it opens nothing any more.
+            ends: TimeMs,
         };
         /// Revokes an API key for good.
         4 revoke_key = RevokeKey {

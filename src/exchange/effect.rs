@@ -119,7 +119,10 @@ table! {
             label: String,
             /// Hash of the key.
             hash: KeyHash,
-        } => "key {key} for {user} as {role}";
+            ; 2
+            /// First moment at which it opens nothing any more.
+            ends: TimeMs,
+        } => "key {key} for {user} as {role} {ends?until *:}";
         /// An API key stopped working.
         5 key_revoked = KeyRevoked {
             /// Owner.

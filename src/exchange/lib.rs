@@ -246,8 +246,8 @@ impl Exchange {
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)
             }
-            C::AddKey { user, role, label, hash } => {
-                self.add_key(*user, *role, label, *hash, effects)
+            C::AddKey { user, role, label, hash, ends } => {
+                self.add_key(*user, *role, label, (*hash, *ends), effects)
             }
             C::RevokeKey { user, key } => self.revoke_key(*user, *key, effects),
             C::Deposit { user, amount } => self.deposit(*user, *amount, effects),

@@ -92,13 +92,15 @@ fn venue_command() -> BoxedStrategy<Command> {
             user(),
             prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)],
             text(),
-            any::<[u8; 32]>()
+            any::<[u8; 32]>(),
+            option::of(time())
         )
-            .prop_map(|(user, role, label, hash)| Command::AddKey {
+            .prop_map(|(user, role, label, hash, ends)| Command::AddKey {
                 user,
                 role,
                 label,
-                hash: KeyHash(hash)
+                hash: KeyHash(hash),
+                ends
             }),
         (user(), any::<u32>()).prop_map(|(user, key)| Command::RevokeKey { user, key: KeyNo(key) }),
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),

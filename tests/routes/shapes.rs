@@ -487,6 +487,7 @@ pub fn key() -> Shape {
         ("createdAt", Moment),
         ("lastUsedAt", nullable(Moment)),
         ("revokedAt", nullable(Moment)),
+        ("expiresAt", nullable(Moment)),
     ])
 }
 

@@ -86,6 +86,8 @@ answers! {
         /// As far as the running process knows.
         last_used_at: Option<Timestamp> = last_used.map(Timestamp);
         revoked_at: Option<Timestamp> = row.revoked_at.map(Timestamp);
+        /// When it ends by itself; null if it does not.
+        expires_at: Option<Timestamp> = row.ends.map(Timestamp);
     }
 
     /// One of the caller's keys, without the key.
@@ -102,8 +104,8 @@ answers! {
         session: bool = false;
         /// Whether the request came with it.
         current: bool = false;
-        /// When it ends by itself; null for a key, which does not.
-        expires_at: Option<Timestamp> = None;
+        /// When it ends by itself; null if it does not.
+        expires_at: Option<Timestamp> = row.ends.map(Timestamp);
     }
 }
 

@@ -42,7 +42,7 @@ answers! {
         scope: &'static str = scope_name(role);
         /// The session in the list of keys, or the key.
         key_id: Text<KeyId> = Text(key_id);
-        /// When it is over unless it is used; null for a key.
+        /// When it is over, a session unless it is used; null for a key that lasts.
         expires_at: Option<Timestamp> = ends.map(Timestamp);
         /// The name to sign in with; null for a user without a password.
         sign_in_name: Option<String> = known.name;
@@ -112,6 +112,6 @@ impl SessionJson {
         let Via::Key(key) = caller.via else { return None };
         let (user, row) = (view.accounts.user(caller.user)?, view.accounts.key(key)?);
         let known = Known::of(view, caller.user);
-        Some(SessionJson::of(user, caller.role, row.id, None, known))
+        Some(SessionJson::of(user, caller.role, row.id, row.ends, known))
     }
 }

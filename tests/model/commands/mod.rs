@@ -649,6 +649,7 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             role: Role::Trader,
             label: String::new(),
             hash: KeyHash([pick % 64; 32]),
+            ends: (pick % 3 == 0).then_some(twin.now),
         },
         2 => {
             let key = KeyNo(small % (u32::try_from(twin.keys_count()).unwrap() + 1));

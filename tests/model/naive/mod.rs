@@ -217,7 +217,7 @@ impl Naive {
 
     fn keys(&mut self, command: &Command) -> Result<(), Reject> {
         match command {
-            Command::AddKey { user, role, label, hash } => {
+            Command::AddKey { user, role, label, hash, ends } => {
                 self.known_user(*user)?;
                 if self.keys.iter().any(|key| key.hash == hash.0 && !key.revoked) {
                     return Err(Reject::KeyTaken);
@@ -230,6 +230,7 @@ impl Naive {
                     role: *role,
                     label: label.clone(),
                     hash: *hash,
+                    ends: *ends,
                 });
             }
             Command::RevokeKey { user, key } => {

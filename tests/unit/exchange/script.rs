@@ -182,7 +182,7 @@ fn creation() -> BoxedStrategy<Command> {
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
             Command::CreateUser { profile_name, profile_pic }
         }),
-        key.prop_map(|(user, operator, label, hash)| Command::AddKey {
+        (key, of(time())).prop_map(|((user, operator, label, hash), ends)| Command::AddKey {
             user: UserNo(user),
             role: match operator {
                 None => Role::Reader,
@@ -191,6 +191,7 @@ fn creation() -> BoxedStrategy<Command> {
             },
             label,
             hash: KeyHash(hash),
+            ends,
         }),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),

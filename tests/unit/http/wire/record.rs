@@ -49,6 +49,7 @@ ann second-factor hash2 hash3 hash4 +0s hash5,hash6
 ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
 ann second-factor off
+key k2 for ann until +1d
 once ann "KEY" clock
 "#;
 
@@ -101,6 +102,7 @@ SET_SECOND_FACTOR userId used
 SIGN_IN_BY_CODE userId passwordSet session until ends used
 SIGN_IN_BY_RECOVERY userId passwordSet session until ends
 CLEAR_SECOND_FACTOR userId
+ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
