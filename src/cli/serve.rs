@@ -230,7 +230,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);
     let limits = http::Limits { head_wait, rates, ..limits()? };
-    let site = args.site.site(args.demo);
+    let site = args.site.site(args.demo)?;
     let (running, served) =
         runtime.block_on(serve(args, leave, operator_key.as_deref(), listener, limits, site));
     // An abandoned replay may still be running; it has changed nothing.

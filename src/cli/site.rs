@@ -1,8 +1,14 @@
 //! The flags that say what the venue is to a browser.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
+use super::Failure;
 use exchange::units::Money;
+use http::assets::{Assets, Dashboard};
 use http::site::{SignUp, Site};
 
 /// Play money for each user of the demo.
@@ -22,6 +28,12 @@ pub(crate) struct SiteArgs {
     /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
     #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
     faucet: Option<Money>,
+    /// Folder with pages of your own, read at the start, in place of the dashboard
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
+    dashboard: Option<PathBuf>,
+    /// Serve no pages but the documentation
+    #[arg(long, env = "OPENOUTCRY_NO_DASHBOARD", value_parser = BoolishValueParser::new())]
+    no_dashboard: bool,
 }
 
 /// Who may make an account.
@@ -37,7 +49,10 @@ enum WhoSignsUp {
 
 impl SiteArgs {
     /// The site; the demo is open, with play money.
-    pub(crate) fn site(&self, demo: bool) -> Site {
+    ///
+    /// # Errors
+    /// The folder of the operator's own pages is not fit.
+    pub(crate) fn site(&self, demo: bool) -> Result<Site, Failure> {
         let sign_up = match self.signup {
             Some(WhoSignsUp::Open) => SignUp::Open,
             Some(WhoSignsUp::Off) => SignUp::Off,
@@ -45,7 +60,16 @@ impl SiteArgs {
             Some(WhoSignsUp::Invite) | None => SignUp::Invite,
         };
         let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
-        Site { public_url: self.public_url.clone(), sign_up, faucet, demo }
+        let dashboard = match &self.dashboard {
+            Some(folder) => {
+                let unfit = |error| format!("--dashboard {}: {error}", folder.display());
+                let assets = Assets::read(folder).map_err(|error| Failure::Failed(unfit(error)))?;
+                Dashboard::Own(Arc::new(assets))
+            }
+            None if self.no_dashboard => Dashboard::Absent,
+            None => Dashboard::BuiltIn,
+        };
+        Ok(Site { public_url: self.public_url.clone(), sign_up, faucet, demo, dashboard })
     }
 }
 

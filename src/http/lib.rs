@@ -23,6 +23,7 @@ pub mod body;
 pub mod traffic;
 pub mod auth;
 pub mod cookies;
+pub mod assets;
 pub mod site;
 pub mod passwords;
 pub mod visit;

@@ -1,6 +1,7 @@
 //! What the venue is to a browser: the names under which it is reached, who may sign up, and what a
 //! new user of a venue with play money gets.
 
+use super::assets::Dashboard;
 use exchange::units::Money;
 
 /// Who may make an account.
@@ -37,6 +38,8 @@ pub struct Site {
     pub faucet: Option<Money>,
     /// Whether it is the demo.
     pub demo: bool,
+    /// Its pages.
+    pub dashboard: Dashboard,
 }
 
 impl Site {
