@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::call::{Call, user_no};
 use super::form::Form;
+use super::idempotency;
 use super::keys;
 use super::members::bodies;
 use super::parse::{Fault, Read, Written};
@@ -192,6 +193,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
 /// `POST /account/second-factor`: a secret for an authenticator. Nothing holds before its first
 /// code.
 pub async fn begin(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
     let Beginning { current: OldPassword(current) } = call.read(Form::body)?;
     let (user, passwords) = (call.caller.user, &call.shared.passwords);
     by_session(&call)?;
@@ -213,6 +215,7 @@ pub async fn begin(call: Call) -> Result<Reply, Problem> {
 /// `POST /account/second-factor/confirm`: from now on codes are asked for. Only this answer shows
 /// the recovery codes.
 pub async fn confirm(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
     let Confirming { code } = call.read(Form::body)?;
     by_session(&call)?;
     let Code::Digits(digits) = code else {

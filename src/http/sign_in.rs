@@ -4,6 +4,7 @@
 use super::call::{Call, user_no};
 use super::cookies;
 use super::form::Form;
+use super::idempotency;
 use super::keys::{self, ApiKey, KEY_TEXT_BYTES_MAX};
 use super::members::bodies;
 use super::parse::{Fault, Read, Written};
@@ -96,6 +97,7 @@ fn after(now: TimeMs, ms: i64) -> TimeMs {
 
 /// `GET /venue`: what a page must know before anybody signs in.
 pub async fn venue(visit: Visit) -> Result<Reply, Problem> {
+    visit.read_nothing()?;
     let site = SiteJson::of(&visit.shared.site);
     Reply::ok(visit.engine.watermark(), &site)
 }
@@ -225,6 +227,7 @@ pub async fn sign_out(call: Call) -> Result<Reply, Problem> {
 /// `POST /account/password`: sets another password. All sessions end; this one begins anew. A second
 /// factor goes over to the new password.
 pub async fn change(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
     let Change { current: OldPassword(current), password: NewPassword(next) } =
         call.read(Form::body)?;
     let user = call.caller.user;
@@ -253,6 +256,7 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
         shared: call.shared.clone(),
         engine: call.engine.clone(),
         address: None,
+        query: None,
         body: bytes::Bytes::new(),
     };
     // The session first: the factor would ask for a code. Both are on their way at once, so that
@@ -301,6 +305,7 @@ pub async fn faucet(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users/{userId}/invitations`: an invitation, whose text only this answer shows.
 pub async fn invite(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
     let (id, Inviting { role }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;

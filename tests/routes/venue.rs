@@ -200,6 +200,14 @@ impl Venue {
         look(&running.engine().meter().gauges);
     }
 
+    /// Executes a command.
+    pub fn ask(&self, command: Command) -> engine::pending::Answer {
+        let (_, _, running) = self.served.as_ref().unwrap();
+        let answer = running.engine().ask(command).unwrap();
+        assert!(!matches!(answer.effects(), [Effect::Refused(_)]), "{answer:?}");
+        answer
+    }
+
     pub fn client(&self, key: &str) -> Client {
         Client { address: self.operator.address, key: key.to_owned() }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Members;
 use crate::wire::words::reference;
 use crate::wire::{account, catalogue, conversion, depth, leaderboard, limits, operations, order};
-use crate::wire::{problem, statement, tape};
+use crate::wire::{problem, site, statement, tape};
 
 /// Requests, words and records.
 const WRITTEN: &str = include_str!("schemas.json");
@@ -77,6 +77,13 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<order::FillsJson>,
         one::<order::OrdersJson>,
         one::<problem::ProblemJson>,
+        one::<site::BegunFactorJson>,
+        one::<site::FactorJson>,
+        one::<site::InvitationJson>,
+        one::<site::InvitedJson>,
+        one::<site::RecoveryCodesJson>,
+        one::<site::SessionJson>,
+        one::<site::SiteJson>,
         one::<statement::LedgerJson>,
         one::<statement::MarketPnlJson>,
         one::<statement::PnlJson>,
