@@ -66,7 +66,7 @@ answers! {
     }
 
     /// Recovery codes, shown this once; each is good once in place of a code.
-    RecoveryCodesJson = "RecoveryCodes" (codes: Vec<String>) {
+    RecoveryCodesJson = "NewRecoveryCodes" (codes: Vec<String>) {
         recovery_codes: Vec<String> = codes;
     }
 
