@@ -150,7 +150,7 @@ impl MatcherMeter {
         // Clock commands are the sequencer's own.
         let clock = Command::AdvanceClock.number();
         let kinds = Command::KINDS.iter().filter(move |(number, _)| *number != clock);
-        let of = |number: u16| self.results.get(usize::from(number).saturating_sub(1));
+        let of = move |number: u16| self.results.get(usize::from(number).saturating_sub(1));
         let kinds = kinds.filter_map(move |(number, kind)| Some((kind, of(*number)?)));
         kinds.flat_map(|(kind, results)| {
             let counts = results.iter().map(|count| count.load(Ordering::Relaxed));

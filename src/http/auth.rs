@@ -68,9 +68,7 @@ impl Caller {
     pub fn ends_by_itself(&self, engine: &Engine) -> bool {
         match self.via {
             Via::Session(_) => true,
-            Via::Key(key) => {
-                engine.read().accounts.key(key).is_some_and(|row| row.ends.is_some())
-            }
+            Via::Key(key) => engine.read().accounts.key(key).is_some_and(|row| row.ends.is_some()),
         }
     }
 

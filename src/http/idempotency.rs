@@ -68,7 +68,13 @@ pub fn meaning(once: &IdempotencyKey, command: &Command) -> IdempotencyKey {
         // The secret is drawn anew for each request.
         Command::AddKey { user, role, label, hash: _, ends } => {
             let (user, role, hash) = (*user, *role, KeyHash([0; 32]));
-            engine::meaning(&Command::AddKey { user, role, label: label.clone(), hash, ends: *ends })
+            engine::meaning(&Command::AddKey {
+                user,
+                role,
+                label: label.clone(),
+                hash,
+                ends: *ends,
+            })
         }
         command => engine::meaning(command),
     };

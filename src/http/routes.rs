@@ -12,7 +12,8 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
-    openapi, operations, order_list, orders, positions, second_factor, sign_in, statement, switches, tape,
+    openapi, operations, order_list, orders, positions, second_factor, sign_in, statement,
+    switches, tape,
 };
 
 /// The table.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use data_encoding::{BASE32_NOPAD, BASE32_NOPAD_NOCASE};
+use data_encoding::BASE32_NOPAD;
 use parking_lot::Mutex;
 
 use super::call::{Call, user_no};
@@ -227,8 +227,7 @@ pub async fn confirm(call: Call) -> Result<Reply, Problem> {
     let hashes = codes.iter().map(|code| keys::hash(code.replace('-', "").as_bytes()));
     let recovery = RecoveryCodes::new(hashes.collect()).unwrap_or_default();
     let waiting = &call.shared.begun_factors;
-    let (password_salt, factor) =
-        waiting.confirmed(user, digits, call.engine.now(), recovery)?;
+    let (password_salt, factor) = waiting.confirmed(user, digits, call.engine.now(), recovery)?;
     let command = Command::SetSecondFactor { user, password_salt, factor };
     let answer = call.submit(command).await?;
     Reply::ok(answer.sequence(), &RecoveryCodesJson::of(codes))
@@ -265,7 +264,7 @@ fn uri(site: &Site, name: Token, secret: &str) -> String {
 
 /// A recovery code in groups of four letters.
 fn written(code: &[u8; RECOVERY_BYTES]) -> String {
-    let letters = BASE32_NOPAD_NOCASE.encode(code).to_ascii_lowercase();
+    let letters = BASE32_NOPAD.encode(code).to_ascii_lowercase();
     let groups = letters.as_bytes().chunks(4).map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join("-")
 }

@@ -106,10 +106,10 @@ pub async fn venue(visit: Visit) -> Result<Reply, Problem> {
 pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
     let Credentials { name, password: OldPassword(password), code } = visit.read()?;
     let (known, factor) = {
-        let sign_ins = &visit.engine.read().sign_ins;
-        let known = sign_ins.named(name).cloned();
-        let factor = known.as_ref().and_then(|person| sign_ins.factor(person.user)).cloned();
-        (known, factor)
+        let view = visit.engine.read();
+        let known = view.sign_ins.named(name);
+        let factor = known.and_then(|person| view.sign_ins.factor(person.user));
+        (known.cloned(), factor.cloned())
     };
     let (passwords, who) = (&visit.shared.passwords, (name, visit.address));
     let secret = known.as_ref().map(|person| person.password);
@@ -232,8 +232,8 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
         call.read(Form::body)?;
     let user = call.caller.user;
     let (known, factor) = {
-        let sign_ins = &call.engine.read().sign_ins;
-        (sign_ins.person(user).cloned(), sign_ins.factor(user).cloned())
+        let view = call.engine.read();
+        (view.sign_ins.person(user).cloned(), view.sign_ins.factor(user).cloned())
     };
     let known = known.ok_or_else(Problem::wrong_password)?;
     let passwords = &call.shared.passwords;
@@ -266,7 +266,7 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
             let password_salt = password.salt;
             call.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
         }
-        Ok(())
+        Ok::<(), Problem>(())
     };
     let begins = begin(&visit, user, answer.time(), Proof::Password);
     let (begun, kept) = tokio::join!(begins, keeps);

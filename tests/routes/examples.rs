@@ -55,11 +55,8 @@ impl Scene {
         let target = if query.is_empty() { path } else { format!("{path}?{query}") };
         let by_cookie = by.key.starts_with("openoutcry_session=");
         let shown = if by_cookie { "cookie" } else { "x-api-key" };
-        let key = [
-            (shown, by.key.as_str()),
-            ("origin", "http://x"),
-            ("x-requested-by", "openoutcry"),
-        ];
+        let key =
+            [(shown, by.key.as_str()), ("origin", "http://x"), ("x-requested-by", "openoutcry")];
         let sent = (!body.is_null()).then(|| body.to_string());
         let sent = sent.as_ref().map(String::as_bytes);
         let answer = bare(by.address, &operation.method, &target, &key, sent);

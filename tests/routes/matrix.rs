@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use exchange::rules::Rules;
+use exchange::units::Money;
 use http::Limits;
 use http::rates::Rates;
 use journal::memory::MemoryStore;
@@ -462,9 +463,6 @@ fn signing_in(given: &mut Given) {
         request.with_part("userId", &scene.ann.id)
     });
     note("signOut", "SESSION_NOT_FOUND", &|request| request.by(&scene.ann.client));
-    let deposit = json!({"amount": "90000000000"});
-    let supply = scene.venue.operator.post(&format!("/admin/users/{}/deposits", scene.ann.id), &deposit);
-    assert_eq!(supply.status, 422);
     note("changePassword", "CREDENTIALS_REFUSED", &with("current", "another one"));
     note("beginSecondFactor", "CREDENTIALS_REFUSED", &with("current", "another one"));
     note("signIn", "CREDENTIALS_REFUSED", &with("password", "another one"));
@@ -474,4 +472,8 @@ fn signing_in(given: &mut Given) {
     for id in ["signIn", "signUp", "changePassword", "beginSecondFactor"] {
         note(id, "TOO_MANY_TRIES", &|request| request);
     }
+    let rules = Rules { money_supply_max: Money::new(25_000_000_000), ..Rules::current() };
+    let poor = Scene::over(Venue::with_rules(rules));
+    let fill = operation("fillAccount");
+    given.note(&fill, "DEPOSIT_LIMIT", &poor.request(&fill).send());
 }

@@ -39,7 +39,12 @@ pub const PICTURE: &str = "https://assets.example.org/p.png";
 /// Everybody may sign up, and has 1,000.00 of play money.
 fn site() -> Site {
     let faucet = Some(Money::new(100_000_000_000));
-    Site { public_url: Some("http://x".to_owned()), sign_up: SignUp::Open, faucet, ..Site::default() }
+    Site {
+        public_url: Some("http://x".to_owned()),
+        sign_up: SignUp::Open,
+        faucet,
+        ..Site::default()
+    }
 }
 
 /// A venue, served until dropped.

@@ -5,7 +5,9 @@ use super::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
 };
 use crate::catalogue::Localized;
-use crate::command::{BodyHash, Condition, IdempotencyKey, KeyHash, RecoveryCodes, SeenTerms, TimeInForce};
+use crate::command::{
+    BodyHash, Condition, IdempotencyKey, KeyHash, RecoveryCodes, SeenTerms, TimeInForce,
+};
 use crate::decimal::Decimal;
 use crate::effect::{Holding, Party};
 use crate::ending::Ending;
