@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 22] = [
     "amend",
     "amend_as_seen",
     "average_cost",

@@ -25,7 +25,7 @@ impl Exchange {
             Command::SignInByCode { user, password_set, session, until, ends, used } => {
                 let session = Session { hash: *session, until: *until, ends: *ends };
                 let (user, used) = (*user, *used);
-                let role = self.admit(user, *password_set, session)?;
+                let role = self.admit_sign_in(user, *password_set, session)?;
                 self.use_code(user, used)?;
                 effects.push(Effect::CodeUsed { user, used });
                 self.begin_session(user, role, session, at, effects);
@@ -41,7 +41,7 @@ impl Exchange {
             } => {
                 let session = Session { hash: *session, until: *until, ends: *ends };
                 let (user, recovery_code) = (*user, *recovery_code);
-                let role = self.admit(user, *password_set, session)?;
+                let role = self.admit_sign_in(user, *password_set, session)?;
                 self.use_recovery_code(user, recovery_code)?;
                 effects.push(Effect::RecoveryCodeUsed { user, recovery_code });
                 self.begin_session(user, role, session, at, effects);

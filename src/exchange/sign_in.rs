@@ -214,7 +214,7 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let role = self.admit(user, password_set, session)?;
+        let role = self.admit_sign_in(user, password_set, session)?;
         if self.sign_ins.factors.contains_key(&user) {
             return Err(Stop::Refused(Reject::SecondFactorRequired));
         }
@@ -223,7 +223,7 @@ impl Exchange {
     }
 
     /// What a user may do who has shown the password that was set then.
-    pub(super) fn admit(
+    pub(super) fn admit_sign_in(
         &self,
         user: UserNo,
         password_set: TimeMs,

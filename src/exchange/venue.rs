@@ -14,7 +14,7 @@ use super::market::Market;
 use super::reject::Reject;
 use super::restrictions::UserRestrictions;
 use super::rules::Rules;
-use super::units::Money;
+use super::units::{Money, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
 /// One API key.

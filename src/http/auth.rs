@@ -162,7 +162,7 @@ pub fn holder(shown: Credential, engine: &Engine, known: &Holders) -> Result<Cal
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
         let row = row.ok_or_else(unknown)?;
         let (via, ends) = (Via::Key(row.no), row.ends);
-        Ok(Holder { user: row.user, via, role: row.role, ends })
+        Ok::<_, Problem>(Holder { user: row.user, via, role: row.role, ends })
     };
     let Holder { user, via, role, ends } = known.find_or(hash, keys_as_of, look)?;
     if ends.is_some_and(|ends| ends <= engine.now()) {

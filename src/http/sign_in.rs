@@ -22,7 +22,6 @@ use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Money, TimeMs};
-use views::sign_ins::PersonRow;
 
 const SECOND_MS: i64 = 1_000;
 const HOUR_MS: i64 = 3_600 * SECOND_MS;
