@@ -4,8 +4,9 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
+pub use super::credentials::{KeyHash, Password, PasswordScheme, RecoveryCodes, SecondFactor};
 use super::ids::{EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
-use super::rules::{RECOVERY_CODES_MAX, Rules};
+use super::rules::Rules;
 use super::table::{choice, part, table};
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -278,70 +279,6 @@ choice! {
     }
 }
 
-/// SHA-256 of an API key; the key itself is never journaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyHash(pub [u8; 32]);
-
-choice! {
-    /// How a password was hashed. A stronger way gets a new row.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum PasswordScheme by name {
-        /// Argon2id over 19 MiB, twice, one lane; 32 bytes of salt and of hash.
-        Argon2id19MiB = 1 "argon2id-19-2-1",
-    }
-}
-
-part! {
-    /// A password as it is journaled; the password itself never is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Password {
-        /// How it was hashed.
-        pub scheme: PasswordScheme,
-        /// Random, so that equal passwords have other hashes.
-        pub salt: KeyHash,
-        /// Its hash.
-        pub hashed: KeyHash,
-    }
-}
-
-/// Hashes of the recovery codes that are left, each good once.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecoveryCodes(Vec<KeyHash>);
-
-impl RecoveryCodes {
-    /// These; `None` if there are more than [`RECOVERY_CODES_MAX`].
-    pub fn new(codes: Vec<KeyHash>) -> Option<RecoveryCodes> {
-        (codes.len() <= RECOVERY_CODES_MAX).then_some(RecoveryCodes(codes))
-    }
-
-    /// All of them.
-    pub fn as_slice(&self) -> &[KeyHash] {
-        &self.0
-    }
-
-    /// Uses one up; false if it is none of them.
-    pub fn take(&mut self, code: KeyHash) -> bool {
-        let place = self.0.iter().position(|other| *other == code);
-        place.map(|place| self.0.remove(place)).is_some()
-    }
-}
-
-part! {
-    /// What a person shows beside a password: codes that follow from a secret and the time.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct SecondFactor {
-        /// Random; with the password it gives the key under which the secret is sealed, so that the
-        /// journal alone gives no codes.
-        pub salt: KeyHash = "factor_salt",
-        /// The secret under that key.
-        pub sealed: KeyHash,
-        /// When the last code that was used began to be good: it is good once.
-        pub used: TimeMs,
-        /// What the person has beside the codes.
-        pub recovery: RecoveryCodes,
-    }
-}
-
 table! {
     /// A command: what a user, the operator or the clock asks for.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -597,7 +534,7 @@ table! {
             password_salt: KeyHash,
             /// The factor.
             factor: SecondFactor,
-        } => "{user} second-factor {password_salt} {factor_salt} {sealed} {used} {recovery=?*:none}";
+        } => "{user} factor {password_salt} {factor_salt} {sealed} {used} {recovery=?*:none}";
         /// Begins a session of somebody who has shown a code.
         41 sign_in_by_code = SignInByCode {
             /// Whose.
@@ -632,7 +569,7 @@ table! {
         43 clear_second_factor = ClearSecondFactor {
             /// Whose.
             user: UserNo,
-        } => "{user} second-factor off";
+        } => "{user} factor off";
     }
 }
 

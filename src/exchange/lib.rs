@@ -19,6 +19,7 @@ pub mod script;
 pub mod units;
 pub mod decimal;
 pub mod ids;
+pub mod credentials;
 pub mod command;
 pub mod effect;
 pub mod reject;
@@ -277,16 +278,8 @@ impl Exchange {
             C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
-            C::Invite { .. }
-            | C::SignUp { .. }
-            | C::SetPassword { .. }
-            | C::SignIn { .. }
-            | C::ExtendSession { .. }
-            | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
-            C::SetSecondFactor { .. }
-            | C::SignInByCode { .. }
-            | C::SignInByRecovery { .. }
-            | C::ClearSecondFactor { .. } => self.dispatch_second_factor(command, at, effects),
+            // All others are of people who sign in.
+            people => self.dispatch_sign_in(people, at, effects),
         }
     }
 }

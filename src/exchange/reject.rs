@@ -72,7 +72,8 @@ refusals! {
         /// The password was changed while somebody signed in with the one before.
         PasswordChanged = "PASSWORD_CHANGED" "the password was just changed",
         /// The user is asked for a code, too.
-        SecondFactorRequired = "SECOND_FACTOR_REQUIRED" "a code of the second factor is needed, too",
+        SecondFactorRequired = "SECOND_FACTOR_REQUIRED"
+            "a code of the second factor is needed, too",
         /// The code is wrong, or was used before.
         SecondFactorRefused = "SECOND_FACTOR_REFUSED" "the code is wrong, or was used before",
         /// The user has no second factor.

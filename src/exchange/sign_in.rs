@@ -8,7 +8,6 @@ use super::command::{Command, KeyHash, Password, Role, SecondFactor};
 use super::effect::Effect;
 use super::ids::{Token, UserNo};
 use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use super::invariant::Broken;
 use super::reject::Reject;
 use super::rules::SESSIONS_MAX;
 use super::units::TimeMs;
@@ -130,7 +129,7 @@ impl Exchange {
                 self.extend_session(user, session, until, at, effects)
             }
             Command::SignOut { user, session } => self.sign_out(user, session, effects),
-            _ => Err(Stop::Broken(Broken::Dangling)),
+            _ => self.dispatch_second_factor(command, at, effects),
         }
     }
 

@@ -12,7 +12,7 @@ use data_encoding::HEXLOWER;
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use super::packing::Packed;
+use super::packed::Packed;
 
 static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../dashboard");
 static BUILT_IN: LazyLock<Option<Arc<Assets>>> = LazyLock::new(|| {

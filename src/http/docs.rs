@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 
 use super::call::SharedState;
-use super::packing::Packed;
+use super::packed::Packed;
 use super::problem::Problem;
 use super::reply::Reply;
 

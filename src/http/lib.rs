@@ -37,6 +37,7 @@ pub mod response_cache;
 pub mod keyring;
 pub mod tokens;
 pub mod media;
+pub mod packed;
 pub mod packing;
 pub mod idempotency;
 pub mod preconditions;

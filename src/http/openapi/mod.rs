@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use self::operations::{Line, all_kinds};
 use super::call::SharedState;
 use super::cookies;
-use super::packing::Packed;
+use super::packed::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::route::{Endpoint, Route};

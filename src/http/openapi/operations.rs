@@ -34,8 +34,8 @@ pub struct Line {
     codes: Vec<String>,
     /// `false` for a `POST` that takes no `Idempotency-Key`.
     once: Option<bool>,
-    /// By what a caller is known: `session` by that alone, `either` by a key as well; by a key where
-    /// it is left out.
+    /// By what a caller is known: `session` by that alone, `either` by a key as well; by a key
+    /// where it is left out.
     by: Option<String>,
     /// `false` for a write that the journal does not keep.
     records: Option<bool>,

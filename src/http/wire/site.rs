@@ -45,7 +45,7 @@ answers! {
         /// When it is over, a session unless it is used; null for a key that lasts.
         expires_at: Option<Timestamp> = ends.map(Timestamp);
         /// The name to sign in with; null for a user without a password.
-        sign_in_name: Option<String> = known.name;
+        sign_in_name: Option<Text<Arc<str>>> = known.name.map(Text);
         /// Whether a code is asked for at signing in, too.
         second_factor: bool = known.second_factor;
     }
@@ -88,13 +88,13 @@ answers! {
 
 /// How a user signs in.
 pub struct Known {
-    name: Option<String>,
+    name: Option<Arc<str>>,
     second_factor: bool,
 }
 
 impl Known {
     fn of(view: &ReadModel, user: UserNo) -> Known {
-        let name = view.sign_ins.person(user).map(|person| person.name.as_str().to_owned());
+        let name = view.sign_ins.person(user).map(|person| person.name.as_str().into());
         Known { name, second_factor: view.sign_ins.factor(user).is_some() }
     }
 }

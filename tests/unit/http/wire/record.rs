@@ -45,10 +45,10 @@ sign-up eve argon2id-19-2-1 hash4 hash5
 ann sign-in +0s hash6 +1h +1d
 ann stays hash6 +2h
 ann sign-out all
-ann second-factor hash2 hash3 hash4 +0s hash5,hash6
+ann factor hash2 hash3 hash4 +0s hash5,hash6
 ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
-ann second-factor off
+ann factor off
 key k2 for ann until +1d
 once ann "KEY" clock
 "#;
