@@ -223,8 +223,8 @@ pub async fn sign_out(call: Call) -> Result<Reply, Problem> {
     Ok(Reply { cookie, ..Reply::no_content(answer.sequence()) })
 }
 
-/// `POST /account/password`: sets another password. All sessions end; this one begins anew. A second
-/// factor goes over to the new password.
+/// `POST /account/password`: sets another password. All sessions end; this one begins anew. A
+/// second factor goes over to the new password.
 pub async fn change(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let Change { current: OldPassword(current), password: NewPassword(next) } =

@@ -1,5 +1,5 @@
-//! Codes that follow from a secret and the time, as authenticators show them (RFC 6238): six digits,
-//! another each half minute.
+//! Codes that follow from a secret and the time, as authenticators show them (RFC 6238): six
+//! digits, another each half minute.
 
 use hmac::{Hmac, Mac};
 use sha1::Sha1;

@@ -87,6 +87,7 @@ pub const DOORS: [(&str, &[&str], &str); 10] = [
             "src/journal/member.rs",
             "src/cli/demo/script.rs",
             "src/http/docs.rs",
+            "src/http/packed.rs",
             "src/http/packing.rs",
             "play/flow/",
         ],

@@ -315,7 +315,7 @@ fn a_key_may_end_by_itself() {
     let key = venue.client(&made.text("key"));
     assert_eq!(key.get("/session").json["expiresAt"], far);
     let place = format!("/account/keys/{}/rotate", made.text("keyId"));
-    let next = key.post(&place, &Value::Null).json;
+    let next = key.send("POST", &place, &[], None).json;
     assert_eq!(next["expiresAt"], far, "its successor ends with it");
     let past = json!({ "scope": "read", "label": "late", "expiresAt": "2020-01-01T00:00:00Z" });
     ann.post("/account/keys", &past).refused(400, "INVALID_REQUEST");

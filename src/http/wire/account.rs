@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
-use super::words::{ApiKey, Scope, Url};
+use super::words::{ApiKey, Picture, Scope};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use exchange::command::{Role, TradingMode};
 use exchange::ids::{KeyId, MarketId, UserId};
@@ -45,7 +45,7 @@ answers! {
     UserJson = "User" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
         available: Text<Money> = Text(row.balance.available);
         reserved: Text<Money> = Text(row.balance.reserved);
@@ -59,7 +59,7 @@ answers! {
     PersonJson = "Person" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::account::scope_name;
-use super::words::{Scope, Url};
+use super::words::{Picture, Scope};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
 use crate::site::Site;
@@ -29,7 +29,7 @@ answers! {
     SessionUserJson = "SessionUser" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
     }
 
