@@ -17,7 +17,7 @@ cargo build --quiet
 folder=$(mktemp -d)
 server=
 trap 'if [ -n "$server" ]; then kill "$server" 2> /dev/null || true; wait "$server" 2> /dev/null || true; fi; rm -rf "$folder"' EXIT
-target/debug/openoutcry serve --demo --data "$folder/data" --listen 127.0.0.1:0 \
+target/debug/openoutcry serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 \
   > "$folder/out" 2> "$folder/log" &
 server=$!
 for _ in $(seq 600); do

@@ -28,7 +28,7 @@ if [ ! -x "$browser" ]; then
   exit 0
 fi
 cargo build --quiet
-target/debug/openoutcry serve --demo --data "$folder/data" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
+target/debug/openoutcry serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
 server=$!
 for _ in $(seq 600); do
   if grep -q 'listening on' "$folder/out"; then break; fi

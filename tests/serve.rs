@@ -606,6 +606,57 @@ fn a_demo_and_a_venue_do_not_mix() {
     }
 }
 
+/// A demo's server; its key for the operator is that of the other tests.
+fn demo(data: &Path, flow: &str) -> Server {
+    let mut command = serve(data);
+    command.args(["--demo", "--demo-flow", flow]);
+    Server::from(command)
+}
+
+/// The last record that an answer shows.
+fn sequence(server: &Server) -> u64 {
+    let (status, head, _) = server.send("GET", "/api/v1/time", KEY, "", None);
+    assert_eq!(status, 200);
+    let line = head.lines().find_map(|line| line.strip_prefix("sequence: ")).unwrap();
+    line.trim().parse().unwrap()
+}
+
+#[test]
+fn a_demo_has_sixty_days_behind_it_and_its_people_trade_unless_told_not_to() {
+    let data = tempfile::tempdir().unwrap();
+    let server = demo(data.path(), "off");
+    let read = |path: &str| -> Value { serde_json::from_str(&server.get(path, KEY)).unwrap() };
+    let markets = read("/markets/public/list?highlighted=true&limit=20");
+    let market = markets["markets"].as_array().unwrap().last().unwrap();
+    let id = market["id"].as_str().unwrap();
+    let to = chrono::DateTime::parse_from_rfc3339(read("/time")["time"].as_str().unwrap()).unwrap();
+    let from = (to - chrono::TimeDelta::days(60)).format("%Y-%m-%dT%H:%M:%SZ");
+    let candles = read(&format!("/markets/{id}/candles?interval=1d&from={from}"));
+    let candles = candles["candles"].as_array().unwrap();
+    let traded = candles.iter().filter(|candle| !candle["close"].is_null()).count();
+    assert!(candles.len() >= 60 && traded >= 45, "{traded} of {}", candles.len());
+    assert_ne!(read(&format!("/markets/{id}/stats"))["volume24h"], "0");
+    let places = read("/leaderboard?by=pnl&period=week&limit=20");
+    assert_eq!(places["places"].as_array().unwrap().len(), 20);
+    // Pictures are the server's own.
+    let logo = market["logo"].as_str().unwrap().strip_prefix(&format!("http://{}", server.address));
+    let (status, head, picture) = server.send("GET", logo.unwrap(), KEY, "", None);
+    assert!(status == 200 && head.contains("image/svg+xml"), "{head}");
+    assert!(picture.starts_with("<svg "), "{picture}");
+    let before = sequence(&server);
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(sequence(&server), before, "nobody trades");
+    assert!(server.stop().0.success());
+
+    let server = demo(data.path(), "on");
+    while sequence(&server) < before + 20 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (status, log) = server.stop();
+    assert!(status.success(), "{log}");
+    assert!(!log.contains("the demo's past is written"), "{log}");
+}
+
 #[test]
 fn help_of_serve_names_its_flags_and_variables() {
     let output = run(&["serve", "--help"], None);
@@ -619,6 +670,7 @@ fn help_of_serve_names_its_flags_and_variables() {
         "--init",
         "OPENOUTCRY_INIT",
         "--demo",
+        "--demo-flow",
         "OPENOUTCRY_OPERATOR_KEY",
         "OPENOUTCRY_LOG",
         "--log-format",

@@ -38,7 +38,7 @@ description() {
     echo "@asyncapi/parser cannot be fetched: the stream's description is not parsed"
     return
   }
-  "$binary" serve --demo --data "$folder/data" --listen 127.0.0.1:0 \
+  "$binary" serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 \
     > "$folder/out" 2> "$folder/log" &
   server=$!
   for _ in $(seq 600); do

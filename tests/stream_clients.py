@@ -60,7 +60,7 @@ class Venue:
     def start(self):
         with open(self.folder / "venue.log", "a") as log:
             self.process = subprocess.Popen(
-                [self.server, "serve", "--demo", "--data", self.folder / "data",
+                [self.server, "serve", "--demo", "--demo-flow", "off", "--data", self.folder / "data",
                  "--listen", f"127.0.0.1:{self.port}"],
                 stdout=log, stderr=log,
             )

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::load::histogram;
-use super::pipelined::{frame, masked, open, placements};
+use super::pipelined::{alone, frame, masked, open};
 use super::server::Server;
 use super::target::Exchange;
 
@@ -187,8 +187,7 @@ fn exchange_run(exchange: &Exchange, listeners: usize, rate: u64, duration: Dura
         tokio::time::sleep(Duration::from_millis(300)).await;
         let before = received.load(Ordering::Relaxed);
         let key = exchange.keys.last().expect("a key").clone();
-        let orders = placements(exchange);
-        let orders = Arc::clone(orders.last().expect("orders"));
+        let orders = Arc::new(alone(exchange));
         let began = Instant::now();
         let (noting, mut until) = (Arc::clone(&answered), stopped.clone());
         let sending = std::thread::spawn(move || {

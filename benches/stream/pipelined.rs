@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::bodies;
 use super::load::{self, Measured, Requests, histogram, micros};
 use super::target::Exchange;
 
@@ -24,6 +25,14 @@ pub fn placements(exchange: &Exchange) -> Requests {
         let message = json!({"op": "place", "id": format!("{k}"), "body": body});
         masked(message.to_string().as_bytes())
     })
+}
+
+/// Orders of the last trader as frames, of which every fourth takes the others off the book:
+/// however many are sent, few rest.
+pub fn alone(exchange: &Exchange) -> Vec<Vec<u8>> {
+    let body = |k| bodies::alone(&exchange.market, k);
+    let message = |k| json!({"op": "place", "id": format!("{k}"), "body": body(k)}).to_string();
+    (0..4096).map(|k| masked(message(k).as_bytes())).collect()
 }
 
 /// How requests are sent.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use clap::builder::{BoolishValueParser, FalseyValueParser};
+use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 
 use tokio::sync::oneshot;
@@ -19,8 +19,8 @@ use super::Failure;
 use super::archive_folder::{open_archive, outside};
 use super::bootstrap::bootstrap;
 use super::data_folder::{self, Leave};
-use super::demo::seed::{self, Seeded};
-use super::demo::{self, SeedError, banner};
+use super::demo::pictures::Pictures;
+use super::demo::{self, banner, history, living, stage};
 use super::logging::{self, LogFormat};
 use super::operator_key;
 use super::output::{self, say};
@@ -29,6 +29,7 @@ use super::site::SiteArgs;
 use super::venue_clock;
 use engine::Engine;
 use engine::archiver::ArchiveStatus;
+use engine::clock;
 use engine::history::HistoryStore;
 use engine::meter::Meter;
 use engine::start::{self, Options, Running, Snapshots, Storage};
@@ -111,9 +112,12 @@ pub(crate) struct ServeArgs {
         value_parser = address
     )]
     listen: SocketAddr,
-    /// Load a catalogue, five funded users with public keys, and books that trade; loopback only
+    /// Load a catalogue, people with public keys, and sixty days of trading; loopback only
     #[arg(long)]
     pub(super) demo: bool,
+    /// Whether the demo's people go on trading by themselves
+    #[arg(long, value_name = "SWITCH", value_enum, default_value = "on", requires = "demo")]
+    demo_flow: Switch,
     #[command(flatten)]
     site: SiteArgs,
     /// Folder of an archive of the journal; created if missing
@@ -145,6 +149,15 @@ pub(crate) struct ServeArgs {
     /// Format of log lines
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
+}
+
+/// Something that is on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// It happens
+    On,
+    /// It does not
+    Off,
 }
 
 impl ServeArgs {
@@ -268,7 +281,12 @@ const fn failure(journal_refused: bool, message: String) -> Failure {
 }
 
 /// Opens the journal and replays it.
-fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Failure> {
+fn open(
+    args: &ServeArgs,
+    leave: Leave,
+    meter: Arc<Meter>,
+    address: SocketAddr,
+) -> Result<Running, Failure> {
     let data = args.folder();
     let named = |error: String| format!("{}: {error}", data.display());
     let failed = |error: String| Failure::Failed(named(error));
@@ -280,7 +298,7 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
         Leave::Begin | Leave::BeginUnasked => LogJournal::open(data),
         Leave::Open => LogJournal::open_existing(data),
     };
-    let (journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
+    let (mut journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
     let head = recovered.head;
     tracing::info!(
         data = %data.display(), sequence = %head.sequence, chain = %head.hash,
@@ -294,7 +312,15 @@ fn open(args: &ServeArgs, leave: Leave, meter: Arc<Meter>) -> Result<Running, Fa
     for repair in recovered.repairs.take() {
         tracing::warn!(data = %data.display(), "{repair}; check this disk");
     }
-    let (clock, stamp) = venue_clock::open(data, head.time, args.accept_clock || args.demo)?;
+    if args.demo {
+        let pictures = Pictures::at(&format!("http://{address}"));
+        let past = history::write(&mut journal, clock::now(), pictures);
+        if let Some(sequence) = past.map_err(|error| failed(error.to_string()))? {
+            tracing::info!(%sequence, "the demo's past is written");
+        }
+    }
+    let last = journal.head().time;
+    let (clock, stamp) = venue_clock::open(data, last, args.accept_clock || args.demo)?;
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     for folder in [Some(data), args.archive.as_deref()].into_iter().flatten() {
@@ -410,7 +436,8 @@ async fn serve(
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
         let opening_args = args.clone();
-        let opening = tokio::task::spawn_blocking(move || open(&opening_args, leave, meter));
+        let opening =
+            tokio::task::spawn_blocking(move || open(&opening_args, leave, meter, address));
         let opened = tokio::select! {
             opened = opening => opened
                 .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,
@@ -418,8 +445,14 @@ async fn serve(
         };
         let engine = running.insert(opened).engine();
         start_serving(args, &venue, &engine, operator_key, address)?;
+        let flows = args.demo && args.demo_flow == Switch::On;
+        let seed = engine.watermark().get();
+        let people = flows.then(|| tokio::spawn(living::trade(address, seed)));
         let served = tokio::select! {
             () = signals.first() => {
+                if let Some(people) = people {
+                    people.abort();
+                }
                 drop(stop);
                 serving.await
             }
@@ -445,9 +478,6 @@ fn start_serving(
     refuse_mixture(args, &engine.read())?;
     let announce = |key: &ApiKey| output::say_surely(&format!("operator key: {}", key.reveal()));
     bootstrap(engine, operator_key, announce)?;
-    if args.demo {
-        seed_demo(engine)?;
-    }
     venue.open(engine.clone());
     say(&format!("listening on http://{address}"));
     tracing::info!(%address, "listening");
@@ -459,22 +489,12 @@ fn start_serving(
 
 /// Refuses to mix demos and real venues, before anything is written.
 fn refuse_mixture(args: &ServeArgs, model: &ReadModel) -> Result<(), Failure> {
+    if args.demo {
+        stage::check(model).map_err(|error| Failure::Failed(error.to_string()))?;
+    }
     // A demo's journal contains public keys, even when started without `--demo`.
-    if seed::is_a_demo(model) {
+    if stage::is_a_demo(model) {
         return demo::loopback_only(args.listen).map_err(|e| Failure::Usage(e.to_string()));
-    }
-    if args.demo && seed::is_foreign(model) {
-        return Err(Failure::Failed(SeedError::NotADemo.to_string()));
-    }
-    Ok(())
-}
-
-fn seed_demo(engine: &Engine) -> Result<(), Failure> {
-    match seed::seed(engine).map_err(|error| Failure::Failed(error.to_string()))? {
-        Seeded::Already => tracing::info!("the demo is as it was left"),
-        Seeded::Made { commands_played, markets_past } => {
-            tracing::info!(commands_played, markets_past, "the demo is ready");
-        }
     }
     Ok(())
 }

@@ -95,6 +95,7 @@ pub mod admin_audit;
 pub mod openapi;
 pub mod docs;
 pub mod dashboard;
+pub mod pictures;
 
 pub use limits::Limits;
 pub use server::{serve, serve_site};

@@ -12,8 +12,8 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
-    openapi, operations, order_list, orders, positions, second_factor, sign_in, statement,
-    switches, tape,
+    openapi, operations, order_list, orders, pictures, positions, second_factor, sign_in,
+    statement, switches, tape,
 };
 
 /// The table.
@@ -90,6 +90,7 @@ fn pages() -> Vec<Route> {
     let page = |template| probe(template, Access::Everybody, dashboard::page).untold();
     let mut routes: Vec<Route> = PAGES.into_iter().map(page).collect();
     routes.push(probe("/assets/{hash}/{*path}", Access::Everybody, dashboard::file).untold());
+    routes.push(probe("/pictures/{family}/{seed}", Access::Everybody, pictures::draw).untold());
     routes
 }
 

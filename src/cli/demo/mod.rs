@@ -1,20 +1,27 @@
-//! The demo: creates a venue with a catalogue, users and order books, for `serve --demo`.
+//! The demo: a venue with a catalogue, people, sixty days of trading behind it and more to come, for
+//! `serve --demo`.
 //!
-//! Must not know: any trading rule; HTTP beyond the example lines it prints.
+//! Must not know: any trading rule; HTTP beyond the client and the example lines it prints.
 
 pub(crate) mod people;
+pub(crate) mod pictures;
 pub(crate) mod script;
-pub(crate) mod seed;
+pub(crate) mod chance;
+pub(crate) mod walk;
+pub(crate) mod flow;
+pub(crate) mod scribe;
+pub(crate) mod history;
+pub(crate) mod living;
+pub(crate) mod stage;
 pub(crate) mod banner;
 
-use std::io;
 use std::net::SocketAddr;
 
-use engine::past::PastError;
-use engine::pending::Refusal;
-use exchange::reject::Reject;
+use exchange::invariant::Broken;
 use exchange::script::ScriptError;
 use exchange::units::Sequence;
+use journal::JournalError;
+use journal::record::EncodeError;
 
 /// Why the demo could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -28,23 +35,15 @@ pub(crate) enum SeedError {
     /// The embedded script is wrong.
     #[error("the demo's script cannot be read: {0}")]
     Script(#[from] ScriptError),
-    /// The embedded script cannot be unpacked.
-    #[error("the demo's script cannot be unpacked: {0}")]
-    Packed(#[from] io::Error),
-    /// The journal cannot be read.
-    #[error("the demo that was begun cannot be read: {0}")]
-    Begun(#[from] PastError),
-    /// The exchange refused a command that must succeed.
-    #[error("record {} was refused: {reject}", sequence.get())]
-    Refused {
-        /// The command's sequence number.
-        sequence: Sequence,
-        /// Why.
-        reject: Reject,
-    },
-    /// The engine takes no commands.
-    #[error("the engine takes no commands: {0}")]
-    Engine(#[from] Refusal),
+    /// The journal cannot be read or written.
+    #[error("the demo's past is not journaled: {0}")]
+    Journal(#[from] JournalError),
+    /// A record cannot be written.
+    #[error("the demo's past cannot be written: {0}")]
+    Record(#[from] EncodeError),
+    /// The exchange contradicts itself.
+    #[error("the demo's past contradicts itself: {0}")]
+    Broken(#[from] Broken),
 }
 
 /// The demo was told to listen on an address that others can reach.
@@ -60,13 +59,15 @@ pub(crate) fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(NotLoopback(address)) }
 }
 
-/// A bootstrapped in-memory venue for the tests of this module.
+/// A demo in memory, for the tests of this module.
 #[cfg(test)]
 fn venue() -> engine::Engine {
-    let journal = journal::memory::MemoryJournal::new();
-    let engine = engine::start::start(journal, engine::start::Options::default()).unwrap().engine();
-    super::bootstrap::bootstrap(&engine, None, |_| true).unwrap();
-    engine
+    use exchange::units::TimeMs;
+
+    let mut journal = journal::memory::MemoryJournal::new();
+    let now = TimeMs::new(1_795_000_000_000).unwrap();
+    history::write(&mut journal, now, pictures::Pictures::at("http://x")).unwrap().unwrap();
+    engine::start::start(journal, engine::start::Options::default()).unwrap().engine()
 }
 
 #[cfg(test)]

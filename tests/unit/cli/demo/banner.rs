@@ -1,7 +1,6 @@
 //! Unit tests of `src/cli/demo/banner.rs`.
 
 use super::*;
-use crate::cli::demo::seed::seed;
 use crate::cli::demo::venue;
 
 const ADDRESS: &str = "127.0.0.1:8137";
@@ -9,7 +8,6 @@ const ADDRESS: &str = "127.0.0.1:8137";
 #[test]
 fn the_lines_name_the_address_the_keys_and_a_living_market() {
     let engine = venue();
-    seed(&engine).unwrap();
     let model = engine.read();
     let text = banner(&model, ADDRESS.parse().unwrap());
     for person in Person::all() {
@@ -39,7 +37,6 @@ fn the_lines_name_the_address_the_keys_and_a_living_market() {
 #[test]
 fn the_printed_order_would_fill_whole_at_once() {
     let engine = venue();
-    seed(&engine).unwrap();
     let model = engine.read();
     let example = example(&model).unwrap();
     let market = model.catalogue.market_no(example.market).unwrap();
