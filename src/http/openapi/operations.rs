@@ -280,20 +280,23 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
 fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit> {
     let mut headers = headers_of(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());
+    if kinds.iter().all(|kind| kind.lacks_good_key()) {
+        headers.remove("Sequence");
+    }
     for kind in kinds {
         let code = kind.code();
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
         examples.insert(code.to_owned(), json!({ "$ref": example }));
-        if kind.retry_after().is_some() || kind.has_allowance() {
+        let waits = kind.has_allowance() || *kind == Kind::TooManyTries;
+        if kind.retry_after().is_some() || waits {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
         if *kind == Kind::UnsupportedMediaType {
             headers.insert("Accept-Encoding".to_owned(), header("Accept-Encoding"));
         }
         if kind.lacks_good_key() {
-            headers.remove("Sequence");
             headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
         }
     }
