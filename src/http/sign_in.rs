@@ -83,6 +83,10 @@ bodies! {
         required { "current" => current: OldPassword, "password" => password: NewPassword }
     }
 
+    /// Nothing more than that it is asked for.
+    #[derive(Default)]
+    struct Asking {}
+
     /// What an invited person may do.
     struct Inviting {
         optional { "role" => role: Role }
@@ -215,6 +219,7 @@ pub fn who(call: &Call) -> Result<Reply, Problem> {
 
 /// `DELETE /session`: signs out.
 pub async fn sign_out(call: Call) -> Result<Reply, Problem> {
+    call.read(|_| Some(()))?;
     let session = call.caller.session();
     let none = || Problem::of(Reject::SessionNotFound);
     let session = Some(session.ok_or_else(none)?);
@@ -274,7 +279,7 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /account/faucet`: play money for whoever has less than the venue gives.
 pub async fn faucet(call: Call) -> Result<Reply, Problem> {
-    call.read(|_| Some(()))?;
+    let Asking {} = call.read(Form::body_or_default)?;
     let none = || Problem::new(Kind::Forbidden, "this venue gives no play money");
     let amount = call.shared.site.faucet.ok_or_else(none)?;
     let user = call.caller.user;

@@ -17,6 +17,7 @@ use super::cookies;
 use super::form::Form;
 use super::limits::Limits;
 use super::members::Given;
+use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use engine::Engine;
@@ -98,6 +99,7 @@ where
     B::Error: Into<BodyError>,
 {
     let engine = shared.venue.engine()?.clone();
+    Preconditions::read(&head.method, &head.headers, false)?;
     if rule != BodyRule::Ignored {
         cookies::check_host(&head.headers, &shared.site)?;
         cookies::check_origin(&head.method, &head.headers, true)?;
