@@ -30,7 +30,7 @@ fi
 cargo build --quiet
 target/debug/openoutcry serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
 server=$!
-for _ in $(seq 600); do
+for _ in $(seq 3000); do
   if grep -q 'listening on' "$folder/out"; then break; fi
   sleep 0.1
 done

@@ -129,7 +129,9 @@ fn shown(model: &ReadModel) -> Vec<String> {
 /// The public queries on a market's trades.
 fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     let trades = all(model.tape.trades(market));
-    let mut answers = vec![format!("{trades:?} {:?}", model.positions.open_interest(market))];
+    let (interest, holders) =
+        (model.positions.open_interest(market), model.positions.holders(market));
+    let mut answers = vec![format!("{trades:?} {interest:?} {holders}")];
     let first = trades.last().map(|row| row.time).unwrap_or_default();
     for interval in [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day] {
         let chart = model.tape.chart(market, interval, interval.start(first), 40);
@@ -169,6 +171,7 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     }
     answers.push(format!("{:?}", all(model.statements.of(user))));
     answers.push(format!("{:?} {:?}", all(model.settlements.of(user)), model.pnl(user)));
+    answers.push(format!("{:?}", all(model.equity.of(user))));
     let before = |days| model.performance.before(Day::of(model.time()).earlier(days));
     let since = |days| model.performance.since(&before(days)).collect::<Vec<_>>();
     for days in [0, 1, 6, 29, u32::MAX] {

@@ -743,7 +743,7 @@ fn limits_set_by_flags_are_reported_by_the_server() {
     let ready = server.ask_at("GET", "/readyz", KEY, None);
     assert_eq!(ready, (200, "{\"status\":\"ready\"}".to_owned()));
     let (status, page) = server.ask_at("GET", "/metrics", KEY, None);
-    assert!(status == 200 && page.contains("openoutcry_resident_memory_bytes "), "{page}");
+    assert!(status == 200 && page.contains("\nprocess_resident_memory_bytes "), "{page}");
 }
 
 /// The number of connections is bounded by the descriptor limit, so that clients holding every

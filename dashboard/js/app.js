@@ -24,6 +24,7 @@ const PAGES = {
   "sign-in": () => import("./pages/sign-in.js"),
   invitation: () =>
     import("./pages/sign-in.js").then((found) => ({ Page: found.Invitation, title: found.invitationTitle })),
+  docs: () => import("./pages/docs.js"),
   admin: () => import("./pages/admin.js"),
   catalogue: () => import("./pages/catalogue.js"),
   users: () => import("./pages/users.js"),

@@ -105,7 +105,7 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
     const bid = row.side === "bid";
     const no = mirror(row.price);
     const mine = own.get(key);
-    const wide = `${Math.max(0, Math.min(100, (Number(quantity) / Number(largest)) * 82)).toFixed(1)}%`;
+    const wide = `${Math.max(0, Math.min(100, (Number(quantity) / Number(largest)) * 66)).toFixed(1)}%`;
     const [yesWords, noWords] = bid ? ["ladder.offer", "ladder.take"] : ["ladder.take", "ladder.offer"];
     return html`<tr key=${key}><td><button type="button" class=${`pbtn y${bid ? "" : " take"}`}
       aria-label=${t(yesWords, { word: words.yes, price: f.price(row.price) })} ...${press("yes", row.price)}>
@@ -183,6 +183,13 @@ export function Ladder({ market, levels, stats, own, probability, onPrice, onOwn
 const WIDE = 400;
 const HIGH = 150;
 
+/** Two to four round figures up to the tallest heap. @param {number} tallest */
+export function rounded(tallest) {
+  const unit = 10 ** Math.floor(Math.log10(tallest));
+  const step = ([0.2, 0.5, 1, 2, 5].find((one) => tallest / (one * unit) <= 4) ?? 5) * unit;
+  return Array.from({ length: Math.floor(tallest / step + 1e-9) }, (_, i) => Number(((i + 1) * step).toPrecision(6)));
+}
+
 /** @param {{levels: import("./ladder.js").Levels, market: any}} props */
 export function Depth({ levels, market }) {
   const now = book(levels);
@@ -218,10 +225,9 @@ export function Depth({ levels, market }) {
     <text class="t-yes" x="0" y="12">${t("depth.yes", { total: totals.yes, word: wordOf(market, "yes") })}</text>
       <text class="t-no" x=${WIDE - 56} y="12" text-anchor="end">
       ${t("depth.no", { total: totals.no, word: wordOf(market, "no") })}</text>
-    <g transform="translate(0 20)">${[1, 2, 3].map(
-      (part) => html`<line class="grid" x1="0" x2=${WIDE - 56}
-      y1=${y((tallest * part) / 3)} y2=${y((tallest * part) / 3)}/>
-      <text x=${WIDE - 48} y=${y((tallest * part) / 3) + 4}>${f.roundQuantity(((tallest * part) / 3) | 0)}</text>`,
+    <g transform="translate(0 20)">${rounded(tallest).map(
+      (total) => html`<line class="grid" x1="0" x2=${WIDE - 56} y1=${y(total)} y2=${y(total)}/>
+      <text x=${WIDE - 48} y=${y(total) + 4}>${f.quantity(total)}</text>`,
     )}
       <path class="yes-area" d=${left.area}/><path class="yes-line" d=${left.line}/>
         <path class="no-area" d=${right.area}/><path class="no-line" d=${right.line}/>

@@ -35,6 +35,8 @@ const DOLLARS = {
 
 /** @param {string | number} value */
 export const money = (value) => minus(number(DOLLARS).format(exact(value)));
+/** Whole dollars, for axes. @param {string | number} value */
+export const roundMoney = (value) => minus(number({ ...DOLLARS, minimumFractionDigits: 0, maximumFractionDigits: 0 }).format(exact(value)));
 /** With + or −; zero has neither. @param {string | number} value */
 export const signedMoney = (value) => minus(number({ ...DOLLARS, signDisplay: "exceptZero" }).format(exact(value)));
 /** "up", "down" or "flat": which of gain and loss a figure is. @param {string | number} value */

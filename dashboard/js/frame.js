@@ -25,6 +25,7 @@ const PART = {
   leaderboard: "/leaderboard",
   profile: "/leaderboard",
   audit: "/audit",
+  docs: "/docs",
   admin: "/admin",
   catalogue: "/admin",
   users: "/admin",
@@ -46,7 +47,7 @@ function Nav() {
       ([path, words]) => html`<a class="plain" href=${path}
     aria-current=${part === path ? "page" : undefined}>${words}</a>`,
     )}
-    <a class="plain" href="/docs" target="_self">${t("nav.docs")}</a>
+    <a class="plain" href="/docs" aria-current=${part === "/docs" ? "page" : undefined}>${t("nav.docs")}</a>
       ${links.slice(4).map(
         ([path, words]) => html`<a class="plain" href=${path}
       aria-current=${part === path ? "page" : undefined}>${words}</a>`,

@@ -52,6 +52,28 @@ export function quote(market) {
 /** The quote of a market that is kept, without telling of a change. @param {any} market */
 export const found = (market) => kept.get(market.id) ?? quote(market);
 
+/** What a list with quotes says of a market. @param {any} told */
+export function take({ stats, week, priceDayAgo, ...market }) {
+  /** @type {number[]} */
+  const line = [];
+  for (const close of week.closes) if (close !== null || line.length) line.push(close === null ? line[line.length - 1] : Number(close));
+  const one = quote(market);
+  one.value = { ...one.value, stats, line, before: priceDayAgo === null ? null : Number(priceDayAgo) };
+}
+
+const PAGE = 50;
+
+/** Public markets with their quotes, the newest of them up to so many; `total` counts all. @param {number} most @param {Record<string, any>} [query] @param {AbortSignal} [stop] */
+export async function quoted(most, query = {}, stop) {
+  const ask = (/** @type {number} */ offset) => get("/markets/public/list", { ...query, quotes: true, limit: Math.min(PAGE, most), offset }, stop);
+  const first = await ask(0);
+  const rest = [];
+  for (let offset = PAGE; offset < Math.min(most, first.total); offset += PAGE) rest.push(ask(offset));
+  const markets = [first, ...(await Promise.all(rest))].flatMap((page) => page.markets);
+  for (const market of markets) take(market);
+  return { markets, total: first.total };
+}
+
 /** The deadline, volume and best prices of markets. @param {{id: string}[]} markets @param {boolean} [anew] */
 export function askQuotes(markets, anew = false) {
   return Promise.all(

@@ -17,6 +17,7 @@ const PATHS = [
   [/^\/audit$/, "audit", []],
   [/^\/sign-(?:in|up)$/, "sign-in", []],
   [/^\/invitations$/, "invitation", []],
+  [/^\/docs$/, "docs", []],
   [/^\/admin$/, "admin", []],
   [/^\/admin\/catalogue$/, "catalogue", []],
   [/^\/admin\/users$/, "users", []],

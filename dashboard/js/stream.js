@@ -11,6 +11,7 @@ import { sequence } from "./api.js";
 const LATE_AFTER = 8_000;
 const BANNER_AFTER = 12_000;
 const LONGEST_PAUSE = 15_000;
+const BLOCKED_AFTER = 2;
 
 /** "connecting": never yet live. "live". "late": was live, and nothing was heard for 8 s, or the connection is gone. */
 export const state = signal(/** @type {"connecting" | "live" | "late"} */ ("connecting"));
@@ -27,6 +28,10 @@ const listeners = new Map();
 const known = new Set();
 /** @type {WebSocket | null} */
 let socket = null;
+/** Where sockets are kept from opening, the same messages come as server-sent events. @type {AbortController | null} */
+let source = null;
+/** How many sockets in a row did not open while the venue answered. */
+let unopened = 0;
 let heard = 0;
 let attempt = 0;
 let asked = 0;
@@ -60,7 +65,8 @@ const beginning = new Set();
 function begin(channel) {
   if (!beginning.size) {
     queueMicrotask(() => {
-      subscribe([...beginning].filter((one) => listeners.has(one)));
+      if (source || unopened >= BLOCKED_AFTER) connect();
+      else subscribe([...beginning].filter((one) => listeners.has(one)));
       beginning.clear();
     });
   }
@@ -173,13 +179,68 @@ function lost() {
   }
 }
 
+/** Tries again later, each time a little later than before. @param {number} [atLeast] in milliseconds */
+function retry(atLeast = 0) {
+  lost();
+  attempt += 1;
+  pause = Math.max(atLeast, Math.min(LONGEST_PAUSE, 250 * 2 ** attempt) * (0.5 + Math.random() / 2));
+  if (running) again = setTimeout(connect, pause);
+}
+
+/**
+ * Begins to hear by server-sent events, whose channels are fixed: with others it begins anew. By `fetch`, since an
+ * `EventSource` cannot say that a page of the venue's own asks.
+ */
+async function hearEvents() {
+  source?.abort();
+  source = null;
+  const channels = [...listeners.keys()];
+  if (!channels.length) return;
+  const from = heard && channels.every((one) => known.has(one)) ? `&from=${heard}` : "";
+  const mine = new AbortController();
+  source = mine;
+  try {
+    const answer = await fetch(`/api/v1/stream?subscribe=${channels.map(encodeURIComponent).join(",")}${from}`, {
+      headers: { Accept: "text/event-stream", "X-Requested-By": "openoutcry" },
+      credentials: "same-origin",
+      signal: mine.signal,
+    });
+    if (!answer.ok || !answer.body) throw new Error(String(answer.status));
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      const events = (text + value).split("\n\n");
+      text = events.pop() ?? "";
+      // An event with a name is the last one, and says why.
+      for (const one of events) if (!one.startsWith("event:")) take(JSON.parse(one.slice(one.indexOf("data: ") + 6)));
+    }
+  } catch {
+    // As where it ends: below.
+  }
+  if (source !== mine) return;
+  source = null;
+  // What cannot be gone on with is begun anew, and a socket may open by now.
+  known.clear();
+  unopened = BLOCKED_AFTER - 1;
+  retry();
+}
+
 function connect() {
   clearTimeout(again);
+  if (unopened >= BLOCKED_AFTER) {
+    hearEvents();
+    return;
+  }
   const url = new URL("/api/v1/stream", location.href);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   const mine = new WebSocket(url, "openoutcry.v1");
   socket = mine;
+  let opened = false;
   mine.onopen = () => {
+    opened = true;
+    unopened = 0;
     if (cut) cut.at = Date.now();
     subscribe([...listeners.keys()]);
   };
@@ -196,16 +257,15 @@ function connect() {
   mine.onclose = (event) => {
     if (socket !== mine) return;
     socket = null;
-    lost();
-    attempt += 1;
-    pause = Math.min(LONGEST_PAUSE, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+    // A venue that is down opens no socket either: only one that answers otherwise says that sockets are blocked.
+    if (!opened) fetch("/healthz").then((answer) => void (unopened += answer.ok ? 1 : 0), () => {});
+    let atLeast = 0;
     try {
-      const said = JSON.parse(event.reason);
-      if (said.retryAfter) pause = Math.max(pause, said.retryAfter * 1000);
+      atLeast = (JSON.parse(event.reason).retryAfter ?? 0) * 1000;
     } catch {
-      // A close without a reason in JSON: the pause above.
+      // A close without a reason in JSON.
     }
-    if (running) again = setTimeout(connect, pause);
+    retry(atLeast);
   };
 }
 
@@ -214,6 +274,7 @@ function watch() {
   if (state.value === "live" && silent > LATE_AFTER) {
     lost();
     // A socket that says nothing may be dead without knowing: begin another.
+    if (source) hearEvents();
     socket?.close();
   }
   alarm.value = heardAt.value > 0 && state.value === "late" && silent > BANNER_AFTER;
@@ -226,6 +287,8 @@ export function tryNow() {
   const old = socket;
   socket = null;
   old?.close();
+  source?.abort();
+  source = null;
   connect();
 }
 

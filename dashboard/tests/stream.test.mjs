@@ -68,3 +68,50 @@ test("begins with a snapshot, goes on after a cut from the last record heard, an
   assert.equal(second.said.at(-1).op, "unsubscribe");
   second.onclose = null;
 });
+
+test("where no socket opens, the same comes as events, begun anew for each set of channels", async () => {
+  /** @type {any[]} */
+  const sources = [];
+  let up = false;
+  globalThis.fetch = async (url, how) => {
+    if (url === "/healthz") return { ok: up };
+    const one = { url, ended: how.signal };
+    sources.push(one);
+    return { ok: true, body: new ReadableStream({ start: (to) => void Object.assign(one, { say: (text) => to.enqueue(new TextEncoder().encode(text)), end: () => to.close() }) }) };
+  };
+  const blocked = async () => {
+    stream.tryNow();
+    Socket.last.close();
+    await turn();
+  };
+  for (let n = 0; n < 3; n += 1) await blocked();
+  assert.equal(sources.length, 0, "a venue that is down is no reason");
+  up = true;
+  for (let n = 0; n < 2; n += 1) await blocked();
+  stream.tryNow();
+  assert.deepEqual(sources.map((one) => one.url), ["/api/v1/stream?subscribe=trades%3AM"]);
+  const heard = [];
+  const end = stream.listen("book:N", (messages) => heard.push(...messages.map((one) => one.sequence)));
+  await turn();
+  assert.ok(sources[0].ended.aborted);
+  assert.equal(sources[1].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN");
+  const said = [{ channel: "book:N", kind: "book", sequence: 30, data: { levels: [] } }, { channel: "trades:M", kind: "snapshot", sequence: 30, data: {} }, { kind: "heartbeat", sequence: 31 }];
+  const text = said.map((one) => `id: ${one.sequence}\ndata: ${JSON.stringify(one)}\n\n`).join("");
+  // Pieces end where they like.
+  sources[1].say(text.slice(0, 50));
+  sources[1].say(text.slice(50));
+  await turn();
+  assert.deepEqual([heard, stream.state.value], [[30], "live"]);
+  stream.tryNow();
+  assert.equal(sources[2].url, "/api/v1/stream?subscribe=trades%3AM,book%3AN&from=31");
+  await turn();
+  sources[2].say("event: close\ndata: {}\n\n");
+  sources[2].end();
+  await turn();
+  assert.equal(stream.state.value, "late");
+  // A socket is tried once more.
+  const before = Socket.last;
+  stream.tryNow();
+  assert.notEqual(Socket.last, before);
+  end();
+});

@@ -9,9 +9,9 @@ use exchange::units::Sequence;
 use journal::Durable;
 use journal::block::Block;
 use journal::import::{self, ImportError};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::answer::{Answer, Failure, head_fields};
+use crate::answer::{Failure, head_fields};
 use crate::moment::Moment;
 use crate::pass::{Fault, Listener, Sound, journal_failure, pass, size, state_failure};
 use crate::progress::Progress;
@@ -34,7 +34,7 @@ pub fn import(
     new: &Path,
     to: Option<Moment>,
     check: bool,
-) -> Result<Answer, Failure> {
+) -> Result<Value, Failure> {
     let mut source = Source::open_any(journal)?;
     let replayed = if check { Some(replayed(&mut source, to)?) } else { None };
     let progress = Progress::over(source.extent(), false);
@@ -61,7 +61,7 @@ pub fn import(
                 "replayed": check,
             });
             name_left_out(&mut value, to, left_out);
-            Ok(Answer::Fields(value))
+            Ok(value)
         }
         Err(ImportError::Source(error)) => {
             Err(source.placed(journal_failure(&error, source.offset(), &sound)))

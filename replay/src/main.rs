@@ -5,7 +5,9 @@
 mod account;
 mod answer;
 mod book;
+mod completions;
 mod diff;
+mod drill;
 mod dump;
 mod explain;
 mod export;
@@ -32,6 +34,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use answer::Answer;
+use completions::Completions;
+use drill::Drill;
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
@@ -69,6 +74,7 @@ Examples:
   openoutcry-replay import ./data-of-version-0.1 ./data
   openoutcry-replay import journal.blocks.gz ./restored --to 1342
   openoutcry-replay salvage ./data --archive /backup/venue --out ./salvaged
+  openoutcry-replay drill /backup/venue --data ./data
   openoutcry-replay verify journal.blocks.gz
   openoutcry-replay rebuild journal.blocks.gz --at 2026-08-10T18:00:00Z
   openoutcry-replay fills journal.blocks.gz --market 0198f3a2-... --format csv > fills.csv
@@ -152,6 +158,8 @@ enum Question {
         #[arg(long, value_name = "NEWDIR")]
         out: PathBuf,
     },
+    /// Restore an archive into a temporary folder, verify it there, compare the end, and remove it.
+    Drill(#[command(flatten)] Drill),
     /// Rebuild the state: digest, head, counts, and the check that money in equals money out.
     Rebuild {
         #[command(flatten)]
@@ -242,6 +250,8 @@ enum Question {
         #[command(flatten)]
         span: Span,
     },
+    /// Print a shell's completion script.
+    Completions(#[command(flatten)] Completions),
 }
 
 /// A part of a journal.
@@ -291,16 +301,19 @@ fn main() -> ExitCode {
 fn answer_question(question: Question, json: bool) -> ExitCode {
     let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
-        Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
+        Question::Verify { asked, no_state } => {
+            verify::verify(&asked.journal, !no_state).map(Answer::Fields)
+        }
         Question::Export { asked, out, compress, to } => {
             export::export(&asked.journal, &out, compress, to)
         }
         Question::Import { asked, data, to, unchecked } => {
-            import::import(&asked.journal, &data, to, !unchecked)
+            import::import(&asked.journal, &data, to, !unchecked).map(Answer::Fields)
         }
         Question::Salvage { data, archive, out } => {
             salvage::salvage(&data, archive.as_deref(), &out)
         }
+        Question::Drill(asked) => drill::drill(&asked),
         Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
         Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {
@@ -335,6 +348,7 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
             report::report(&asked.journal, &Wish { market, depth_at, all_fills }, &output)
         }
         Question::Diff { first, second } => diff::diff(&first, &second),
+        Question::Completions(asked) => completions::completions(&asked, Arguments::command()),
         Question::Dump { asked, span } => dump::dump(&asked.journal, span.from, span.to, json),
     };
     answer::print(result, json, streams)

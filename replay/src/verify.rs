@@ -9,7 +9,7 @@ use exchange::units::Sequence;
 use journal::block::{Block, Head};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Failure, head_fields};
+use crate::answer::{Failure, head_fields};
 use crate::pass::{Fault, Listener, Reached, Sound, journal_failure, pass, size};
 use crate::progress::Progress;
 use crate::source::Source;
@@ -78,7 +78,7 @@ impl Listener for Tracer {
 }
 
 /// Checks a journal: its bytes, and if `state` is set the states it leads to.
-pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
+pub fn verify(path: &Path, state: bool) -> Result<Value, Failure> {
     let mut source = Source::open(path)?;
     source.check_archive()?;
     let (head, blocks, reached) = if state {
@@ -89,7 +89,7 @@ pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
         (head, blocks, None)
     };
     let digest = reached.as_ref().map(|reached| reached.exchange.digest()).transpose()?;
-    Ok(Answer::Fields(json!({
+    Ok(json!({
         "ok": true,
         "blocks": blocks,
         "records": head.sequence.get(),
@@ -98,7 +98,7 @@ pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
         "results": reached.as_ref().map(|reached| reached.results.hash.to_string()),
         "results_confirmed": reached.as_ref().map(|reached| reached.confirmed.get()),
         "refused_removed": source.cut().map(Sequence::get),
-    })))
+    }))
 }
 
 /// Checks the states. If a check fails, further passes find the block and the record.

@@ -623,3 +623,59 @@ fn an_archive_that_no_server_would_go_on_with_is_neither_verified_nor_imported()
         assert_eq!((came, answer["code"].as_str().unwrap_or_default()), (exit, code), "{what}");
     }
 }
+
+#[test]
+fn a_drill_restores_an_archive_and_holds_it_against_the_venue() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).into_os_string().into_string().unwrap();
+    venue(Path::new(&path("venue")));
+    fs::create_dir(path("room")).unwrap();
+    // The last of five blocks is not archived yet.
+    archive_of(Path::new(&path("venue")), Path::new(&path("archive")), &[2, 2]);
+    let figures = path("venue.prom");
+    let drill = |archive: &str, data: &str| {
+        let words = ["drill", archive, "--data", data, "--room", &path("room")];
+        let answer = ask(&[&words[..], &["--metric-file", &figures]].concat());
+        assert_eq!(fs::read_dir(path("room")).unwrap().count(), 0, "something is left");
+        answer
+    };
+    let (code, answer) = drill(&path("archive"), &path("venue"));
+    assert_eq!(
+        (code, &answer["records"], &answer["behind"]),
+        (0, &5.into(), &1.into()),
+        "{answer}"
+    );
+    let posted = fs::read_to_string(&figures).unwrap();
+    assert!(posted.contains("\nopenoutcry_drill_last_success_sequence 5\n"), "{posted}");
+    let stamp = "\nopenoutcry_drill_last_success_timestamp_seconds ";
+    let (_, after) = posted.split_once(stamp).unwrap();
+    assert!(after.lines().next().unwrap().parse::<u64>().is_ok_and(|at| at > 1_700_000_000));
+    // Its reader is another user.
+    assert_eq!(fs::metadata(&figures).unwrap().permissions().mode() & 0o777, 0o644);
+    let (code, answer) = ask(&["drill", &path("archive")]);
+    assert_eq!((code, &answer["behind"]), (0, &Value::Null), "{answer}");
+    // A venue that went another way, and one that has less than its archive.
+    for (name, last) in [("other", 7), ("shorter", 4)] {
+        let (made, _) = ask(&["import", &path("venue"), &path(name), "--to", "4"]);
+        assert_eq!(made, 0);
+        if last > 4 {
+            let (mut journal, _) = LogJournal::open(Path::new(&path(name))).unwrap();
+            let mut builder = BlockBuilder::new(journal.head());
+            for sequence in 5..=last {
+                let command = Command::AdvanceClock;
+                let sequence = Sequence::new(sequence);
+                let record = Record { sequence, time: TimeMs::default(), once: None, command };
+                assert!(builder.push(record).is_ok());
+            }
+            journal.append(builder.build(Results::NONE).unwrap()).unwrap();
+        }
+        let (code, answer) = drill(&path("archive"), &path(name));
+        assert_eq!((code, &answer["code"]), (3, &"RESTORED_DIFFERS".into()), "{name}: {answer}");
+    }
+    // What fails leaves the figures of the last success.
+    fs::remove_file(dir.path().join("archive").join(format!("{:020}.blocks.gz", 1))).unwrap();
+    let (code, answer) = drill(&path("archive"), &path("venue"));
+    assert_eq!((code, &answer["code"]), (3, &"ARCHIVE_BEGINNING".into()), "{answer}");
+    assert_eq!(fs::read_to_string(&figures).unwrap(), posted);
+}

@@ -445,7 +445,7 @@ async fn serve(
         };
         let engine = running.insert(opened).engine();
         start_serving(args, &venue, &engine, operator_key, address)?;
-        let flows = args.demo && args.demo_flow == Switch::On;
+        let flows = args.demo && args.demo_flow == Switch::On && stage::has_a_crowd(&engine.read());
         let seed = engine.watermark().get();
         let people = flows.then(|| tokio::spawn(living::trade(address, seed)));
         let served = tokio::select! {

@@ -31,7 +31,7 @@ pub(crate) struct SiteArgs {
     /// Folder with pages of your own, read at the start, in place of the dashboard
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
     dashboard: Option<PathBuf>,
-    /// Serve no pages but the documentation
+    /// Serve no pages
     #[arg(long, env = "OPENOUTCRY_NO_DASHBOARD", value_parser = BoolishValueParser::new())]
     no_dashboard: bool,
 }

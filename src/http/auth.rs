@@ -1,6 +1,6 @@
 //! Authentication: from the key in `X-API-Key` to a user and a role (interface 5).
 
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 
 use super::cookies;
@@ -104,7 +104,10 @@ pub fn identify(
 /// What a request shows of its caller: its key, or else its session. `opens`: whether it opens what
 /// goes on for long, for which a page must say where it comes from.
 pub fn shown_by(head: &Parts, site: &Site, opens: bool) -> Result<Credential, Problem> {
-    let key = key_of(&head.headers);
+    let key = match bearer(head) {
+        Some(key) => hash(key),
+        None => key_of(&head.headers),
+    };
     let keyless = key.as_ref().is_err_and(|problem| problem.kind == Kind::MissingApiKey);
     let session = if keyless { cookies::session_of(&head.headers, site) } else { None };
     let Some(session) = session else {
@@ -113,6 +116,15 @@ pub fn shown_by(head: &Parts, site: &Site, opens: bool) -> Result<Credential, Pr
     cookies::check_host(&head.headers, site)?;
     cookies::check_origin(&head.method, &head.headers, opens)?;
     Ok(Credential { hash: hash(session.as_bytes())?, by_cookie: true })
+}
+
+/// The key of a scrape that has no other: not every Prometheus can send a header of another name.
+fn bearer(head: &Parts) -> Option<&[u8]> {
+    if head.uri.path() != "/metrics" || head.headers.contains_key(KEY_HEADER) {
+        return None;
+    }
+    let (scheme, key) = head.headers.get(AUTHORIZATION)?.as_bytes().split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
 }
 
 /// The key of a request, as its hash.

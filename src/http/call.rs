@@ -15,6 +15,7 @@ use super::limits::Limits;
 use super::passwords::Passwords;
 use super::past::Past;
 use super::preconditions::Preconditions;
+use super::presence::Presence;
 use super::problem::Problem;
 use super::rates::RequestClass;
 use super::reply::Reply;
@@ -187,6 +188,8 @@ pub struct Call {
     pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
+    /// Whether the client of its connection is still there.
+    pub presence: Option<Presence>,
 }
 
 impl Call {

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use super::framing::{Fault, Framing};
+use super::presence::Presence;
 
 /// Vectored writes, head and body, are combined into one buffer up to this size: the system call is
 /// cheaper for one buffer, and the copy of a usual answer costs less than that saves.
@@ -23,6 +24,8 @@ const COMBINED_BYTES_MAX: usize = 4096;
 /// close while it arrives would reset the connection and lose the answer.
 const LINGER_WAIT: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 64 * 1024;
+/// Most bytes that are read before they are wanted, to see whether the client is still there.
+const AHEAD_BYTES_MAX: usize = 4096;
 
 thread_local! {
     /// This thread's buffer for combined writes.
@@ -39,14 +42,30 @@ pub struct ClientStream<S> {
     waiting: Option<Pin<Box<Sleep>>>,
     /// Runs while the rest of a request is read after its answer, and how much was.
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
+    /// Who wants to know whether the client is there, and what was read to see that.
+    presence: Presence,
+    ahead: Vec<u8>,
 }
 
 impl<S> ClientStream<S> {
     /// Wraps `stream`; chunks may announce a body of at most `body_max` bytes, and a write may wait
     /// at most `wait` for progress.
-    pub const fn new(stream: S, body_max: u64, wait: Duration) -> ClientStream<S> {
-        let framing = Framing::new(body_max);
-        ClientStream { stream, framing, fault: None, wait, waiting: None, lingering: None }
+    pub const fn new(
+        stream: S,
+        body_max: u64,
+        wait: Duration,
+        presence: Presence,
+    ) -> ClientStream<S> {
+        ClientStream {
+            stream,
+            framing: Framing::new(body_max),
+            fault: None,
+            wait,
+            waiting: None,
+            lingering: None,
+            presence,
+            ahead: Vec::new(),
+        }
     }
 
     /// The stream itself, of which nothing is followed any more.
@@ -93,6 +112,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> ClientStream<S> {
+    /// Looks whether the client is there, if somebody wants to know.
+    fn look(&mut self, cx: &mut Context<'_>) {
+        while self.presence.is_asked() && self.ahead.len() < AHEAD_BYTES_MAX {
+            let mut bytes = [0_u8; 1024];
+            let mut bytes = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut bytes) {
+                Poll::Pending => return,
+                // The next request.
+                Poll::Ready(Ok(())) if !bytes.filled().is_empty() => {
+                    self.ahead.extend_from_slice(bytes.filled());
+                }
+                Poll::Ready(_) => {
+                    self.presence.end();
+                    // Whoever asks is polled with the connection.
+                    return cx.waker().wake_by_ref();
+                }
+            }
+        }
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -106,7 +147,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if self.ahead.is_empty() {
+            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        } else {
+            let room = self.ahead.len().min(buf.remaining());
+            buf.put_slice(self.ahead.get(..room).unwrap_or_default());
+            self.ahead = self.ahead.split_off(room);
+        }
         let came = buf.filled_mut().get_mut(before..).unwrap_or_default();
         if let Err((sound, fault)) = self.framing.follow(came) {
             self.fault = Some(fault);
@@ -152,6 +199,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Whoever serves a request flushes before it rests.
+        self.look(cx);
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         self.timed(cx, flushed)
     }

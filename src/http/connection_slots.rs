@@ -17,6 +17,7 @@ use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::auth::{Caller, Via};
+use super::presence::Presence;
 use engine::Engine;
 use exchange::ids::UserNo;
 use exchange::units::Sequence;
@@ -123,6 +124,8 @@ pub struct ConnectionSlot {
     slots: Arc<Slots>,
     seat: Arc<Seat>,
     address: OnceLock<IpAddr>,
+    /// Whether its client is there.
+    pub presence: Presence,
 }
 
 impl ConnectionSlots {
@@ -169,6 +172,7 @@ impl ConnectionSlots {
                 slots: Arc::clone(&self.0),
                 seat,
                 address: OnceLock::new(),
+                presence: Presence::default(),
             }),
             evicted,
         })

@@ -51,7 +51,8 @@ pub fn check_host(headers: &HeaderMap, site: &Site) -> Result<(), Problem> {
 }
 
 /// Refuses what a page of another site may have sent: a write without the header that only pages of
-/// the venue's own can send, and whatever names another origin.
+/// the venue's own can send, a stream that `opens` without it or an origin, and whatever names
+/// another origin.
 ///
 /// # Errors
 /// The request may be forged.
@@ -64,12 +65,13 @@ pub fn check_origin(method: &Method, headers: &HeaderMap, opens: bool) -> Result
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         authority.zip(host).is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
     });
+    let named = headers.get(REQUESTED_BY).is_some_and(|by| by.as_bytes() == US.as_bytes());
     match same {
         Some(false) => return Err(forged()),
-        None if opens || !reads => return Err(forged()),
+        // A browser names no origin where a page reads its own: the header says as much.
+        None if !reads || (opens && !named) => return Err(forged()),
         Some(true) | None => {}
     }
-    let named = headers.get(REQUESTED_BY).is_some_and(|by| by.as_bytes() == US.as_bytes());
     if reads || named { Ok(()) } else { Err(forged()) }
 }
 

@@ -6,18 +6,12 @@ use super::call::SharedState;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 
-/// What the page may load and do: files of the venue's, not inside another's frame.
-const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action \
-                      'self'; object-src 'none'";
-
 /// `GET` of any address of the dashboard: the page, which knows the rest.
 pub fn page(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
     let assets = shared.site.dashboard.assets();
     let assets =
         assets.ok_or_else(|| Problem::new(Kind::NotFound, "there is no dashboard here"))?;
-    let sequence = shared.venue.sequence();
-    let reply = assets.page().reply(sequence, "text/html; charset=utf-8", &head.headers);
-    Ok(Reply { policy: Some(POLICY), ..reply })
+    Ok(assets.page().reply(shared.venue.sequence(), "text/html; charset=utf-8", &head.headers))
 }
 
 /// `GET /assets/{hash}/{path}`

@@ -29,6 +29,7 @@ use super::listed::Content;
 use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
+use super::presence::Presence;
 use super::problem::{Kind, Problem};
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
@@ -82,7 +83,8 @@ impl Door {
         limits: Limits,
         site: Site,
     ) -> Result<Door, InsertError> {
-        let names = routes::table().into_iter().map(|route| (route.method, route.template));
+        let table = routes::table().into_iter();
+        let names = table.map(|route| (route.method, route.template, route.class));
         let traffic = Traffic::new(names.collect());
         let shared = Arc::new(SharedState::new(venue.into(), traffic, &limits, site));
         let (routes, request_ids) = (Routes::new()?, RequestIds::from_now());
@@ -168,8 +170,7 @@ impl Door {
         let status = response.status().as_u16();
         // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
-        let counted = known.route.map(|route| (route.number, route.class));
-        self.shared.traffic.count(counted, status, began);
+        self.shared.traffic.count(known.route.map(|route| route.number), status, began);
         tracing::debug!(
             %method,
             route = known.route.map_or("none", |route| route.template),
@@ -264,7 +265,8 @@ impl Door {
             let keyring = &self.shared.keyring;
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
-            let answered = self.ask(caller, found, head, body, id, drew).await;
+            let presence = known.connection.map(|slot| slot.presence.clone());
+            let answered = self.ask(caller, found, head, body, (id, presence), drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),
                 Err(_) => drew,
@@ -338,7 +340,7 @@ impl Door {
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
         body: &mut IncomingBody<'_, B>,
-        request_id: RequestId,
+        (request_id, presence): (RequestId, Option<Presence>),
         drew: RequestClass,
     ) -> Result<Reply, Problem>
     where
@@ -377,8 +379,19 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call =
-            Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
+        let call = Call {
+            engine,
+            caller,
+            shared,
+            path,
+            query,
+            body,
+            once,
+            conditions,
+            drew,
+            request_id,
+            presence,
+        };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.

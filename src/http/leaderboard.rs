@@ -31,7 +31,8 @@ pub enum Period {
 }
 
 impl Period {
-    const ALL: [(&'static str, Period); 4] = [
+    /// All of them, by name, the shortest first.
+    pub const ALL: [(&'static str, Period); 4] = [
         ("day", Period::Day),
         ("week", Period::Week),
         ("month", Period::Month),
@@ -39,7 +40,7 @@ impl Period {
     ];
 
     /// The first day of the period.
-    fn first(self, now: TimeMs) -> Day {
+    pub fn first(self, now: TimeMs) -> Day {
         let today = Day::of(now);
         match self {
             Period::Day => today,

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tokio::task::yield_now;
+
 use super::call::{Call, market_no, public_market};
 use super::cursor::EitherPage;
 use super::form::Form;
@@ -13,6 +15,7 @@ use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
 use super::preconditions;
 use super::problem::Problem;
+use super::quotes::Quoted;
 use super::reply::Reply;
 use super::stream::channel::{MarketChannel, Topic};
 use super::waiting::follow;
@@ -29,6 +32,8 @@ use views::table::Numbers;
 
 /// Pages of markets (interface 4.1).
 pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+/// Pages of markets with their quotes: each takes a few pages of history.
+const QUOTES_PAGE: PageRule = PageRule { standard: 20, max: 50, above: Above::Refused };
 /// Pages of activity (interface 4.3).
 const ACTIVITY_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
 
@@ -87,17 +92,39 @@ pub fn shares_category(own: &[CategoryNo], wanted: &[CategoryNo]) -> bool {
 }
 
 /// `GET /markets/public/list`
-pub fn list(call: &Call) -> Result<Reply, Problem> {
+pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let filter = MarketFilter::read(&mut form);
-    let page = Page::read(&mut form, MARKETS_PAGE);
-    let (filter, page) = form.finish(filter.zip(page))?;
+    let quotes = form.query("quotes", parse::boolean);
+    let quoted = quotes == Some(Some(true));
+    let page = Page::read(&mut form, if quoted { QUOTES_PAGE } else { MARKETS_PAGE });
+    let ((filter, _), page) = form.finish(filter.zip(quotes).zip(page))?;
+    if quoted {
+        return list_quoted(&call, filter, page).await;
+    }
     let (sequence, found) = call.look(|view| {
         let (count, kept) = filter.listed(view, None);
         let (rows, paging) = page.cut_known(kept, count);
-        Ok(listed(call, view, &rows, paging))
+        Ok(listed(&call, view, &rows, paging))
     })?;
     Reply::list(sequence, found, "markets", |all| &mut all.markets)
+}
+
+/// The same with the quotes of each market, whose past prices are read from history.
+async fn list_quoted(call: &Call, filter: MarketFilter, page: Page) -> Result<Reply, Problem> {
+    let (sequence, (quoted, paging)) = call.look(|view| {
+        let now = call.engine.now().max(view.time());
+        let (count, kept) = filter.listed(view, None);
+        let (rows, paging) = page.cut_known(kept, count);
+        let quoted = rows.into_iter().map(|row| Quoted::of(view, row, now));
+        Ok((quoted.collect::<Vec<_>>(), paging))
+    })?;
+    let mut markets = Vec::new();
+    for quoted in quoted {
+        markets.push(quoted.read()?);
+        yield_now().await;
+    }
+    Reply::list(sequence, MarketsJson { markets, paging }, "markets", |all| &mut all.markets)
 }
 
 /// A page of these markets.

@@ -8,8 +8,8 @@ use super::call::SharedState;
 use super::problem::Problem;
 use super::reply::Reply;
 
-/// A line for each category: its slug, its hue in degrees, and its shape, the strokes of a path in a
-/// square of 64 by 64. The last is for all others.
+/// A line for each category: its slug, its hue in degrees, and its shape, the strokes of a path in
+/// a square of 64 by 64. The last is for all others.
 const SHAPES: &str = include_str!("pictures/shapes.txt");
 /// The family of people, who differ in colour, where categories only do in shade.
 const PEOPLE: &str = "people";

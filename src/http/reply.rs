@@ -41,8 +41,6 @@ pub struct Reply {
     pub location: Option<String>,
     /// The body's entity tag, with its quotes.
     pub tag: Option<String>,
-    /// What a page may load and do, if not what pages usually may.
-    pub policy: Option<&'static str>,
     /// Whether it never changes, so that a browser may keep it.
     pub lasting: bool,
     /// What the browser is to keep, if anything.
@@ -120,7 +118,6 @@ impl Reply {
             drew: None,
             location: None,
             tag: None,
-            policy: None,
             lasting: false,
             cookie: None,
             media: None,

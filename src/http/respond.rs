@@ -32,10 +32,10 @@ const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// What never changes under its name.
 const LASTING: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// What a page of this server's may load and do: its own files, and not inside another's frame.
+/// What the page may load and do: files of the venue's, not inside another's frame.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' \
-     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src \
+     'none'",
 );
 
 /// Initial capacity for an answer's headers, including those that hyper adds.
@@ -100,7 +100,7 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
 /// told.
 pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Content> {
     let Reply { status, sequence, replayed, location, tag, media, gzipped, accepted, .. } = reply;
-    let Reply { policy, lasting, cookie, body, .. } = reply;
+    let Reply { lasting, cookie, body, .. } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -116,8 +116,7 @@ pub fn success(reply: Reply, to_caller: bool, headers: HeaderMap) -> Response<Co
         headers.insert(SEQUENCE, number(sequence.get()));
     }
     if media.is_some_and(|media| media.starts_with("text/html")) {
-        let policy = policy.map_or(PAGE_POLICY, HeaderValue::from_static);
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+        headers.insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     }
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));

@@ -11,9 +11,9 @@ use super::route::{
 };
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, dashboard, docs, events, leaderboard, markets, metrics,
-    openapi, operations, order_list, orders, pictures, positions, second_factor, sign_in,
-    statement, switches, tape,
+    batch, books, categories, conversions, dashboard, events, impact, leaderboard, markets,
+    metrics, openapi, operations, order_list, orders, pictures, positions, profiles, second_factor,
+    sign_in, statement, switches, tape,
 };
 
 /// The table.
@@ -36,17 +36,12 @@ fn probes() -> Vec<Route> {
             openapi::describe(table, shared, head)
         }),
         probe("/api/v1/asyncapi.json", Everybody, openapi::asyncapi::describe),
-        probe("/docs", Everybody, docs::page).untold(),
-        probe("/docs/start.js", Everybody, docs::start).untold(),
-        probe("/docs/", Everybody, docs::page).untold(),
-        probe("/docs/swagger-ui.css", Everybody, docs::style).untold(),
-        probe("/docs/swagger-ui-bundle.js", Everybody, docs::script).untold(),
     ]
 }
 
 fn public() -> Vec<Route> {
     vec![
-        read("/markets/public/list", markets::list),
+        long("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one).tagged(),
         read("/markets/search", markets::search),
         long("/markets/{marketId}/activity", markets::activity).tagged(),
@@ -54,6 +49,8 @@ fn public() -> Vec<Route> {
         read("/markets/{marketId}/stats", tape::stats),
         long("/markets/{marketId}/candles", tape::candles),
         read("/leaderboard", leaderboard::list),
+        read("/profiles/{userId}", profiles::one),
+        long("/profiles/{userId}/trades", profiles::trades),
         read("/events/public/list", events::list),
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
@@ -95,7 +92,7 @@ fn pages() -> Vec<Route> {
 }
 
 /// Addresses of the dashboard.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 18] = [
     "/",
     "/markets/{marketId}",
     "/events/{eventId}",
@@ -106,6 +103,8 @@ const PAGES: [&str; 16] = [
     "/account",
     "/leaderboard",
     "/audit",
+    "/docs",
+    "/docs/",
     "/sign-in",
     "/sign-up",
     "/invitations",
@@ -143,6 +142,7 @@ fn account() -> Vec<Route> {
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
+        long("/account/equity", statement::equity),
         read("/account/limits", account::limits),
         read("/account/keys", account_keys::list),
         read("/account/keys/{keyId}", account_keys::one),
@@ -156,6 +156,7 @@ fn account() -> Vec<Route> {
 fn admin_catalogue() -> Vec<Route> {
     vec![
         read("/admin/markets", admin_markets::list),
+        long("/admin/markets/{marketId}/impact", impact::of_market),
         post("/admin/categories", Required, admin_catalogue::create_category),
         post("/admin/events", Required, admin_catalogue::create_event),
         patch("/admin/events/{eventId}", admin_catalogue::revise_event),
@@ -179,6 +180,7 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),
+        long("/admin/venue/impact", impact::of_venue),
         read("/admin/fees", admin_users::fees),
         post("/admin/fees/withdrawals", Required, admin_users::take_fees),
         post("/admin/venue/mode", Required, switches::set_venue_mode),

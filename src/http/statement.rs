@@ -13,7 +13,8 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::waiting::{Until, follow};
 use super::wire::statement::{
-    LedgerJson, LedgerLineJson, MarketPnlJson, PnlJson, SettlementJson, SettlementsJson,
+    EquityJson, EquityPointJson, LedgerJson, LedgerLineJson, MarketPnlJson, PnlJson,
+    SettlementJson, SettlementsJson,
 };
 use exchange::ids::MarketId;
 use exchange::units::TimeMs;
@@ -52,6 +53,15 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
         call.look(|view| Ok(rows.iter().map(|row| SettlementJson::of(view, row)).collect()))?;
     let settlements = SettlementsJson { settlements, next };
     Reply::list(sequence, settlements, "settlements", |all| &mut all.settlements)
+}
+
+/// `GET /account/equity`
+pub async fn equity(call: Call) -> Result<Reply, Problem> {
+    let page = call.read(|form| Asked::read(form, LINES_PAGE, CursorPage::read))?;
+    let (sequence, points) = call.look(|view| Ok(view.equity.of(call.caller.user)))?;
+    let (points, next) = page.of(points).await?;
+    let points = points.iter().map(EquityPointJson::of).collect();
+    Reply::list(sequence, EquityJson { points, next }, "points", |all| &mut all.points)
 }
 
 /// `GET /account/pnl`

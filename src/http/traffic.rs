@@ -15,18 +15,21 @@ const STATUSES: [u16; 22] = [
     500, 501, 503,
 ];
 
+/// Method, template and class of a route.
+pub type RouteName = (Method, &'static str, RequestClass);
+
 /// A count of answers, with the method and template of their route, and their status.
 pub type Answers<'a> = (Option<(&'a str, &'static str)>, Option<u16>, u64);
 
 /// The counters.
 #[derive(Debug)]
 pub struct Traffic {
-    /// Method and template of each route, by its number.
-    routes: Vec<(Method, &'static str)>,
+    /// Method, template and class of each route, by its number.
+    routes: Vec<RouteName>,
     /// By the route's number; the last entry is for requests without a route.
     answers: Vec<[AtomicU64; STATUSES.len() + 1]>,
-    /// By request class.
-    took: [Histogram; RequestClass::ALL.len()],
+    /// By the route's number.
+    took: Vec<Histogram>,
     connections: AtomicU64,
     turned_away: AtomicU64,
     gave_way: AtomicU64,
@@ -34,27 +37,26 @@ pub struct Traffic {
 
 impl Traffic {
     /// All zero, for these routes.
-    pub fn new(routes: Vec<(Method, &'static str)>) -> Traffic {
+    pub fn new(routes: Vec<RouteName>) -> Traffic {
         let none = || std::array::from_fn(|_| AtomicU64::new(0));
         Traffic {
             answers: (0..=routes.len()).map(|_| none()).collect(),
+            took: routes.iter().map(|_| Histogram::of_times()).collect(),
             routes,
-            took: std::array::from_fn(|_| Histogram::of_times()),
             connections: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
             gave_way: AtomicU64::new(0),
         }
     }
 
-    /// Counts an answer by the route with this number and of this class, and the time since
-    /// `began`.
-    pub fn count(&self, route: Option<(usize, RequestClass)>, status: u16, began: Instant) {
-        let row = route.map_or(self.routes.len(), |(number, _)| number);
+    /// Counts an answer by the route with this number, and the time since `began`.
+    pub fn count(&self, route: Option<usize>, status: u16, began: Instant) {
+        let row = route.unwrap_or(self.routes.len());
         let index = STATUSES.binary_search(&status).unwrap_or(STATUSES.len());
         if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(index)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some(took) = route.and_then(|(_, class)| self.took.get(class as usize)) {
+        if let Some(took) = self.took.get(row) {
             took.count_since(began);
         }
     }
@@ -64,16 +66,18 @@ impl Traffic {
     pub fn answers(&self) -> impl Iterator<Item = Answers<'_>> {
         let rows = self.answers.iter().enumerate();
         rows.flat_map(move |(row, statuses)| {
-            let route = self.routes.get(row).map(|(method, template)| (method.as_str(), *template));
+            let route =
+                self.routes.get(row).map(|(method, template, _)| (method.as_str(), *template));
             let counts = statuses.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
             let some = counts.filter(|(_, count)| *count > 0);
             some.map(move |(index, count)| (route, STATUSES.get(index).copied(), count))
         })
     }
 
-    /// Request times by class, in nanoseconds.
-    pub fn took(&self) -> impl Iterator<Item = (RequestClass, Spread)> {
-        RequestClass::ALL.into_iter().zip(&self.took).map(|(class, took)| (class, took.read()))
+    /// Request times of the routes that were asked, in nanoseconds.
+    pub fn took(&self) -> impl Iterator<Item = (&RouteName, Spread)> {
+        let all = self.routes.iter().zip(&self.took).map(|(route, took)| (route, took.read()));
+        all.filter(|(_, spread)| spread.count() > 0)
     }
 
     /// Counts a connection until the returned guard is dropped.

@@ -118,6 +118,16 @@ pub async fn wait(
         changed = timeout(time, changed) => changed.unwrap_or(Ok(())),
         // A stop does not wait for those who wait for something else.
         _ = stopping.wait_for(|stopping| *stopping) => Ok(()),
+        // Nor for one that has closed its side: it may read on, and gets what there is.
+        () = gone(call) => Ok(()),
+    }
+}
+
+/// Ends when the client of a connection has closed its side.
+async fn gone(call: &Call) {
+    match &call.presence {
+        Some(presence) => presence.ended().await,
+        None => std::future::pending().await,
     }
 }
 

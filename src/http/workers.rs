@@ -275,6 +275,7 @@ async fn serve_http(
     slot: &Arc<ConnectionSlot>,
 ) -> Option<(ClientStream<TcpStream>, Bytes, Opening)> {
     let handover = Handover::default();
+    let presence = slot.presence.clone();
     let (answering, slot, handing) = (Arc::clone(door), Arc::clone(slot), handover.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let (turn, turn_is_over) = TURN.get().count();
@@ -299,7 +300,7 @@ async fn serve_http(
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
-    let stream = ClientStream::new(stream, body_max, limits.write_wait);
+    let stream = ClientStream::new(stream, body_max, limits.write_wait, presence);
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)

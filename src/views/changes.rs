@@ -3,7 +3,7 @@
 //! still valid, and a reader who follows a market or an account learns from it what came before.
 
 use super::fault::{Fault, View};
-use super::saved::{Sizes, hold, saved};
+use super::saved::{Saved, Sink, Sizes, Source, hold, saved};
 use super::table::Table;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
@@ -29,6 +29,11 @@ impl Changed {
         }
     }
 
+    /// The last record before `now` that changed something.
+    pub fn prior(self, now: Sequence) -> Sequence {
+        if self.last < now { self.last } else { self.before }
+    }
+
     fn checked(self, _: Sizes) -> Result<Self, BadImage> {
         hold(self.before <= self.last, "changes out of order")?;
         Ok(self)
@@ -45,25 +50,24 @@ pub struct MarketChanges {
     pub trades: Changed,
     /// Its activity: trades and changes of status.
     pub activity: Changed,
-    /// Its texts, flags or deadline, what is held of it, or that it was created.
-    revised: Sequence,
+    /// The best bid and the best ask.
+    pub top: Changed,
+    /// Anything of it: also its texts, flags or deadline, what is held of it, or that it was
+    /// created.
+    pub all: Changed,
     /// Whether it has ended.
     ended: bool,
 }
 
-saved!(MarketChanges { book, trades, activity, revised, ended });
+saved!(MarketChanges { book, trades, activity, top, all, ended });
 
 impl MarketChanges {
-    /// The last record that changed anything that is public of the market.
-    pub fn last(&self) -> Sequence {
-        self.book.last.max(self.activity.last).max(self.revised)
-    }
-
     /// An order came on the book, left it or was changed there.
     #[inline]
     fn book_at(&mut self, now: Sequence) {
         if !self.ended {
             self.book.at(now);
+            self.all.at(now);
         }
     }
 }
@@ -87,12 +91,27 @@ saved!(AccountChanges { all, orders, positions });
 pub struct Changes {
     markets: Table<MarketNo, MarketChanges>,
     accounts: Table<UserNo, AccountChanges>,
+    /// What is told of all public markets: texts, status or displayed probability of any.
+    catalogue: Changed,
     /// Of these two a reader of a model just read has cached nothing.
     scores: Sequence,
     keys: Sequence,
 }
 
-saved!(Changes { markets, accounts } made { scores, keys });
+impl Saved for Changes {
+    fn save(&self, sink: &mut Sink<'_>) {
+        let Changes { markets, accounts, catalogue, scores: _, keys: _ } = self;
+        markets.save(sink);
+        accounts.save(sink);
+        catalogue.save(sink);
+    }
+
+    fn load(source: &mut Source<'_>) -> Result<Self, BadImage> {
+        let (markets, accounts) = (Table::load(source)?, Table::load(source)?);
+        let catalogue = Changed::load(source)?;
+        Ok(Changes { markets, accounts, catalogue, ..Changes::default() })
+    }
+}
 
 impl Changes {
     /// The records that changed a market; none if it does not exist.
@@ -104,6 +123,11 @@ impl Changes {
     /// the user's heartbeat.
     pub fn of_account(&self, user: UserNo) -> Changed {
         self.accounts.at(user).all
+    }
+
+    /// The records that changed what is told of all public markets.
+    pub const fn of_catalogue(&self) -> Changed {
+        self.catalogue
     }
 
     /// The record that last changed the levels of a market's book.
@@ -131,6 +155,20 @@ impl Changes {
         self.keys
     }
 
+    /// What is told of all public markets has changed.
+    pub(crate) fn catalogue_at(&mut self, now: Sequence) {
+        self.catalogue.at(now);
+    }
+
+    /// The best prices of a market have changed, or what stands there; whether anybody sees that.
+    pub(crate) fn top_at(&mut self, market: MarketNo, now: Sequence) -> Result<bool, Fault> {
+        let row = self.markets.row(market)?;
+        if !row.ended {
+            row.top.at(now);
+        }
+        Ok(!row.ended)
+    }
+
     #[inline]
     fn account(&mut self, user: UserNo, now: Sequence) -> Result<(), Fault> {
         self.accounts.row(user)?.all.at(now);
@@ -149,7 +187,8 @@ impl View for Changes {
         let now = at.sequence;
         match effect {
             Effect::MarketCreated { market, .. } => {
-                let row = MarketChanges { revised: now, ..MarketChanges::default() };
+                let mut row = MarketChanges::default();
+                row.all.at(now);
                 self.markets.add(*market, row)?;
             }
             Effect::UserCreated { user, .. } => {
@@ -171,6 +210,7 @@ impl View for Changes {
                 market.book.at(now);
                 market.trades.at(now);
                 market.activity.at(now);
+                market.all.at(now);
                 self.order(trade.taker.user, now)?;
                 self.order(trade.maker.user, now)?;
                 self.scores = now;
@@ -178,7 +218,7 @@ impl View for Changes {
             // The scores: conservative, as some of these do not change any.
             Effect::PositionChanged { user, market, .. }
             | Effect::PositionSettled { user, market, .. } => {
-                self.markets.row(*market)?.revised = now;
+                self.markets.row(*market)?.all.at(now);
                 self.accounts.row(*user)?.positions = now;
                 self.account(*user, now)?;
                 self.scores = now;
@@ -186,12 +226,14 @@ impl View for Changes {
             Effect::MarketMoved { market, from, to, .. } => {
                 let market = self.markets.row(*market)?;
                 market.activity.at(now);
+                market.all.at(now);
                 if from.keeps_orders() && !to.keeps_orders() {
                     market.book.at(now);
+                    market.top.at(now);
                 }
                 market.ended = !to.keeps_orders();
             }
-            Effect::MarketRevised { market, .. } => self.markets.row(*market)?.revised = now,
+            Effect::MarketRevised { market, .. } => self.markets.row(*market)?.all.at(now),
             Effect::KeyAdded { .. }
             | Effect::KeyRevoked { .. }
             | Effect::PasswordSet { .. }

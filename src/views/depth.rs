@@ -36,11 +36,30 @@ struct Ladder {
     up: Levels,
     down: Levels,
     last_trade: Option<Tick>,
+    /// What it showed after the last record.
+    seen: Glance,
 }
 
-saved!(Ladder { up, down, last_trade });
+saved!(Ladder { up, down, last_trade } made { seen } by seen);
+
+/// What a market shows at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Glance {
+    best: [Option<Level>; 2],
+    quote: Quote,
+}
 
 impl Ladder {
+    fn seen(self, _: Sizes) -> Result<Self, BadImage> {
+        Ok(Ladder { seen: self.glance(), ..self })
+    }
+
+    fn glance(&self) -> Glance {
+        let best = [self.up.last().copied(), self.down.last().copied()];
+        let [bid, ask] = best.map(|level| level.map(|level| level.price));
+        Glance { best, quote: Quote::traded(bid, ask, self.last_trade) }
+    }
+
     const fn side(&self, direction: Direction) -> &Levels {
         match direction {
             Direction::Up => &self.up,
@@ -69,9 +88,11 @@ impl Ladder {
 #[derive(Debug, Default)]
 pub struct Depth {
     ladders: Table<MarketNo, Option<Box<Ladder>>>,
+    /// Markets whose levels the record has changed.
+    touched: Vec<MarketNo>,
 }
 
-saved!(Depth { ladders } made {} by checked);
+saved!(Depth { ladders } made { touched } by checked);
 
 /// The level that one effect changes.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +167,27 @@ impl Depth {
         if consistent { Ok(()) } else { Err(too_small) }
     }
 
+    /// Ends a record: tells each market whose best prices it has changed, or what stands there, and
+    /// whether the quote is another.
+    pub(crate) fn conclude(
+        &mut self,
+        mut tell: impl FnMut(MarketNo, bool) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        for market in self.touched.drain(..) {
+            let Some(ladder) = self.ladders.row(market)? else { continue };
+            let now = ladder.glance();
+            let before = std::mem::replace(&mut ladder.seen, now);
+            if before != now {
+                tell(market, before.quote != now.quote)?;
+            }
+        }
+        Ok(())
+    }
+
     fn levels_mut(&mut self, change: Change) -> Result<&mut Levels, Fault> {
+        if self.touched.last() != Some(&change.market) {
+            self.touched.push(change.market);
+        }
         let ladder = self.ladders.row(change.market)?.get_or_insert_default();
         Ok(ladder.side_mut(change.direction))
     }
@@ -219,6 +260,13 @@ pub enum Quote {
     Between(Tick, Tick),
 }
 
+/// That of a market in which nothing was traded.
+impl Default for Quote {
+    fn default() -> Quote {
+        Quote::At(SettlementPrice::HALF)
+    }
+}
+
 impl Quote {
     /// The quote of a market.
     ///
@@ -231,9 +279,11 @@ impl Quote {
         ask: Option<Tick>,
         last: Option<Tick>,
     ) -> Quote {
-        if let Some(paid) = market.settled_at {
-            return Quote::At(paid);
-        }
+        market.settled_at.map_or_else(|| Quote::traded(bid, ask, last), Quote::At)
+    }
+
+    /// The same before it is paid out.
+    fn traded(bid: Option<Tick>, ask: Option<Tick>, last: Option<Tick>) -> Quote {
         match (bid, ask) {
             (Some(bid), Some(ask)) if ask.get().saturating_sub(bid.get()) <= SPREAD_TICKS_MAX => {
                 Quote::Between(bid, ask)

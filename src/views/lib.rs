@@ -16,6 +16,7 @@ pub mod activity;
 pub mod statements;
 pub mod settlements;
 pub mod performance;
+pub mod equity;
 pub mod tape;
 pub mod search;
 pub mod responses;
@@ -32,6 +33,7 @@ use self::catalogue::{Catalogue, MarketRow};
 use self::changes::Changes;
 use self::closed::Closed;
 use self::depth::{Depth, Level, Quote};
+use self::equity::{Equity, EquityPoint};
 use self::fault::{Fault, Faults, Projection, View};
 use self::history::History;
 use self::orders::Orders;
@@ -50,6 +52,9 @@ use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::{BadImage, read_end};
 use exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
+
+/// Users and positions looked at with a record to tell users' equity.
+const EQUITY_ROWS_A_RECORD: usize = 64;
 
 /// All projections as of one record. A reader who holds a reference sees one consistent moment.
 #[derive(Debug, Default)]
@@ -76,6 +81,8 @@ pub struct ReadModel {
     pub settlements: Settlements,
     /// Profit and loss of each user.
     pub performance: Performance,
+    /// Equity as time passes.
+    pub equity: Equity,
     /// Public trades, and candles.
     pub tape: Tape,
     /// Index of the words of market questions.
@@ -104,6 +111,7 @@ impl ReadModel {
             activity: Activity::on(history.clone()),
             statements: Statements::on(history.clone()),
             settlements: Settlements::on(history.clone()),
+            equity: Equity::on(history.clone()),
             tape: Tape::on(history.clone()),
             ..ReadModel::default()
         }
@@ -227,6 +235,7 @@ impl ReadModel {
         statements.fold(applied, orders.placed(), faults);
         closed.fold(applied, positions, faults);
         self.see_all(applied);
+        self.take_equity(applied);
         if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
             let kept = StoredResponse::of(applied, self);
             self.answers.keep(applied.sequence, *until, kept);
@@ -239,7 +248,7 @@ impl ReadModel {
     /// be told of an effect is known here, when all views have seen it.
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
-        let ReadModel { performance, tape, search, changes, sign_ins, faults, .. } = self;
+        let ReadModel { performance, equity, tape, search, changes, sign_ins, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -247,6 +256,7 @@ impl ReadModel {
             faults.check(positions.see(applied, effect));
             faults.check(activity.see(applied, effect));
             faults.check(performance.see(applied, effect));
+            faults.check(equity.see(applied, effect));
             faults.check(tape.see(applied, effect));
             faults.check(changes.see(applied, effect));
             if !of_trading(effect) {
@@ -254,11 +264,24 @@ impl ReadModel {
                 faults.check(settlements.see(applied, effect));
                 faults.check(search.see(applied, effect));
                 faults.check(sign_ins.see(applied, effect));
+                if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
+                    effect
+                    && catalogue.market(*market).is_some_and(|row| row.status.public())
+                {
+                    changes.catalogue_at(applied.sequence);
+                }
             }
             if let Effect::TradeMade(trade) = effect {
                 traded = Some(trade.market);
             }
         }
+        let concluded = depth.conclude(|market, is_quoted| {
+            if changes.top_at(market, applied.sequence)? && is_quoted {
+                changes.catalogue_at(applied.sequence);
+            }
+            Ok(())
+        });
+        faults.check(concluded);
         faults.check(positions.conclude(applied));
         faults.check(performance.conclude(applied));
         // All trades of a record are in one market; its open interest is known only after the last
@@ -266,6 +289,31 @@ impl ReadModel {
         if let Some(market) = traded {
             tape.note_interest(market, positions.open_interest(market));
         }
+    }
+
+    /// Takes the equity of users whose hour or day is over.
+    fn take_equity(&mut self, applied: &Applied<'_>) {
+        self.equity.turn(applied.time);
+        let mut left = EQUITY_ROWS_A_RECORD;
+        while left > 0
+            && let Some(user) = self.equity.next()
+        {
+            let held = self.positions.held(user).take(EQUITY_ROWS_A_RECORD).count();
+            left = left.saturating_sub(1);
+            if self.equity.wants(user, held > 0) {
+                left = left.saturating_sub(held);
+                let point = self.equity_point(user, applied).map_err(Fault::from);
+                let added = point.and_then(|point| self.equity.add(user, &point));
+                self.faults.check(added);
+            }
+        }
+    }
+
+    fn equity_point(&self, user: UserNo, at: &Applied<'_>) -> Result<EquityPoint, Overflow> {
+        let pnl = self.pnl(user)?;
+        let paid_in = pnl.deposited.and(pnl.fees_taken)?.less(pnl.withdrawn)?;
+        let (sequence, time) = (at.sequence, at.time);
+        Ok(EquityPoint { sequence, time, equity: pnl.equity()?, paid_in })
     }
 
     fn sizes(&self) -> Sizes {
@@ -301,7 +349,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 9;
+pub const IMAGE_VERSION: u32 = 10;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -320,6 +368,7 @@ saved!(ReadModel {
     statements,
     settlements,
     performance,
+    equity,
     tape,
     answers,
     changes,
@@ -359,7 +408,8 @@ impl ReadModel {
     /// [`BadImage`] if the bytes are not a valid image, or `from` cannot be read.
     pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
         let from = BufReader::with_capacity(BLOCK_BYTES, from as &mut dyn Read);
-        let mut source = Source { from, sizes: Sizes::default(), history: history.clone() };
+        let (sizes, history) = (Sizes::default(), history.clone());
+        let mut source = Source { from, sizes, history };
         let version = u32::load(&mut source)?;
         if version != IMAGE_VERSION {
             return Err(BadImage::Version(version));

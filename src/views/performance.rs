@@ -103,6 +103,18 @@ struct Latest {
 
 saved!(Latest { day, score });
 
+impl Latest {
+    /// The user's score at the start of a day.
+    fn before(&self, row: &UserRow, day: Day) -> Score {
+        if self.day.is_some_and(|last| last < day) {
+            return self.score;
+        }
+        let later = row.days.partition_point(|row| row.day < day);
+        let last = later.checked_sub(1).and_then(|last| row.days.get(last));
+        last.map_or_else(Score::default, |row| row.score)
+    }
+}
+
 /// All users' scores at the start of a day. Final once a record of that day or a later one was
 /// folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,16 +175,18 @@ impl Performance {
     /// All users' scores at the start of a day, which must be one of the last [`DAYS_KEPT`] or
     /// [`Day::FIRST`]. O(users), plus a binary search of the days of each user with a later change.
     pub fn before(&self, day: Day) -> Baseline {
-        let before = |(row, latest): (&UserRow, &Latest)| {
-            if latest.day.is_some_and(|last| last < day) {
-                return latest.score;
-            }
-            let later = row.days.partition_point(|row| row.day < day);
-            let last = later.checked_sub(1).and_then(|last| row.days.get(last));
-            last.map_or_else(Score::default, |row| row.score)
-        };
         let all = self.users.rows().iter().zip(self.latest.rows());
-        Baseline { day, scores: all.map(before).collect() }
+        let scores = all.map(|(row, latest)| latest.before(row, day)).collect();
+        Baseline { day, scores }
+    }
+
+    /// A user's score since the start of a day, which must be as in [`Performance::before`]; zero
+    /// for a user who does not exist. O(log n) for n days kept.
+    pub fn of(&self, user: UserNo, day: Day) -> Score {
+        let (Some(row), Some(latest)) = (self.users.get(user), self.latest.get(user)) else {
+            return Score::default();
+        };
+        latest.score.since(latest.before(row, day)).unwrap_or_default()
     }
 
     /// The scores since the start of that day, of all users with a change since then. O(users).

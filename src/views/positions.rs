@@ -12,11 +12,12 @@ use super::fault::{Fault, View};
 use super::history::History;
 use super::history::chain::length;
 use super::history::stream::Streams;
-use super::saved::{saved, saved_enum};
+use super::saved::{Sizes, saved, saved_enum};
 use super::table::Table;
 use exchange::catalogue::Outcome;
 use exchange::effect::{Applied, Effect, Holding};
 use exchange::ids::{MarketNo, UserNo};
+use exchange::image::coding::BadImage;
 use exchange::market::MarketStatus;
 use exchange::units::{Lots, Money, MoneySum, SettlementPrice, TimeMs};
 
@@ -145,17 +146,33 @@ pub struct Positions {
     /// Open interest of each market: yes contracts held. At the end of each record there are as
     /// many no contracts, including those that the venue holds for converted sets.
     interest: Table<MarketNo, Lots>,
+    /// How many users hold contracts of each market, of either outcome.
+    holders: Table<MarketNo, u32>,
     changes: u64,
     /// The market that the current record pays out.
     paying: Option<(MarketNo, End)>,
 }
 
-saved!(Positions { held, ended, interest, changes } made { paying });
+saved!(Positions { held, ended, interest, changes } made { holders, paying } by counted);
 
 impl Positions {
     /// No positions yet; pages of ended ones go to `history`.
     pub(super) fn on(history: History) -> Positions {
         Positions { ended: Streams::on(history), ..Positions::default() }
+    }
+
+    /// With the holders of each market counted again.
+    fn counted(mut self, sizes: Sizes) -> Result<Positions, BadImage> {
+        self.holders = Table::of_empty(sizes.markets);
+        let mut before = None;
+        for (user, market, _) in self.held.keys() {
+            if before.replace((*user, *market)) != Some((*user, *market)) {
+                let unknown = |_| BadImage::Contradiction("a position in no market");
+                let holders = self.holders.row(*market).map_err(unknown)?;
+                *holders = holders.saturating_add(1);
+            }
+        }
+        Ok(self)
     }
 
     /// A user's positions, latest change first. O(k log k) for k open ones; k is at most two per
@@ -195,6 +212,11 @@ impl Positions {
         self.interest.at(market)
     }
 
+    /// How many users hold contracts of a market, of either outcome; 0 once it is final. O(1).
+    pub fn holders(&self, market: MarketNo) -> u32 {
+        self.holders.at(market)
+    }
+
     /// One open position. O(log n).
     pub fn position(
         &self,
@@ -231,6 +253,7 @@ impl Positions {
             Entry::Vacant(_) if quantity.is_zero() => return Ok(()),
             Entry::Occupied(held) if quantity.is_zero() => {
                 let gone = held.remove();
+                self.count_holder(key, false)?;
                 return self.count_interest(key, gone.quantity, Lots::ZERO);
             }
             Entry::Vacant(place) => {
@@ -248,7 +271,20 @@ impl Positions {
             }
         };
         self.changes = row.change;
+        if before.is_zero() {
+            self.count_holder(key, true)?;
+        }
         self.count_interest(key, before, quantity)
+    }
+
+    /// Counts a user whose first contracts of a market came, or whose last ones went: while those
+    /// of the other outcome are held, neither is so.
+    fn count_holder(&mut self, (user, market, outcome): Key, came: bool) -> Result<(), Fault> {
+        if !self.held.contains_key(&(user, market, outcome.other())) {
+            let holders = self.holders.row(market)?;
+            *holders = if came { holders.saturating_add(1) } else { holders.saturating_sub(1) };
+        }
+        Ok(())
     }
 
     /// Updates the open interest; counts one outcome only, since both have the same.
@@ -276,6 +312,7 @@ impl Positions {
             return Err(Fault::PaidWithoutContracts { user, market });
         }
         let Some(held) = self.held.remove(&key) else { return Ok(()) };
+        self.count_holder(key, false)?;
         self.changes = self.changes.saturating_add(1);
         let resolution = Some(end.resolution(outcome));
         let row =
@@ -290,7 +327,10 @@ impl View for Positions {
         use Outcome::{No, Yes};
         match effect {
             Effect::UserCreated { user, .. } => self.ended.add_owner(user.index())?,
-            Effect::MarketCreated { market, .. } => self.interest.add(*market, Lots::ZERO)?,
+            Effect::MarketCreated { market, .. } => {
+                self.interest.add(*market, Lots::ZERO)?;
+                self.holders.add(*market, 0)?;
+            }
             Effect::PositionChanged { user, market, yes, no, realised } => {
                 self.ended.base(user.0).ok_or(Fault::UnknownUser(*user))?;
                 self.change(at.time, (*user, *market, Yes), yes, *realised)?;

@@ -517,3 +517,39 @@ async fn a_coded_body_is_refused_with_the_coding_that_is_taken() {
         assert_eq!(answer.contains("accept-encoding: identity\r\n"), names_it, "{answer}");
     }
 }
+
+/// The status of a read that waits for a change after `after`, for a second.
+async fn waited(served: &Served, key: &str, after: u64) -> String {
+    let path = format!("/api/v1/trading/balance?waitAfter={after}&timeoutSeconds=1");
+    let head = format!("host: x\r\nx-api-key: {key}\r\nconnection: close\r\n\r\n");
+    let answer = served.exchange(&format!("GET {path} HTTP/1.1\r\n{head}")).await;
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_that_wait_end_with_their_connection() {
+    let served = served(Limits::STANDARD).await;
+    let (_, key) = served.venue.trader("ann").await;
+    let after = served.venue.running.engine().watermark().get();
+    let path = format!("/api/v1/trading/balance?waitAfter={after}&timeoutSeconds=60");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\r\n");
+    let mut waiting = Vec::new();
+    // Until there is no room for another.
+    while waiting.len() < 16 || waited(&served, &key, after).await != "503" {
+        assert!(waiting.len() < 32);
+        let mut stream = served.connect().await;
+        // What is sent behind the first is no sign of life.
+        stream.write_all(request.repeat(2).as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    // One that only sends nothing more gets what there is.
+    let mut half = waiting.remove(0);
+    half.shutdown().await.unwrap();
+    assert!(one(&mut half).await.starts_with("HTTP/1.1 200"));
+    drop(waiting);
+    let began = std::time::Instant::now();
+    while waited(&served, &key, after).await != "200" {
+        assert!(began.elapsed() < Duration::from_secs(30), "they wait for nobody");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

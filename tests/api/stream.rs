@@ -596,13 +596,22 @@ async fn what_happens_is_told_to_those_who_listen() {
 
 /// Sends a request for events and reads until `wanted` stands in what came.
 fn events(served: &Served, path: &str, headers: &str, wanted: &str) -> String {
-    use std::io::{Read, Write};
+    read_events(&mut open_events(served, path, headers), wanted)
+}
+
+fn open_events(served: &Served, path: &str, headers: &str) -> TcpStream {
+    use std::io::Write;
     let mut stream = TcpStream::connect(served.address).unwrap();
     stream.set_read_timeout(Some(WAIT)).unwrap();
     let request = format!(
         "GET /api/v1/stream{path} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n{headers}\r\n"
     );
     stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+fn read_events(stream: &mut TcpStream, wanted: &str) -> String {
+    use std::io::Read;
     let (mut text, mut bytes) = (String::new(), [0; 4096]);
     while !text.contains(wanted) {
         let count = stream.read(&mut bytes).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -638,6 +647,70 @@ async fn events_tell_the_same_and_go_on_from_the_last_id() {
     assert!(events(&served, &path, "", "MISSING_API_KEY").contains("401"));
     served.stop.send(()).unwrap();
     served.ended.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_told_of_what_came_after_a_key_was_revoked() {
+    let served = served(Limits::STANDARD).await;
+    let market = served.venue.market().await;
+    let (_, ann) = served.venue.trader("ann").await;
+    let (_, bob) = served.venue.trader("bob").await;
+    let path = format!("?subscribe=orders:{market}");
+    let mut events = open_events(&served, &path, &format!("x-api-key: {ann}\r\n"));
+    read_events(&mut events, "\"heartbeat\"");
+    let mut client = keyed(&served, &ann);
+    client.ask(&json!({"op": "subscribe", "id": "1", "channels": [format!("orders:{market}")]}));
+    of_kind(&mut client, "heartbeat");
+    let engine = served.venue.running.engine();
+    let placed = served.venue.place(&bob, order(&market, "BUY", "yes", "0.40", "10")).await;
+    read_events(&mut events, "\"added\"");
+    of_kind(&mut client, "added");
+    // Together, so that nobody can look at keys in between.
+    let revoke = Command::RevokeKey { user: UserNo(1), key: KeyNo(1) };
+    let order: u64 = placed.json["sequence"].as_u64().unwrap();
+    let order = exchange::ids::OrderNo(exchange::units::Sequence::new(order));
+    let cancel = Command::CancelOrder { user: UserNo(2), order };
+    let (revoked, cancelled) = (engine.begin(revoke), engine.begin(cancel));
+    drop((revoked.wait().unwrap(), cancelled.wait().unwrap()));
+    let rest = read_events(&mut events, "event: close");
+    assert!(rest.contains("INVALID_API_KEY"), "{rest}");
+    assert!(!rest.contains("removed"), "{rest}");
+    loop {
+        match client.0.read().unwrap() {
+            Message::Close(Some(frame)) => {
+                assert_eq!(u16::from(frame.code), 4001);
+                break;
+            }
+            told => assert!(!told.to_string().contains("removed"), "{told}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_told_with_its_place_in_the_queue() {
+    let served = served(Limits::STANDARD).await;
+    let market = served.venue.market().await;
+    let (_, ann) = served.venue.trader("ann").await;
+    let (_, bob) = served.venue.trader("bob").await;
+    let mut client = keyed(&served, &ann);
+    client.ask(&json!({"op": "subscribe", "id": "1", "channels": ["account"]}));
+    of_kind(&mut client, "account");
+    let bid = |quantity: &str| order(&market, "BUY", "yes", "0.40", quantity);
+    served.venue.place(&ann, bid("10")).await;
+    let told = of_kind(&mut client, "order")["data"].clone();
+    assert_eq!(told["queue"], json!({"quantityAhead": "0", "ordersAhead": 0}), "{told}");
+    served.venue.place(&bob, bid("5")).await;
+    served.venue.place(&ann, bid("3")).await;
+    let told = of_kind(&mut client, "order")["data"].clone();
+    assert_eq!(told["queue"], json!({"quantityAhead": "15", "ordersAhead": 2}), "{told}");
+    let path = format!("/trading/orders/{}?queue=true", told["id"].as_str().unwrap());
+    assert_eq!(served.venue.get(&ann, &path).await.json, told);
+    // What changes an order that stays where it is does not tell its place.
+    let sell = json!({"marketId": market, "outcomeId": "no", "side": "BUY",
+        "orderType": "LIMIT", "price": "0.60", "quantity": "1"});
+    served.venue.place(&bob, sell).await;
+    let told = of_kind(&mut client, "order")["data"].clone();
+    assert_eq!((&told["remainingQuantity"], &told["queue"]), (&json!("9"), &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -85,7 +85,6 @@ pub const DOORS: [(&str, &[&str], &str); 10] = [
         "flate2",
         &[
             "src/journal/member.rs",
-            "src/http/docs.rs",
             "src/http/packed.rs",
             "src/http/packing.rs",
             "play/flow/",

@@ -338,13 +338,9 @@ fn the_document_and_its_pages_need_no_key() {
     let get = |path: &str| bare(venue.operator.address, "GET", path, &[], None);
     assert_eq!(get("/api/v1/openapi.json").json, *DOCUMENT);
     assert_eq!(get("/api/v1/asyncapi.json").json, http::openapi::asyncapi::document().unwrap());
-    for (path, media) in [
-        ("/docs", "text/html; charset=utf-8"),
-        ("/docs/start.js", "text/javascript; charset=utf-8"),
-        ("/docs/swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
-        ("/docs/swagger-ui.css", "text/css; charset=utf-8"),
-    ] {
+    for path in ["/docs", "/docs/"] {
         let answer = get(path);
+        let media = "text/html; charset=utf-8";
         assert_eq!((answer.status, answer.header("content-type")), (200, media));
         assert!(!answer.body.is_empty());
     }

@@ -284,10 +284,16 @@ fn figures(scene: &mut Scene, market: &str, ann: &Client) {
     scene.show("getStats", ann, &[market], "", Value::Null);
     let past = format!("interval=1h&from={FROM}&to={TO}");
     scene.show("listCandles", ann, &[market], &past, Value::Null);
+    let user = ann.get("/session").json["user"]["id"].as_str().unwrap().to_owned();
+    scene.show("getProfile", ann, &[&user], "", Value::Null);
+    scene.show("listProfileTrades", ann, &[&user], "limit=20", Value::Null);
+    scene.show("getMarketImpact", &scene.operator(), &[market], "", Value::Null);
+    scene.show("getVenueImpact", &scene.operator(), &[], "", Value::Null);
     scene.show("getLeaderboard", ann, &[], "by=volume&period=all&limit=20", Value::Null);
     scene.show("listLedger", ann, &[], "limit=50", Value::Null);
     scene.show("listSettlements", ann, &[], "limit=50", Value::Null);
     scene.show("getPnl", ann, &[], "", Value::Null);
+    scene.show("listEquity", ann, &[], "limit=50", Value::Null);
     scene.show("getLimits", ann, &[], "", Value::Null);
 }
 

@@ -35,6 +35,16 @@ fn metrics_are_for_operators_only() {
     bare(venue.operator.address, "GET", "/metrics", &[], None).refused(401, "MISSING_API_KEY");
     ask(&venue, "nobody's").refused(401, "INVALID_API_KEY");
     ask(&venue, &ann.client.key).refused(403, "FORBIDDEN");
+    // Prometheus sends keys as bearers.
+    let bearing = |path, header: &str| {
+        bare(venue.operator.address, "GET", path, &[("authorization", header)], None)
+    };
+    let bearer = format!("bearer {}", venue.operator.key);
+    assert_eq!(bearing("/metrics", &bearer).status, 200);
+    bearing("/metrics", &format!("Bearer {}", ann.client.key)).refused(403, "FORBIDDEN");
+    bearing("/metrics", "Bearer nobody's").refused(401, "INVALID_API_KEY");
+    bearing("/metrics", "Basic bm9ib2R5").refused(401, "MISSING_API_KEY");
+    bearing("/api/v1/account", &bearer).refused(401, "MISSING_API_KEY");
     let answer = ask(&venue, &venue.operator.key);
     assert_eq!((answer.status, answer.header("content-type")), (200, FIGURES));
     assert_eq!(answer.sequence(), 6);
@@ -101,7 +111,23 @@ fn events_are_counted_and_no_user_is_named() {
     shows(&page, &orders("POST", 400), 1);
     shows(&page, &orders("DELETE", 200), 1);
     shows(&page, "http_answers_total{method=\"\",route=\"none\",status=\"404\"}", 1);
-    shows(&page, "http_request_seconds_count{class=\"cancels\"}", 1);
+    let cancels = "class=\"cancels\",method=\"DELETE\",route=\"/trading/orders\"";
+    shows(&page, &format!("http_request_seconds_count{{{cancels}}}"), 1);
+    shows(
+        &page,
+        &format!("build_info{{version=\"{}\",revision=\"unknown\"}}", env!("CARGO_PKG_VERSION")),
+        1,
+    );
+    shows(&page, "streams", 0);
+    for name in ["resident_memory_bytes", "virtual_memory_bytes", "open_fds", "max_fds"] {
+        assert!(figure(&page, &format!("process_{name}")).is_some_and(|value| value > 0), "{page}");
+    }
+    // Later than this file, earlier than the next century.
+    let began = figure(&page, "process_start_time_seconds");
+    assert!(began.is_some_and(|began| (1_790_000_000..4_102_444_800).contains(&began)), "{page}");
+    assert!(
+        page.contains("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 0.")
+    );
     // Nobody else sends commands, so every record is in a block of its own.
     for histogram in ["journal_append_seconds", "apply_seconds", "block_records"] {
         shows(&page, &format!("{histogram}_count"), head);

@@ -25,7 +25,7 @@ const OWN: [&str; 12] = [
 ];
 
 /// Public reads that name the parties of trades.
-const NAMING: [&str; 2] = ["listActivity", "getLeaderboard"];
+const NAMING: [&str; 3] = ["listActivity", "getLeaderboard", "getProfile"];
 
 /// A scene in which Ann has something of everything.
 fn scene() -> Scene {

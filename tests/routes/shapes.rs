@@ -426,6 +426,7 @@ pub fn stats() -> Shape {
         ("volume", QUANTITY),
         ("trades", Integer),
         ("openInterest", QUANTITY),
+        ("holders", Integer),
         ("lastPrice", nullable(PRICE)),
         ("bestBid", PRICE),
         ("bestAsk", PRICE),
@@ -451,6 +452,52 @@ pub fn candles() -> Shape {
         ("to", Moment),
         ("candles", list(candle)),
     ])
+}
+
+/// A market in a list with its quotes.
+pub fn quoted_market() -> Shape {
+    let week = object([("from", Moment), ("closes", list(nullable(PRICE)))]);
+    let more = [("stats", stats()), ("priceDayAgo", nullable(PRICE)), ("week", week)];
+    wider(market_detail(), more)
+}
+
+pub fn profile() -> Shape {
+    let user = object([("id", Uuid), ("profileName", Text), ("profilePic", Url)]);
+    let periods = OneOf(&["day", "week", "month", "all"]);
+    let score = object([("period", periods), ("realisedPnl", MONEY), ("volume", QUANTITY)]);
+    object([("user", user), ("createdAt", Moment), ("scores", list(score))])
+}
+
+pub fn profile_trade() -> Shape {
+    object([
+        ("id", Text),
+        ("marketId", Uuid),
+        ("questions", localized()),
+        ("outcomeId", OUTCOME),
+        ("price", PRICE),
+        ("quantity", QUANTITY),
+        ("timestamp", Moment),
+        ("sequence", Integer),
+    ])
+}
+
+pub fn equity_point() -> Shape {
+    object([("timestamp", Moment), ("equity", MONEY), ("paidIn", MONEY), ("sequence", Integer)])
+}
+
+pub fn market_impact() -> Shape {
+    object([
+        ("users", Integer),
+        ("holders", Integer),
+        ("yesHeld", QUANTITY),
+        ("noHeld", QUANTITY),
+        ("holdingsCost", MONEY),
+        ("openOrders", Integer),
+    ])
+}
+
+pub fn venue_impact() -> Shape {
+    object([("users", Integer), ("openOrders", Integer), ("tradingKeys", Integer)])
 }
 
 /// A page of the leaderboard.

@@ -82,23 +82,23 @@ fn statistics_follow_the_trades() {
     let stats = || ann.get(&format!("/markets/{market}/stats")).ok(&shapes::stats());
     let figures = || {
         let stats = stats();
-        let names = ["volume24h", "volume", "trades", "openInterest", "lastPrice"];
+        let names = ["volume24h", "volume", "trades", "openInterest", "holders", "lastPrice"];
         json!(names.map(|name| stats[name].clone()))
     };
-    assert_eq!(figures(), json!(["0", "0", 0, "0", null]));
+    assert_eq!(figures(), json!(["0", "0", 0, "0", 0, null]));
     let quotes = |stats: Value| json!([stats["bestBid"], stats["bestAsk"]]);
     assert_eq!(quotes(stats()), json!(["0.00", "1.00"]));
     venue.trade(&market, &ann, &bob, "0.60", "10");
-    assert_eq!(figures(), json!(["10", "10", 1, "10", "0.60"]));
+    assert_eq!(figures(), json!(["10", "10", 1, "10", 2, "0.60"]));
     // Both close: open interest falls, volume stays.
     venue.trade(&market, &bob, &ann, "0.70", "2.5");
-    assert_eq!(figures(), json!(["12.5", "12.5", 2, "7.5", "0.70"]));
+    assert_eq!(figures(), json!(["12.5", "12.5", 2, "7.5", 2, "0.70"]));
     ann.place(&market, "BUY", "yes", "0.30", "1");
     ann.place(&market, "SELL", "yes", "0.90", "1");
     assert_eq!(quotes(stats()), json!(["0.30", "0.90"]));
     assert_eq!(stats()["marketId"], json!(market));
     venue.settle(&market, "yes");
-    assert_eq!(figures(), json!(["12.5", "12.5", 2, "0", "0.70"]));
+    assert_eq!(figures(), json!(["12.5", "12.5", 2, "0", 0, "0.70"]));
 }
 
 /// The day's figures are counted back from now, not from the last trade.

@@ -12,6 +12,7 @@ mod listener;
 mod naive;
 mod rebuilt;
 mod slow;
+mod states;
 mod venue;
 
 use proptest::prelude::*;

@@ -37,7 +37,7 @@ fn channel(venue: &Venue, kind: &str) -> Channel {
 }
 
 /// All that a listener gets up to this record, in the order in which it comes.
-fn texts(listener: &mut Listener, through: Sequence) -> Vec<(Sequence, String)> {
+pub fn texts(listener: &mut Listener, through: Sequence) -> Vec<(Sequence, String)> {
     let (began, mut into) = (Instant::now(), Vec::new());
     let mut cx = Context::from_waker(Waker::noop());
     while listener.listening.head() < through {

@@ -1,6 +1,6 @@
 // How the venue is: its figures now, what waits for the operator, the trading mode, who did what.
 import { html, useEffect, useRef, useState } from "../lib.js";
-import { local, t } from "../i18n.js";
+import { has, local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { get, post, sequence } from "../api.js";
 import { isOperator, refreshLimits } from "../account.js";
@@ -98,7 +98,7 @@ function Figures() {
   };
   const lag = of("openoutcry_read_lag_records");
   const connections = of("openoutcry_connections");
-  const memory = of("openoutcry_resident_memory_bytes", 1_048_576);
+  const memory = of("process_resident_memory_bytes", 1_048_576);
   return html`${
     failed &&
     html`<p class="banner warn" role="status"><${Icon} name="warn"/><span>${t("figures-old")}
@@ -114,7 +114,7 @@ function Figures() {
     ${
       last &&
       html`<p class="small faint gap-t2 num">
-      ${t("open-orders")} ${f.count(last.get("openoutcry_open_orders") ?? 0)} · ${t("admin.users")} ${f.count(last.get("openoutcry_users") ?? 0)} · ${t("last-snapshot", { number: f.count(last.get("openoutcry_snapshot_sequence") ?? 0) })}
+      ${t("open-orders")} ${f.count(last.get("openoutcry_open_orders") ?? 0)} · ${t("people-n", { n: f.count(last.get("openoutcry_users") ?? 0), count: last.get("openoutcry_users") ?? 0 })} · ${t("last-snapshot", { number: f.count(last.get("openoutcry_snapshot_sequence") ?? 0) })}
       </p>`
     }`;
 }
@@ -155,13 +155,45 @@ function Mode() {
 }
 
 /** @param {{mode: string, act: () => Promise<void>, onClose: () => void}} props */
-const Confirmed = ({ mode, act, onClose }) => html`<${Dialog} danger=${mode !== "normal"}
-  title=${t("switch-to", { mode: t(`mode.${mode}`) })} effects=${[t(`mode-effect.${mode}`), t("mode-banner")]}
+function Confirmed({ mode, act, onClose }) {
+  const touched = useAsk((stop) => get("/admin/venue/impact", {}, stop), []).data;
+  const effects = [t(`mode-effect.${mode}`), t("mode-banner")];
+  if (touched)
+    effects.push(
+      t("mode-people", { n: f.count(touched.users), count: touched.users }),
+      t("mode-orders", { n: f.count(touched.openOrders), count: touched.openOrders }),
+      t("mode-keys", { n: f.count(touched.tradingKeys), count: touched.tradingKeys }),
+    );
+  return html`<${Dialog} danger=${mode !== "normal"}
+  title=${t("switch-to", { mode: t(`mode.${mode}`) })} effects=${effects}
   word=${mode === "normal" ? undefined : mode} safe=${t("leave-mode")}
   action=${t("switch-to", { mode: t(`mode.${mode}`) })} act=${act} onClose=${onClose}/>`;
+}
 
 /** Records that traders make in numbers are left out: what is asked here is what people did. */
-const LOUD = new Set(["PLACE_ORDER", "CANCEL_ORDER", "CANCEL_ORDERS", "AMEND_ORDER", "HEARTBEAT", "ADVANCE_CLOCK"]);
+const LOUD = new Set(["PLACE_ORDER", "CANCEL_ORDER", "CANCEL_ORDERS", "AMEND_ORDER", "REPLACE_ORDER", "CONVERT", "HEARTBEAT", "ADVANCE_CLOCK", "SIGN_IN", "EXTEND_SESSION", "SIGN_OUT"]);
+
+/** What records name only by number. @type {Map<string, any>} */
+const named = new Map();
+
+/** @param {string} id @param {string} path */
+async function nameOf(id, path) {
+  if (!named.has(id)) named.set(id, await get(path).catch(() => null));
+}
+
+/** What a record is about, in words. @param {any} one */
+const about = (one) =>
+  [
+    one.profileName ?? named.get(one.userId)?.profileName,
+    local(one.questions ?? one.titles ?? named.get(one.marketId)?.questions),
+    one.amount && f.money(one.amount),
+    one.limit && f.money(one.limit),
+    one.mode && t(`mode.${one.mode}`),
+    one.label,
+    one.winningOutcomeId && t(one.winningOutcomeId),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 
 function Journal() {
   const ask = useAsk(async (stop) => {
@@ -176,7 +208,14 @@ function Journal() {
       records.push(...page.records.filter((/** @type {any} */ one) => !LOUD.has(one.kind)).reverse());
       if (from <= 1) break;
     }
-    return records.slice(0, 12);
+    const shown = records.slice(0, 12);
+    await Promise.all(
+      shown.flatMap((one) => [
+        one.userId && nameOf(one.userId, `/admin/users/${one.userId}`),
+        one.marketId && nameOf(one.marketId, `/markets/${one.marketId}`),
+      ]),
+    );
+    return shown;
   }, []);
   return html`<${Panel} title=${t("who-did-what")} flush aside=${html`<button type="button" class="btn quiet s"
     onClick=${ask.again}>${t("look-again")}
@@ -195,15 +234,8 @@ function Journal() {
     <th class="r" scope="col">${t("record-head")}</th></tr></thead>
     <tbody>${ask.data.map(
       (one) => html`<tr key=${one.sequence}><td class="muted"><${Time} at=${one.time}/></td>
-      <td><code>${one.kind}</code></td><td><bdi>${one.profileName ?? local(one.questions ?? one.titles) ?? ""}</bdi>
-      ${one.amount ? f.money(one.amount) : ""}${one.mode ?? ""}${one.label ?? ""}
-      ${
-        !one.profileName && !one.questions && !one.titles && !one.amount && !one.mode && !one.label
-          ? html`<code
-      class="faint">${(one.marketId ?? one.userId ?? one.eventId ?? "").slice(-12)}
-      </code>`
-          : ""
-      }</td><td class="r faint">${f.count(one.sequence)}</td></tr>`,
+      <td title=${one.kind}>${has(`did.${one.kind}`) ? t(`did.${one.kind}`) : html`<code>${one.kind}</code>`}</td>
+      <td><bdi>${about(one)}</bdi></td><td class="r faint">${f.count(one.sequence)}</td></tr>`,
     )}</tbody></table></div>`
   }</${Panel}>`;
 }
@@ -213,7 +245,9 @@ function Waiting() {
     const pages = await Promise.all(
       ["DISPUTED", "CLOSED", "SUSPENDED"].map((status) => get("/admin/markets", { status, limit: 20 }, stop)),
     );
-    return pages.flatMap((page) => page.markets);
+    const markets = pages.flatMap((page) => page.markets);
+    const figures = await Promise.all(markets.slice(0, 20).map((one) => get(`/markets/${one.id}/stats`, {}, stop).catch(() => null)));
+    return markets.map((one, at) => ({ ...one, stats: figures[at] }));
   }, []);
   return html`<${Panel} title=${t("markets-waiting")} flush aside=${html`<p>${t("markets-waiting-text")}
     </p>`}>${
@@ -227,11 +261,14 @@ function Waiting() {
     title=${t("nothing-waits")}/>`
           : html`<table class="table"><caption class="vh">${t("markets-waiting")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("state")}</th>
+    <th class="r" scope="col">${t("holders")}</th><th class="r" scope="col">${t("at-stake")}</th>
     <th class="r" scope="col">${t("closes-head")}</th></tr></thead>
     <tbody>${ask.data.map(
       (/** @type {any} */ one) => html`<tr key=${one.id}>
       <td><a class="q" href=${`/admin/catalogue?market=${one.id}`}><bdi>${local(one.questions)}</bdi></a></td>
       <td><span class=${`tag ${one.status === "DISPUTED" ? "danger" : "warn"}`}>${t(`status.${one.status}`)}</span></td>
+      <td class="r">${one.stats ? f.count(one.stats.holders ?? 0) : "–"}</td>
+      <td class="r">${one.stats ? f.money(one.stats.openInterest) : "–"}</td>
       <td class="r muted"><${Time} at=${one.deadline}/></td></tr>`,
     )}</tbody></table>`
   }</${Panel}>`;

@@ -23,7 +23,7 @@ function BookThen({ market, depth }) {
   const line = (/** @type {import("../ladder.js").Level} */ one) => html`<tr key=${rowKey(one)}>
     <td class="c yes-ink num">${f.price(one.price)}</td>
     <td><svg class="bar" aria-hidden="true">
-    <rect class=${one.side === "bid" ? "y" : "n"} width=${`${((Number(one.quantity) / largest) * 82).toFixed(1)}%`}
+    <rect class=${one.side === "bid" ? "y" : "n"} width=${`${((Number(one.quantity) / largest) * 66).toFixed(1)}%`}
     height="100%"/><rect class=${one.side === "bid" ? "ye" : "ne"} width="2" height="100%"/></svg>
     <div class="qty">${f.roundQuantity(one.quantity)}</div></td><td class="c no-ink num">${f.price(mirror(one.price))}
     </td></tr>`;

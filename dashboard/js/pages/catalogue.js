@@ -95,8 +95,7 @@ const STEPS = {
 function Step({ market, step, word, onClose, onDone }) {
   const [outcome, setOutcome] = useState("yes");
   const [price, setPrice] = useState("");
-  const figures = useAsk((stop) => get(`/markets/${market.id}/stats`, {}, stop), [market.id]);
-  const stats = figures.data;
+  const touched = useAsk((stop) => get(`/admin/markets/${market.id}/impact`, {}, stop), [market.id]).data;
   const act = async () => {
     const body =
       step === "resolve"
@@ -112,14 +111,26 @@ function Step({ market, step, word, onClose, onDone }) {
     });
     onDone();
   };
+  const typed = price ? Number(d.typed(price, language.value) ?? Number.NaN) : 0.5;
+  const paid = typed >= 0 && typed <= 1 ? typed : null;
   const effects = [t(`effect.${step}`)];
   if (step === "resolve") effects.push(t("effect.window", { time: f.duration(market.disputeWindowSeconds) }));
-  if (stats && ["resolve", "void", "close"].includes(step))
-    effects.push(t("effect.open", { n: f.quantity(stats.openInterest), count: Number(stats.openInterest) }));
-  if (stats && step === "resolve")
-    effects.push(
-      t("effect.pays", { money: f.money(stats.openInterest), outcome: wordOf(market, /** @type {any} */ (outcome)) }),
-    );
+  if (touched && step !== "publish") {
+    effects.push(t("effect.people", { n: f.count(touched.users), count: touched.users, holders: f.count(touched.holders) }));
+    effects.push(t("effect.orders", { n: f.count(touched.openOrders), count: touched.openOrders }));
+    if (step === "resolve") {
+      const held = outcome === "yes" ? touched.yesHeld : touched.noHeld;
+      effects.push(t("effect.pays", { money: f.money(held), outcome: wordOf(market, /** @type {any} */ (outcome)) }));
+    }
+    if (step === "void" && paid !== null)
+      effects.push(
+        t("effect.void-pays", {
+          yes: f.money(d.worth(touched.yesHeld, paid)),
+          no: f.money(d.worth(touched.noHeld, 1 - paid)),
+          cost: f.money(touched.holdingsCost),
+        }),
+      );
+  }
   return html`<${Dialog} danger=${word} title=${t(`ask.${step}`)} text=${html`<bdi>${local(market.questions)}
     </bdi>`} effects=${effects} word=${word ? t(`word.${step}`) : undefined} safe=${t("leave-as-is")}
     action=${t(`act.${step}`)} act=${act} onClose=${onClose}>

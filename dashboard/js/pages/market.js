@@ -405,7 +405,8 @@ export function Page({ id }) {
       class="faint">(${f.distance(market.deadline)})</span></span>
       <span>${t("traded-n", { n: f.roundQuantity(stats.volume), count: Number(stats.volume) })}</span>
       <span>${t("in-24h", { n: f.roundQuantity(stats.volume24h) })}</span>
-      <span>${t("open-n", { n: f.roundQuantity(stats.openInterest) })}</span></div></div>
+      <span>${t("open-n", { n: f.roundQuantity(stats.openInterest) })}</span>
+      <span>${t("holders-n", { n: f.count(stats.holders ?? 0), count: stats.holders ?? 0 })}</span></div></div>
       <div class="prob"><b>${f.percent(p)}</b>
         <span><bdi>${words.yes}</bdi> ${
           data.before !== null &&

@@ -5,14 +5,14 @@ import * as f from "../format.js";
 import { get } from "../api.js";
 import { choose, route } from "../router.js";
 import { useFeed } from "../feed.js";
-import { askLines, askQuotes, change, found, hear, probability, quote } from "../quotes.js";
+import { askLines, askQuotes, change, found, hear, probability, quote, quoted } from "../quotes.js";
 import { Closing, Pair, wordOf } from "../parts.js";
 import { Delta, Empty, Failed, Loading, Meter, Segments, Spark, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 import { PriceChart } from "../price-chart.js";
 
 const AT_A_TIME = 12;
-/** So many markets are sorted by figures that the list does not have and that are asked for one by one. */
+/** So many markets are asked for with their figures and sorted by them; others follow, newest first. */
 const SORTED = 200;
 
 export const title = () => t("nav.markets");
@@ -129,17 +129,17 @@ export function Page() {
 
   const list = useAsk(
     async (stop) => {
-      const [page, categories, events, starred] = await Promise.all([
-        asked
-          ? get("/markets/search", { q: asked, limit: 100 }, stop)
-          : get("/markets/public/list", { limit: 1000 }, stop),
+      const [page, categories, events] = await Promise.all([
+        asked ? get("/markets/search", { q: asked, limit: 100 }, stop) : quoted(SORTED, {}, stop),
         get("/categories/public/list", {}, stop),
         get("/events/public/list", { highlighted: true, limit: 20 }, stop),
-        get("/markets/public/list", { highlighted: true, limit: 10 }, stop),
       ]);
-      for (const market of [...page.markets, ...starred.markets]) quote(market);
+      if (!asked && page.total > SORTED)
+        page.markets.push(...(await get("/markets/public/list", { limit: 1000, offset: SORTED }, stop)).markets);
+      for (const market of asked ? page.markets : page.markets.slice(SORTED)) quote(market);
       for (const event of events.events) for (const market of event.markets) quote(market);
-      return { ...page, categories: categories.categories, events: events.events, starred: starred.markets };
+      const starred = page.markets.filter((/** @type {any} */ one) => one.highlighted);
+      return { ...page, categories: categories.categories, events: events.events, starred };
     },
     [asked],
   );
@@ -190,7 +190,7 @@ export function Page() {
       if (placed && !asked)
         setMoved(sorted(placed.slice(0, SORTED), order).some((one, at) => one.id !== placed[at]?.id));
     },
-    () => askQuotes(rows, true),
+    () => (asked ? askQuotes(rows, true) : quoted(AT_A_TIME * 4)),
   );
 
   const counts = useMemo(() => {

@@ -26,6 +26,7 @@ import {
   useAsk,
 } from "../ui.js";
 import { Icon } from "../icons.js";
+import { EquityChart } from "../equity-chart.js";
 
 export const title = () => t("nav.portfolio");
 
@@ -78,6 +79,37 @@ const Head = ({ name, sort, onSort, children }) => html`<th class="r" scope="col
   <button type="button" onClick=${() => onSort(name)}>${children}${sort === name && html`<${Icon} name="down"/>`}
   </button></th>`;
 
+/** @type {[string, (one: any) => any][]} */
+const POSITION_COLUMNS = [
+  ["market", (o) => o.marketId],
+  ["question", (o) => local(o.market.questions)],
+  ["outcome", (o) => o.outcomeId],
+  ["quantity", (o) => o.quantity],
+  ["average price", (o) => o.averagePrice],
+  ["probability", (o) => o.now],
+  ["cost", (o) => o.cost],
+  ["worth", (o) => o.worth],
+  ["gain", (o) => o.gain],
+  ["realised in market", (o) => o.realisedPnl],
+  ["pays if right", (o) => o.potentialPayout],
+  ["closes", (o) => o.market.deadline],
+];
+
+/** @type {[string, (one: any) => any][]} */
+const ORDER_COLUMNS = [
+  ["order", (o) => o.id],
+  ["own name", (o) => o.clientOrderId],
+  ["market", (o) => o.marketId],
+  ["side", (o) => o.side],
+  ["outcome", (o) => o.outcomeId],
+  ["price", (o) => o.price],
+  ["quantity", (o) => o.originalQuantity],
+  ["filled", (o) => o.filledQuantity],
+  ["remaining", (o) => o.remainingQuantity],
+  ["placed", (o) => o.createdAt],
+  ["expires", (o) => o.expiresAt],
+];
+
 /** @param {{positions: any[]}} props */
 function Positions({ positions }) {
   const { query } = route.value;
@@ -111,7 +143,9 @@ function Positions({ positions }) {
           ["yes", t("yes")],
           ["no", t("no")],
         ]}/><span class="grow"></span>
-        <span class="faint small">${t("worth-is")}</span></div>
+        <span class="faint small">${t("worth-is")}</span>
+        <${Button} kind="s" act=${async () => exportCsv("openoutcry-positions.csv", [POSITION_COLUMNS.map(([head]) => head), ...rows.map((one) => POSITION_COLUMNS.map(([, cell]) => cell(one)))])}>
+        <${Icon} name="download"/>${t("export-csv")}</${Button}></div>
     <${Records} label=${t("positions")}>
       <table class="table"><caption class="vh">${t("positions")}</caption>
       <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("side")}</th>
@@ -140,10 +174,18 @@ function Positions({ positions }) {
         </tfoot></table></${Records}>`;
 }
 
-/** @param {{orders: any[], ahead: Map<string, string>, onAmend: (order: any) => void, onDone: () => void}} props */
-function Orders({ orders, ahead, onAmend, onDone }) {
+/** @param {any[]} orders */
+const ordersCsv = async (orders) =>
+  exportCsv("openoutcry-orders.csv", [ORDER_COLUMNS.map(([head]) => head), ...orders.map((one) => ORDER_COLUMNS.map(([, cell]) => cell(one)))]);
+
+/** @param {{orders: any[], ahead: Map<string, string>, bare?: boolean, onAmend: (order: any) => void, onDone: () => void}} props */
+function Orders({ orders, ahead, bare, onAmend, onDone }) {
   if (!orders.length) return html`<${Empty} title=${t("no-orders")} text=${t("no-orders-text")}/>`;
-  return html`<${Records} label=${t("open-orders")}>
+  return html`${
+    !bare &&
+    html`<div class="panel-foot tools"><span class="grow"></span>
+    <${Button} kind="s" act=${() => ordersCsv(orders)}><${Icon} name="download"/>${t("export-csv")}</${Button}></div>`
+  }<${Records} label=${t("open-orders")}>
     <table class="table"><caption class="vh">${t("open-orders")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("order")}</th>
     <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
@@ -384,6 +426,7 @@ export function Page() {
         <span class="faint">${t("made-of")}</span><span>${t("closed-positions")} ${f.signedMoney(pnl.realisedPnl)}
         </span><span>${t("open-positions")} ${f.signedMoney(pnl.unrealisedPnl)}</span><span class="grow"></span>
         <span class="faint">${t("paid-in-apart", { money: f.money(paidIn) })}</span></div></section>
+    <${EquityChart} pnl=${pnl} paidIn=${d.add(paidIn, pnl.feesTaken)} version=${version}/>
     <section class="panel gap-t" aria-label=${t("lists")}>
       <${Tabs} extra="pad" label=${t("lists")} value=${tab} controls="list"
       onChoose=${(/** @type {string} */ v) => choose({ tab: v === "positions" ? null : v, sort: null, side: null })}
@@ -405,10 +448,11 @@ export function Page() {
         orders.length > 0 &&
         html`<p>
       ${t("held-n", { money: f.money(pnl.reserved) })}</p>
+      <${Button} kind="s" act=${() => ordersCsv(orders)}><${Icon} name="download"/>${t("export-csv")}</${Button}>
       <button type="button" class="btn s danger-line" onClick=${() => setAsking("cancel")}>
       ${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })}
       </button>`
-      }</div><${Orders} ahead=${ahead} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
+      }</div><${Orders} bare ahead=${ahead} orders=${orders} onAmend=${setAmended} onDone=${again}/></section>`
     }
     ${
       amended &&

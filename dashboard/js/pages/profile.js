@@ -1,54 +1,81 @@
-// What everybody may know of a trader: the places on the board.
-import { html } from "../lib.js";
-import { t } from "../i18n.js";
+// What everybody may know of a trader: how it went, and the trades that the markets' activity tells anyway.
+import { html, useEffect, useState } from "../lib.js";
+import { local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { get } from "../api.js";
+import * as d from "../decimal.js";
 import { initials } from "../frame.js";
 import { session } from "../account.js";
-import { Empty, Failed, Loading, Money, useAsk } from "../ui.js";
-import { PERIODS } from "./leaderboard.js";
+import { Button, Empty, Failed, Loading, Money, Outcome, Panel, Time, useAsk } from "../ui.js";
 
 export const title = () => t("profile");
 
-/** @param {string} id @param {string} period @param {AbortSignal} stop */
-async function placeOf(id, period, stop) {
-  for (let offset = 0; offset < 2000; offset += 100) {
-    const page = await get("/leaderboard", { by: "pnl", period, limit: 100, offset }, stop);
-    const found = page.places.find((/** @type {any} */ one) => one.user.id === id);
-    if (found) return { ...found, total: page.total, period };
-    if (offset + 100 >= page.total) return null;
-  }
-  return null;
+/** @param {{id: string}} props */
+function Trades({ id }) {
+  const [rows, setRows] = useState(/** @type {any[]} */ ([]));
+  const [cursor, setCursor] = useState(/** @type {string | null} */ (""));
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  const more = async (/** @type {string} */ from) => {
+    try {
+      setError(null);
+      const page = await get(`/profiles/${id}/trades`, { cursor: from, limit: 20 });
+      setRows((before) => (from ? [...before, ...page.trades] : page.trades));
+      setCursor(page.hasMore ? page.nextCursor : null);
+    } catch (failed) {
+      setError(failed);
+    }
+  };
+  useEffect(() => void more(""), [id]);
+  let body;
+  if (error) body = html`<${Failed} error=${error} onAgain=${() => more("")}/>`;
+  else if (!rows.length) body = cursor === "" ? html`<${Loading}/>` : html`<${Empty} title=${t("public-trades-none")}/>`;
+  else
+    body = html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("public-trades")}>
+      <table class="table"><caption class="vh">${t("public-trades")}</caption>
+      <thead><tr><th scope="col">${t("time")}</th><th scope="col">${t("question")}</th><th scope="col">${t("bought")}</th>
+      <th class="r" scope="col">${t("contracts-head")}</th><th class="r" scope="col">${t("price")}</th>
+      <th class="r" scope="col">${t("stake")}</th></tr></thead>
+      <tbody>${rows.map(
+        (one) => html`<tr key=${one.id}><td class="muted nowrap"><${Time} at=${one.timestamp}/></td>
+        <td><a class="q" href=${`/markets/${one.marketId}`}><bdi>${local(one.questions)}</bdi></a></td>
+        <td><${Outcome} outcome=${one.outcomeId} words=${t(one.outcomeId)}/></td>
+        <td class="r" title=${f.quantity(one.quantity)}>${f.shortQuantity(one.quantity)}</td>
+        <td class="r">${f.price(one.price)}</td><td class="r">${f.money(d.worth(one.quantity, Number(one.price)))}</td></tr>`,
+      )}</tbody></table></div>`;
+  return html`<${Panel} title=${t("public-trades")} flush aside=${html`<p>${t("public-trades-text")}</p>`}
+    foot=${cursor && rows.length > 0 && html`<${Button} kind="s" act=${() => more(cursor)}>${t("show-more-plain")}</${Button}>`}>
+    ${body}</${Panel}>`;
 }
 
 /** @param {{id: string}} props */
 export function Page({ id }) {
-  const ask = useAsk((stop) => Promise.all(PERIODS.map((period) => placeOf(id, period, stop))), [id]);
+  const ask = useAsk((stop) => get(`/profiles/${id}`, {}, stop), [id]);
   const own = session.value?.user.id === id;
-  const places = (ask.data ?? []).filter(Boolean);
-  const name = places.at(-1)?.user.profileName ?? (own ? session.value?.user.profileName : "");
   const crumbs = html`<nav class="crumbs" aria-label=${t("path")}><a href="/leaderboard">${t("nav.leaderboard")}</a>
     </nav>`;
   if (ask.error)
     return html`${crumbs}<h1 class="vh">${t("profile")}</h1>
     <div class="panel"><${Failed} error=${ask.error} onAgain=${ask.again}/></div>`;
   if (!ask.data) return html`${crumbs}<h1 class="vh">${t("profile")}</h1><div class="panel"><${Loading}/></div>`;
-  return html`${crumbs}<header class="page-head"><span class="avatar l" aria-hidden="true">${initials(name ?? "")}
-    </span><div class="grow"><h1><bdi>${name || t("profile")}</bdi></h1>${own && html`<p>${t("own-profile")}</p>`}</div>
+  const { user, createdAt, scores } = ask.data;
+  const of = (/** @type {string} */ period) => scores.find((/** @type {any} */ one) => one.period === period);
+  const [month, ever] = [of("month"), of("all")];
+  return html`${crumbs}<header class="page-head"><span class="avatar l" aria-hidden="true">${initials(user.profileName)}
+    </span><div class="grow"><h1><bdi>${user.profileName}</bdi></h1>
+    <p>${t("here-since", { date: f.date(createdAt) })} ${own && t("own-profile")}</p></div>
     </header>
-    <section class="panel" aria-label=${t("figures")}>
-      ${
-        places.length === 0
-          ? html`<${Empty} title=${t("not-on-board")} text=${t("not-on-board-text")}/>`
-          : html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("places")}>
-      <table class="table"><caption class="vh">${t("places")}</caption>
-      <thead><tr><th scope="col">${t("period")}</th><th class="r" scope="col">${t("place")}</th>
-      <th class="r" scope="col">${t("gain")}</th><th class="r" scope="col">${t("contracts-traded")}</th></tr></thead>
-      <tbody>${places.map(
-        (one) => html`<tr key=${one.period}><th scope="row">${t(`board.${one.period}`)}</th>
-        <td class="r">${t("place-of", { rank: f.count(one.rank), total: f.count(one.total) })}</td>
-        <td class="r strong"><${Money} value=${one.realisedPnl} signed/></td><td class="r">${f.quantity(one.volume)}
-        </td></tr>`,
-      )}</tbody></table></div>`
-      }</section>`;
+    <section class="panel" aria-label=${t("figures")}><dl class="figs">
+      <div class="fig"><dt>${t("gain-30")}</dt><dd><${Money} value=${month.realisedPnl} signed/></dd></div>
+      <div class="fig"><dt>${t("gain-ever")}</dt><dd><${Money} value=${ever.realisedPnl} signed/></dd></div>
+      <div class="fig"><dt>${t("contracts-30")}</dt><dd>${f.roundQuantity(month.volume)}</dd></div>
+      <div class="fig"><dt>${t("contracts-ever")}</dt><dd>${f.roundQuantity(ever.volume)}</dd></div></dl></section>
+    <div class="split gap-t"><${Trades} key=${id} id=${id}/>
+    <${Panel} title=${t("by-period")} flush><table class="table"><caption class="vh">${t("by-period")}</caption>
+      <thead><tr><th scope="col">${t("period")}</th><th class="r" scope="col">${t("gain")}</th>
+      <th class="r" scope="col">${t("contracts-head")}</th></tr></thead>
+      <tbody>${scores.map(
+        (/** @type {any} */ one) => html`<tr key=${one.period}><th scope="row">${t(`board.${one.period}`)}</th>
+        <td class="r strong"><${Money} value=${one.realisedPnl} signed/></td>
+        <td class="r" title=${f.quantity(one.volume)}>${f.roundQuantity(one.volume)}</td></tr>`,
+      )}</tbody></table></${Panel}></div>`;
 }

@@ -18,7 +18,7 @@ use journal::portable::PortableFile;
 use journal::replay::{Replayer, replay};
 use serde_json::Value;
 
-use crate::answer::{Answer, Failure};
+use crate::answer::Failure;
 
 /// A venue with every kind of command, most of them accepted.
 const VENUE: &str = r#"venue USD
@@ -138,7 +138,7 @@ fn verify<'a>(file: &Path, blocks: impl IntoIterator<Item = &'a [u8]>) -> Said {
     let bytes: Vec<u8> = blocks.into_iter().flatten().copied().collect();
     fs::write(file, bytes).unwrap();
     match super::verify(file, true) {
-        Ok(Answer::Fields(value)) => Said::Sound(value),
+        Ok(value) => Said::Sound(value),
         Err(Failure::Damaged(value)) => {
             let error = value["error"].as_str().unwrap();
             let code = error.split([' ', ':']).find(|word| word.contains('_'));

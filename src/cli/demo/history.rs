@@ -13,7 +13,6 @@ use exchange::catalogue::Outcome;
 use exchange::command::{Command, PlaceOrder, Role, Side, TimeInForce, Wording};
 use exchange::ids::{MarketNo, UserNo};
 use exchange::units::{Lots, MONEY_PER_UNIT, Money, Sequence, Tick, TimeMs};
-use http::keys;
 use journal::Journal;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -82,8 +81,8 @@ struct History<'a> {
     end: TimeMs,
 }
 
-/// Writes the past of a demo into a journal that is empty, or in which this was interrupted; returns
-/// its last record, or `None` if there is nothing to do.
+/// Writes the past of a demo into a journal that is empty, or in which this was interrupted;
+/// returns its last record, or `None` if there is nothing to do.
 ///
 /// # Errors
 /// The journal does not take it, or another version began it.
@@ -195,7 +194,7 @@ fn acts(
         let visits = match (short, life.highlighted) {
             (true, _) => 110 + chance.below(60),
             (false, true) => 240 + chance.below(60),
-            (false, false) => 50 + chance.below(100),
+            (false, false) => 70 + chance.below(110),
         };
         for _ in 0..visits {
             acts.push((moment(life.from, ends, chance), Act::Visited(market)));
@@ -262,7 +261,7 @@ impl History<'_> {
         self.tell(Command::Deposit { user, amount: money })?;
         if !TRADERS.iter().any(|trader| trader.name == bird.name) {
             let (role, label) = (Role::Trader, "flow".to_owned());
-            let hash = keys::hash(bird.key().as_bytes());
+            let hash = bird.key_hash();
             self.tell(Command::AddKey { user, role, label, hash, ends: None })?;
         }
         self.people.push((bird, user));
@@ -303,7 +302,7 @@ impl History<'_> {
     /// Makers look at a market, and some people trade.
     fn visit(&mut self, market: usize) -> Result<(), SeedError> {
         let Some(fair) = self.look_at(market, false)? else { return Ok(()) };
-        for _ in 0..self.chance.below(4) {
+        for _ in 0..=self.chance.below(3) {
             self.breathe(9_000);
             self.take(market, fair)?;
         }
@@ -343,7 +342,8 @@ impl History<'_> {
         let Some(number) = MarketNo::next(market) else { return Ok(()) };
         // Those whose keys are printed know some questions only: a newcomer reads their portfolios.
         let place = TRADERS.iter().position(|trader| trader.name == bird.name);
-        if place.is_some_and(|place| market % THEIRS != place) {
+        let theirs = |place| market % THEIRS == place && !EXCLUSIVE.contains(&market);
+        if place.is_some_and(|place| !theirs(place)) {
             return Ok(());
         }
         let position = self.scribe.exchange().purse(user, number)?.position;

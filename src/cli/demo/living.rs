@@ -219,7 +219,8 @@ impl Living {
         self.ask(&key, Method::POST, &path, Some(json!({}))).await.map(drop)
     }
 
-    /// Somebody looks at a market: makers quote anew if its price has moved, and some take.
+    /// Somebody looks at a market: makers quote anew if its price has moved or a side of the
+    /// book is empty, and some take.
     async fn visit(&mut self) -> Result<(), Pause> {
         let (hot, most) = HOT;
         let among = if self.chance.percent(most) { hot } else { self.questions.len() };
@@ -233,8 +234,12 @@ impl Living {
         }
         let (id, fair) = (question.id.clone(), question.walk.fair());
         let underrated = question.walk.is_underrated();
+        let key = self.operator.clone();
+        let path = format!("/trading/books/{id}/depth?outcome=yes&levels=1");
+        let book = self.ask(&key, Method::GET, &path, None).await?;
+        let thin = ["bids", "asks"].iter().any(|side| rows(&book, side).next().is_none());
         for maker in 0..MAKERS.len() {
-            self.quote(place, maker, &id, fair).await?;
+            self.quote(place, maker, &id, fair, thin).await?;
         }
         for _ in 0..self.chance.below(4) {
             self.take(&id, fair, underrated).await?;
@@ -248,12 +253,14 @@ impl Living {
         maker: usize,
         market: &str,
         fair: Tick,
+        thin: bool,
     ) -> Result<(), Pause> {
         let Some((_, key)) = self.birds.get(maker).cloned() else { return Ok(()) };
         let question = self.questions.get_mut(place);
         let Some(quoted) = question.and_then(|q| q.quoted.get_mut(maker)) else { return Ok(()) };
         let moved = quoted.map(|quoted| usize::from(quoted.get().abs_diff(fair.get())));
-        if moved.is_some_and(|moved| moved <= maker) && !self.chance.percent(8) {
+        let near = moved.is_some_and(|moved| moved <= maker);
+        if near && !thin && !self.chance.percent(8) {
             return Ok(());
         }
         *quoted = Some(fair);

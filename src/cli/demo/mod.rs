@@ -1,5 +1,5 @@
-//! The demo: a venue with a catalogue, people, sixty days of trading behind it and more to come, for
-//! `serve --demo`.
+//! The demo: a venue with a catalogue, people, sixty days of trading behind it and more to come,
+//! for `serve --demo`.
 //!
 //! Must not know: any trading rule; HTTP beyond the client and the example lines it prints.
 
@@ -62,11 +62,23 @@ pub(crate) fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 /// A demo in memory, for the tests of this module.
 #[cfg(test)]
 fn venue() -> engine::Engine {
-    use exchange::units::TimeMs;
+    use std::sync::LazyLock;
 
-    let mut journal = journal::memory::MemoryJournal::new();
-    let now = TimeMs::new(1_795_000_000_000).unwrap();
-    history::write(&mut journal, now, pictures::Pictures::at("http://x")).unwrap().unwrap();
+    use exchange::units::{Sequence, TimeMs};
+    use journal::memory::MemoryJournal;
+    use journal::{Journal, block::Block};
+
+    // Written once, since it takes a while without optimisation.
+    static PAST: LazyLock<Vec<Block>> = LazyLock::new(|| {
+        let mut journal = MemoryJournal::new();
+        let now = TimeMs::new(1_795_000_000_000).unwrap();
+        history::write(&mut journal, now, pictures::Pictures::at("http://x")).unwrap().unwrap();
+        journal.read(Sequence::new(1)).map(|block| (*block.unwrap()).clone()).collect()
+    });
+    let mut journal = MemoryJournal::new();
+    for block in PAST.iter() {
+        journal.append(block.clone()).unwrap();
+    }
     engine::start::start(journal, engine::start::Options::default()).unwrap().engine()
 }
 

@@ -100,6 +100,11 @@ impl Bird {
         format!("demo-{}-bird-of-the-crowd-on-a-local-venue", self.name.to_ascii_lowercase())
     }
 
+    /// The key's hash, as journaled.
+    pub(crate) fn key_hash(&self) -> KeyHash {
+        keys::hash(self.key().as_bytes())
+    }
+
     /// Everyone who trades by themselves, makers first.
     pub(crate) fn all() -> impl Iterator<Item = Bird> {
         MAKERS.into_iter().chain(CROWD)

@@ -1,7 +1,7 @@
 //! How much of the demo a venue holds.
 
 use super::SeedError;
-use super::people::{OPERATOR, TRADERS};
+use super::people::{Bird, OPERATOR, TRADERS};
 use exchange::command::KeyHash;
 use exchange::ids::KeyNo;
 use exchange::units::Sequence;
@@ -26,6 +26,11 @@ pub(crate) fn check(model: &ReadModel) -> Result<(), SeedError> {
 /// even without `--demo`.
 pub(crate) fn is_a_demo(model: &ReadModel) -> bool {
     has_key(model, OPERATOR.key_hash())
+}
+
+/// Whether people are there who trade by themselves: demos of the first versions have none.
+pub(crate) fn has_a_crowd(model: &ReadModel) -> bool {
+    Bird::all().all(|bird| model.accounts.key_by_hash(&bird.key_hash()).is_some())
 }
 
 /// Whether a key with this hash was ever added; revoked ones count.

@@ -2,8 +2,7 @@
 //! templates, never names of people; only the few users with most records are told by their ids.
 
 pub mod print;
-
-use std::fs;
+mod proc;
 
 use hyper::http::request::Parts;
 
@@ -27,7 +26,9 @@ pub fn page(shared: &SharedState, _: &Parts) -> Result<Reply, Problem> {
     families.extend(snapshots(engine));
     families.extend(traffic(shared));
     families.push(heaviest(shared, engine));
-    families.extend(system());
+    families.extend(streams(shared));
+    families.push(build());
+    families.extend(proc::figures());
     engine.meter().gauges.each(|gauge| {
         families.push(level(gauge.name, gauge.help, gauge.read()));
     });
@@ -123,9 +124,14 @@ fn traffic(shared: &SharedState) -> Vec<Family> {
         ];
         (labels, Value::Count(count))
     });
-    let took = traffic
-        .took()
-        .map(|(class, spread)| (vec![("class", class.name().into())], Value::Times(spread)));
+    let took = traffic.took().map(|((method, template, class), spread)| {
+        let labels: Vec<Label> = vec![
+            ("class", class.name().into()),
+            ("method", method.to_string().into()),
+            ("route", (*template).into()),
+        ];
+        (labels, Value::Times(spread))
+    });
     let turned_away = "Connections refused because all slots were taken";
     let gave_way = "Connections closed because all slots were taken and another needed theirs";
     vec![
@@ -136,13 +142,31 @@ fn traffic(shared: &SharedState) -> Vec<Family> {
         },
         Family {
             name: "http_request_seconds",
-            help: "From a request's head to its answer, by class",
+            help: "From a request's head to its answer, by class and route",
             rows: took.collect(),
         },
         level("connections", "Connections open", traffic.connections()),
         count("connections_turned_away", turned_away, traffic.turned_away()),
         count("connections_gave_way", gave_way, traffic.gave_way()),
     ]
+}
+
+/// Figures of what is pushed.
+fn streams(shared: &SharedState) -> [Family; 2] {
+    let held = "Bytes of messages kept for streams to read";
+    [
+        level("streams", "Streams of users", shared.seats.taken()),
+        level("stream_held_bytes", held, shared.hub.held_bytes()),
+    ]
+}
+
+/// Which software this is; `contrib/release` tells the compiler the revision.
+fn build() -> Family {
+    let revision = option_env!("SOURCE_REVISION").unwrap_or("unknown");
+    let labels: Vec<Label> =
+        vec![("version", env!("CARGO_PKG_VERSION").into()), ("revision", revision.into())];
+    let help = "1, by version and revision of the software";
+    Family { name: "build_info", help, rows: vec![(labels, Value::Level(1))] }
 }
 
 /// Records of the users who wrote most since the start.
@@ -157,26 +181,6 @@ fn heaviest(shared: &SharedState, engine: &Engine) -> Family {
         help: "Records since the start of the users who wrote most",
         rows: rows.collect(),
     }
-}
-
-/// Memory and file descriptors of the process, if the system reports them.
-fn system() -> Vec<Family> {
-    let mut families = Vec::new();
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = resident.and_then(|text| text.trim().trim_end_matches("kB").trim().parse().ok());
-    if let Some(bytes) = kib.and_then(|kib: i64| kib.checked_mul(1024)) {
-        let help = "Memory that the process has resident";
-        families.push(level("resident_memory_bytes", help, bytes));
-    }
-    if let Ok(entries) = fs::read_dir("/proc/self/fd") {
-        families.push(level(
-            "open_descriptors",
-            "File descriptors of the process",
-            entries.count(),
-        ));
-    }
-    families
 }
 
 /// A gauge without labels.

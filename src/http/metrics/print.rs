@@ -14,8 +14,10 @@ use engine::histogram::Spread;
 
 /// The media type of the text.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Prefix of every name.
-const PREFIX: &str = "openoutcry";
+/// Prefix of every name but those of the process.
+const PREFIX: &str = "openoutcry_";
+/// With this begin names that are the same for every program.
+const PROCESS: &str = "process_";
 
 /// A label's name and value.
 pub type Label = (&'static str, Cow<'static, str>);
@@ -27,6 +29,8 @@ pub enum Value {
     Count(u64),
     /// A gauge.
     Level(i64),
+    /// A counter of time, shown in seconds.
+    Time(Duration),
     /// A histogram of times in nanoseconds, shown in seconds.
     Times(Spread),
     /// A histogram of counts.
@@ -36,7 +40,7 @@ pub enum Value {
 /// Figures of one name, distinguished by labels.
 #[derive(Debug)]
 pub struct Family {
-    /// Its name after the prefix; a counter's without `_total`.
+    /// Its name after the prefix, if it gets one; a counter's without `_total`.
     pub name: &'static str,
     /// Help text.
     pub help: &'static str,
@@ -53,9 +57,11 @@ impl Family {
 
 /// The text of these families.
 pub fn print(families: Vec<Family>) -> Result<String, fmt::Error> {
-    let counts = |family: &&Family| matches!(family.rows.first(), Some((_, Value::Count(_))));
+    let counts = |family: &&Family| {
+        matches!(family.rows.first(), Some((_, Value::Count(_) | Value::Time(_))))
+    };
     let counters: Vec<String> = families.iter().filter(counts).map(full_name).collect();
-    let mut registry = Registry::with_prefix(PREFIX);
+    let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families)));
     let mut printed = String::new();
     text::encode(&mut printed, &registry)?;
@@ -63,7 +69,8 @@ pub fn print(families: Vec<Family>) -> Result<String, fmt::Error> {
 }
 
 fn full_name(family: &Family) -> String {
-    format!("{PREFIX}_{}", family.name)
+    let prefix = if family.name.starts_with(PROCESS) { "" } else { PREFIX };
+    format!("{prefix}{}", family.name)
 }
 
 /// The crate writes `OpenMetrics`, which few tools but Prometheus read. The older text format,
@@ -90,8 +97,8 @@ impl Collector for Families {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for family in &self.0 {
             let Some((_, first)) = family.rows.first() else { continue };
-            let (name, help) = (family.name, family.help);
-            let mut metric = encoder.encode_descriptor(name, help, None, kind(first))?;
+            let name = full_name(family);
+            let mut metric = encoder.encode_descriptor(&name, family.help, None, kind(first))?;
             for (labels, value) in &family.rows {
                 if labels.is_empty() {
                     value.encode(&mut metric)?;
@@ -106,7 +113,7 @@ impl Collector for Families {
 
 const fn kind(value: &Value) -> MetricType {
     match value {
-        Value::Count(_) => MetricType::Counter,
+        Value::Count(_) | Value::Time(_) => MetricType::Counter,
         Value::Level(_) => MetricType::Gauge,
         Value::Times(_) | Value::Counts(_) => MetricType::Histogram,
     }
@@ -116,6 +123,9 @@ impl Value {
     fn encode(&self, metric: &mut MetricEncoder<'_>) -> fmt::Result {
         match self {
             Value::Count(count) => metric.encode_counter::<NoLabelSet, u64, u64>(count, None),
+            Value::Time(time) => {
+                metric.encode_counter::<NoLabelSet, _, u64>(&time.as_secs_f64(), None)
+            }
             Value::Level(level) => metric.encode_gauge(level),
             Value::Times(spread) => encode_spread(metric, spread, Duration::from_nanos),
             Value::Counts(spread) => encode_spread(metric, spread, Duration::from_secs),

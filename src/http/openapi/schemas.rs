@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Members;
 use crate::wire::words::reference;
-use crate::wire::{account, catalogue, conversion, depth, leaderboard, limits, operations, order};
-use crate::wire::{problem, site, statement, tape};
+use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
+use crate::wire::{order, problem, profile, quotes, site, statement, tape};
 
 /// Requests, words and records.
 const WRITTEN: &str = include_str!("schemas.json");
@@ -64,9 +64,12 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<catalogue::EventsJson>,
         one::<catalogue::MarketsJson<catalogue::MarketDetailJson>>,
         one::<catalogue::MarketsJson<catalogue::MarketJson>>,
+        one::<catalogue::MarketsJson<quotes::QuotedMarketJson>>,
         one::<conversion::ConversionJson>,
         one::<depth::DepthJson>,
         one::<depth::BooksJson>,
+        one::<impact::MarketImpactJson>,
+        one::<impact::VenueImpactJson>,
         one::<leaderboard::LeaderboardJson>,
         one::<limits::LimitsJson>,
         one::<operations::StatusJson>,
@@ -77,6 +80,8 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<order::FillsJson>,
         one::<order::OrdersJson>,
         one::<problem::ProblemJson>,
+        one::<profile::ProfileJson>,
+        one::<profile::ProfileTradesJson>,
         one::<site::BegunFactorJson>,
         one::<site::FactorJson>,
         one::<site::InvitationJson>,
@@ -84,6 +89,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<site::RecoveryCodesJson>,
         one::<site::SessionJson>,
         one::<site::SiteJson>,
+        one::<statement::EquityJson>,
         one::<statement::LedgerJson>,
         one::<statement::MarketPnlJson>,
         one::<statement::PnlJson>,

@@ -8,6 +8,9 @@ use parking_lot::Mutex;
 
 use super::bell::Bell;
 use super::build::Facts;
+use super::channel::{Channel, Topic};
+use super::draft::Slice;
+use super::drawing::Asker;
 use super::rings::Shared;
 use engine::announcer::Announcer;
 use exchange::command::Record;
@@ -26,6 +29,10 @@ pub enum Task {
     Tell(Facts, Sequence),
     /// Everything up to this record has been told of: note it, and ring.
     Reached(Sequence, Arc<Bell>),
+    /// Have the orders of a topic drawn.
+    Draw(Topic, Channel, Asker),
+    /// A slice of the drawing of this number was copied, or will not be.
+    Copied(u64, Option<Box<Slice>>),
     /// Nobody listens any more.
     End,
 }

@@ -31,8 +31,8 @@ pub struct Fact {
     pub channel: Channel,
     /// The record, and its time.
     pub at: (Sequence, TimeMs),
-    /// The record that changed the channel before. Of those whose state is told now and then the
-    /// hub knows it.
+    /// The record that changed the channel before, or that made the state with which a reader
+    /// begins.
     pub previous: Sequence,
     /// What is told.
     pub told: Told,
@@ -67,9 +67,10 @@ impl Facts {
     /// Adds what a record tells on the topics that are listened to.
     pub fn see(&mut self, topics: &Topics, view: &ReadModel, record: &Record, at: &Applied<'_>) {
         if topics.has_markets() {
-            for market in markets_of(at.effects) {
-                if let Some(row) = view.catalogue.market(market) {
-                    InMarket { topics, view, row, at }.tell(self);
+            for effects in by_market(at.effects).chunk_by(|(one, _), (other, _)| one == other) {
+                let market = effects.first().map(|(market, _)| *market);
+                if let Some(row) = market.and_then(|market| view.catalogue.market(market)) {
+                    InMarket { topics, view, row, at, effects }.tell(self);
                 }
             }
         }
@@ -98,27 +99,28 @@ impl Facts {
     }
 }
 
-/// The markets that a record changes, in the order of its effects.
-fn markets_of(effects: &[Effect]) -> Vec<MarketNo> {
-    let mut markets = Vec::new();
-    for effect in effects {
-        let market = match effect {
-            Effect::OrderRested { market, .. }
-            | Effect::OrderCancelled { market, rested: true, .. }
-            | Effect::OrderAmended { market, .. }
-            | Effect::MarketMoved { market, .. }
-            | Effect::MarketRevised { market, .. }
-            // The open interest.
-            | Effect::PositionChanged { market, .. }
-            | Effect::PositionSettled { market, .. } => *market,
-            Effect::TradeMade(trade) => trade.market,
-            _ => continue,
-        };
-        if !markets.contains(&market) {
-            markets.push(market);
-        }
+/// The effects that change something of a market, together for each market, in their order.
+fn by_market(effects: &[Effect]) -> Vec<(MarketNo, &Effect)> {
+    let of_market = |effect| market_of(effect).map(|market| (market, effect));
+    let mut all: Vec<_> = effects.iter().filter_map(of_market).collect();
+    all.sort_by_key(|(market, _)| *market);
+    all
+}
+
+/// The market of which an effect changes something.
+const fn market_of(effect: &Effect) -> Option<MarketNo> {
+    match effect {
+        Effect::OrderRested { market, .. }
+        | Effect::OrderCancelled { market, rested: true, .. }
+        | Effect::OrderAmended { market, .. }
+        | Effect::MarketMoved { market, .. }
+        | Effect::MarketRevised { market, .. }
+        // The open interest.
+        | Effect::PositionChanged { market, .. }
+        | Effect::PositionSettled { market, .. } => Some(*market),
+        Effect::TradeMade(trade) => Some(trade.market),
+        _ => None,
     }
-    markets
 }
 
 /// A record in one of the markets that it changes.
@@ -127,30 +129,61 @@ struct InMarket<'a> {
     view: &'a ReadModel,
     row: &'a MarketRow,
     at: &'a Applied<'a>,
+    /// Those of this market.
+    effects: &'a [(MarketNo, &'a Effect)],
+}
+
+/// What its effects tell, by channel.
+#[derive(Default)]
+struct Parts {
+    /// Whether more of the market changed than its book.
+    is_revised: bool,
+    /// Prices at which something changed, each once, and a bit for each that is there, by side.
+    places: Vec<(Direction, Tick)>,
+    seen: [u128; 2],
+    orders: Vec<Body>,
+    trades: Vec<Body>,
+    activity: Vec<Body>,
+}
+
+impl Parts {
+    fn place(&mut self, side: Direction, price: Tick) {
+        let [up, down] = &mut self.seen;
+        let seen = if side == Direction::Up { up } else { down };
+        let bit = 1_u128 << price.get();
+        if *seen & bit == 0 {
+            *seen |= bit;
+            self.places.push((side, price));
+        }
+    }
 }
 
 impl InMarket<'_> {
     fn tell(&self, to: &mut Facts) {
-        let InMarket { topics, view, row, at } = *self;
+        let InMarket { topics, view, row, at, .. } = *self;
         let bits = topics.of_market(row.no);
         let has = |channel: MarketChannel| bits & channel.bit() != 0;
         let changes = view.changes.of_market(row.no);
         let (now, catalogue) = (at.sequence, topics.has_catalogue());
-        if row.status.public() && self.is_revised() && (has(MarketChannel::Market) || catalogue) {
+        let Parts { is_revised, places, orders, trades, activity, .. } = self.parts(has);
+        if row.status.public() && is_revised && (has(MarketChannel::Market) || catalogue) {
             self.tell_market(to, has(MarketChannel::Market), catalogue);
         }
         if changes.book.last == now {
-            let ended = !row.status.keeps_orders();
+            let (before, ended) = (changes.book.before, !row.status.keeps_orders());
             if has(MarketChannel::Book) {
                 let body = if ended {
                     Body::Book(BookJson::of(Vec::new()))
                 } else {
-                    Body::Levels(BookJson::of(self.levels()))
+                    Body::Levels(BookJson::of(self.levels(places)))
                 };
-                self.add(to, MarketChannel::Book, changes.book.before, body);
+                self.add(to, MarketChannel::Book, before, body);
             }
-            if has(MarketChannel::Orders) {
-                self.tell_orders(to, ended, changes.book.before);
+            if has(MarketChannel::Orders) && ended {
+                let body = Body::Orders(OrdersOnBookJson::of(Vec::new()));
+                self.add(to, MarketChannel::Orders, before, body);
+            } else {
+                self.add_all(to, MarketChannel::Orders, before, orders);
             }
         }
         // Whatever of it the record changed: the hub tells what shows.
@@ -159,105 +192,102 @@ impl InMarket<'_> {
         if row.status.public() && listened && to.quotes.last() != Some(&row.no) {
             to.quotes.push(row.no);
         }
-        let told = at.effects.iter().filter(|effect| market_of(effect) == Some(row.no));
-        if has(MarketChannel::Trades) && changes.trades.last == now {
-            for effect in told.clone() {
-                if let Effect::TradeMade(trade) = effect {
-                    let body = Body::Trade(PublicTradeJson::of(&TradeRow::of(at, trade)));
-                    self.add(to, MarketChannel::Trades, changes.trades.before, body);
-                }
-            }
+        if changes.trades.last == now {
+            self.add_all(to, MarketChannel::Trades, changes.trades.before, trades);
         }
-        if has(MarketChannel::Activity) && changes.activity.last == now {
-            for effect in told {
-                if let Ok(Some((_, activity))) = ActivityRow::told(at, effect) {
-                    let body = Body::Activity(ActivityJson::of(view, &activity));
-                    self.add(to, MarketChannel::Activity, changes.activity.before, body);
-                }
-            }
+        if changes.activity.last == now {
+            self.add_all(to, MarketChannel::Activity, changes.activity.before, activity);
         }
     }
 
-    /// Whether it changes more of the market than its book.
-    fn is_revised(&self) -> bool {
-        self.at.effects.iter().any(|effect| match effect {
-            Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } => {
-                *market == self.row.no
+    /// Goes through the effects once.
+    fn parts(&self, has: impl Fn(MarketChannel) -> bool) -> Parts {
+        let InMarket { view, at, .. } = *self;
+        let mut parts = Parts::default();
+        let [of_orders, of_trades, of_activity] =
+            [MarketChannel::Orders, MarketChannel::Trades, MarketChannel::Activity].map(has);
+        for (_, effect) in self.effects {
+            let on_book = match **effect {
+                Effect::OrderRested { order, direction, price, remaining, .. } => {
+                    parts.place(direction, price);
+                    Some(Body::Added(OrderOnBookJson::of(order.0, direction, price, remaining)))
+                }
+                Effect::OrderCancelled { order, direction, price, .. } => {
+                    parts.place(direction, price);
+                    Some(Body::Removed(RemovedJson::of(order.0)))
+                }
+                Effect::OrderAmended {
+                    order,
+                    direction,
+                    price_before,
+                    remaining,
+                    kept_place,
+                    ..
+                } => {
+                    parts.place(direction, price_before);
+                    Some(if kept_place {
+                        Body::Reduced(ReducedJson::of(order.0, remaining))
+                    } else {
+                        Body::Removed(RemovedJson::of(order.0))
+                    })
+                }
+                Effect::TradeMade(trade) => {
+                    parts.place(trade.taker_direction.opposite(), trade.price);
+                    if of_trades {
+                        let trade = PublicTradeJson::of(&TradeRow::of(at, &trade));
+                        parts.trades.push(Body::Trade(trade));
+                    }
+                    let id = TradeId::of(at.time, at.sequence, trade.index);
+                    let (order, left) = (trade.maker.order.0, trade.maker.remaining);
+                    Some(Body::Traded(TradedJson::of(order, id, trade.quantity, left)))
+                }
+                Effect::MarketMoved { .. } | Effect::MarketRevised { .. } => {
+                    parts.is_revised = true;
+                    None
+                }
+                _ => None,
+            };
+            if of_orders {
+                parts.orders.extend(on_book);
             }
-            _ => false,
-        })
+            if of_activity && let Ok(Some((_, activity))) = ActivityRow::told(at, effect) {
+                parts.activity.push(Body::Activity(ActivityJson::of(view, &activity)));
+            }
+        }
+        parts
     }
 
     fn tell_market(&self, to: &mut Facts, own: bool, catalogue: bool) {
+        let changes = &self.view.changes;
         let body = || Body::Market(Box::new(MarketDetailJson::now(self.view, self.row)));
         if own {
-            self.add(to, MarketChannel::Market, Sequence::ZERO, body());
+            let previous = changes.of_market(self.row.no).all.before;
+            self.add(to, MarketChannel::Market, previous, body());
         }
         if catalogue {
             to.facts.push(Fact {
                 topic: Topic::Catalogue,
                 channel: Channel::Markets,
                 at: (self.at.sequence, self.at.time),
-                previous: Sequence::ZERO,
+                previous: changes.of_catalogue().before,
                 told: Told::Body(body()),
             });
         }
     }
 
-    /// What now stands at each price that the record changed.
-    fn levels(&self) -> Vec<BookLevelJson> {
-        let mut changed: Vec<(Direction, Tick)> = Vec::new();
-        for effect in self.at.effects.iter().filter(|effect| market_of(effect) == Some(self.row.no))
-        {
-            let place = match effect {
-                Effect::OrderRested { direction, price, .. }
-                | Effect::OrderCancelled { direction, price, rested: true, .. }
-                | Effect::OrderAmended { direction, price_before: price, .. } => {
-                    (*direction, *price)
-                }
-                Effect::TradeMade(trade) => (trade.taker_direction.opposite(), trade.price),
-                _ => continue,
-            };
-            if !changed.contains(&place) {
-                changed.push(place);
-            }
-        }
+    /// What now stands at these prices.
+    fn levels(&self, places: Vec<(Direction, Tick)>) -> Vec<BookLevelJson> {
         let level = |(side, price): (Direction, Tick)| {
             let level = self.view.book(self.row.no, side).find(|level| level.price == price);
             let (quantity, orders) =
                 level.map_or((Lots::ZERO, 0), |level| (level.quantity, level.orders));
             BookLevelJson::of(side, price, quantity, orders)
         };
-        changed.into_iter().map(level).collect()
+        places.into_iter().map(level).collect()
     }
 
-    fn tell_orders(&self, to: &mut Facts, ended: bool, previous: Sequence) {
-        let mut add = |body| self.add(to, MarketChannel::Orders, previous, body);
-        if ended {
-            return add(Body::Orders(OrdersOnBookJson::of(Vec::new())));
-        }
-        for effect in self.at.effects.iter().filter(|effect| market_of(effect) == Some(self.row.no))
-        {
-            match *effect {
-                Effect::OrderRested { order, direction, price, remaining, .. } => {
-                    let order = OrderOnBookJson::of(order.0, direction, price, remaining);
-                    add(Body::Added(order));
-                }
-                Effect::OrderCancelled { order, rested: true, .. }
-                | Effect::OrderAmended { order, kept_place: false, .. } => {
-                    add(Body::Removed(RemovedJson::of(order.0)));
-                }
-                Effect::OrderAmended { order, remaining, kept_place: true, .. } => {
-                    add(Body::Reduced(ReducedJson::of(order.0, remaining)));
-                }
-                Effect::TradeMade(trade) => {
-                    let id = TradeId::of(self.at.time, self.at.sequence, trade.index);
-                    let (order, left) = (trade.maker.order.0, trade.maker.remaining);
-                    add(Body::Traded(TradedJson::of(order, id, trade.quantity, left)));
-                }
-                _ => {}
-            }
-        }
+    fn add_all(&self, to: &mut Facts, channel: MarketChannel, previous: Sequence, all: Vec<Body>) {
+        all.into_iter().for_each(|body| self.add(to, channel, previous, body));
     }
 
     fn add(&self, to: &mut Facts, channel: MarketChannel, previous: Sequence, body: Body) {
@@ -268,18 +298,5 @@ impl InMarket<'_> {
             previous,
             told: Told::Body(body),
         });
-    }
-}
-
-/// The market whose book, trades or status an effect changes.
-const fn market_of(effect: &Effect) -> Option<MarketNo> {
-    match effect {
-        Effect::OrderRested { market, .. }
-        | Effect::OrderCancelled { market, .. }
-        | Effect::OrderAmended { market, .. }
-        | Effect::MarketMoved { market, .. }
-        | Effect::MarketRevised { market, .. } => Some(*market),
-        Effect::TradeMade(trade) => Some(trade.market),
-        _ => None,
     }
 }

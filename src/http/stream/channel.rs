@@ -136,7 +136,11 @@ impl Channel {
         };
         let (kind, of) = match (kind, of.strip_suffix(":top")) {
             ("book", Some(of)) => (MarketChannel::Top, of),
-            ("book", None) => (MarketChannel::Book, of),
+            // A level has the prices of both outcomes: their books are one channel.
+            ("book", None) => {
+                let outcome = [":yes", ":no"].into_iter().find_map(|end| of.strip_suffix(end));
+                (MarketChannel::Book, outcome.unwrap_or(of))
+            }
             ("market", _) => (MarketChannel::Market, of),
             ("orders", _) => (MarketChannel::Orders, of),
             ("trades", _) => (MarketChannel::Trades, of),
@@ -145,7 +149,7 @@ impl Channel {
         };
         let markets = match of {
             "*" => Markets::All,
-            // Only the usual spelling: a channel has one name.
+            // Only the usual spelling.
             id => {
                 let uuid = Uuid::try_parse(id).ok()?;
                 let id = Some(MarketId::from_uuid(uuid)).filter(|known| known.to_string() == id);

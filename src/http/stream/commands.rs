@@ -20,7 +20,6 @@ use crate::door::{Door, polled};
 use crate::gather::{self, Holds};
 use crate::placed_here::PlacedHere;
 use crate::problem::Problem;
-use crate::rates::RequestClass;
 use crate::reply::Reply;
 use crate::request_id::RequestId;
 use crate::route::EndpointFuture;
@@ -65,7 +64,7 @@ struct Running {
     began: Instant,
     request_id: RequestId,
     as_of: Sequence,
-    counted: Option<(usize, RequestClass)>,
+    counted: Option<usize>,
 }
 
 enum Work {
@@ -150,7 +149,7 @@ impl Commands {
         };
         let (caller, shared) = (session.caller, door.shared());
         let asked = door.entry().begin(order, caller, engine, shared, request_id, began);
-        let counted = asked.as_ref().map(|begun| (begun.route.number, begun.route.class));
+        let counted = asked.as_ref().map(|begun| begun.route.number);
         let answer = asked
             .map_or_else(|| Err(Problem::internal("a command has no route")), |begun| begun.answer);
         let work = match answer {

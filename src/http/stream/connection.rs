@@ -11,7 +11,9 @@ use super::commands::{Beginning, Commands};
 use super::control::{self, Asked};
 use super::ending::Ending;
 use super::frames::{Frames, Incoming};
-use super::limits::{CLOSE_WAIT, CONTROLS_PER_SECOND, HEARTBEAT_EVERY, KEY_WAIT, UNSENT_BYTES_MAX};
+use super::limits::{
+    CLOSE_WAIT, CONTROLS_PER_SECOND, HEARTBEAT_EVERY, KEY_WAIT, STEADY_BYTES, UNSENT_BYTES_MAX,
+};
 use super::listening::Listening;
 use super::message::Message;
 use super::print;
@@ -39,13 +41,34 @@ pub struct Connection<S> {
     opened: Instant,
     /// When the next heartbeat is due.
     beat_at: Instant,
-    /// Whether it is to be told that it has everything, once it has everything up to this record.
-    beats: Option<Sequence>,
-    /// Since when a write has made no progress.
-    blocked_since: Option<Instant>,
+    /// Whether it is.
+    beats: bool,
+    /// It is told at once that it has everything when it has everything up to this record.
+    catching_up: Option<Sequence>,
+    /// A write that waits for the reader.
+    blocked: Option<Blocked>,
     ending: Option<Ending>,
     /// Since when the client knows of the end.
     closing_since: Option<Instant>,
+}
+
+/// Since when a write waits for its reader, and how much had been written by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Blocked {
+    since: Instant,
+    written: u64,
+}
+
+impl Blocked {
+    /// Whether too little was taken for so long; looked at again from now on if it was enough.
+    fn is_stuck(&mut self, written: u64, now: Instant, wait: Duration) -> bool {
+        if now.saturating_duration_since(self.since) < wait {
+            return false;
+        }
+        let taken = written.saturating_sub(self.written);
+        *self = Blocked { since: now, written };
+        taken < STEADY_BYTES
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -59,8 +82,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             controls: Bucket::default(),
             opened: now,
             beat_at: now.checked_add(HEARTBEAT_EVERY).unwrap_or(now),
-            beats: None,
-            blocked_since: None,
+            beats: false,
+            catching_up: None,
+            blocked: None,
             ending: None,
             closing_since: None,
             beginning,
@@ -76,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let after = |since: Instant, wait: Duration| since.checked_add(wait).unwrap_or(now);
         let is_nobodys = self.beginning.session.is_none() && self.ending.is_none();
         let key = is_nobodys.then(|| after(self.opened, KEY_WAIT));
-        let blocked = self.blocked_since.map(|since| after(since, self.beginning.write_wait));
+        let blocked = self.blocked.map(|it| after(it.since, self.beginning.write_wait));
         let closing = self.closing_since.map(|since| after(since, CLOSE_WAIT));
         let all = [key, blocked, closing].into_iter().flatten();
         all.fold(self.beat_at, Instant::min)
@@ -88,10 +112,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let since = |since: Option<Instant>, wait: Duration| {
             since.is_some_and(|since| now.duration_since(since) >= wait)
         };
-        if since(self.blocked_since, self.beginning.write_wait) {
+        let (written, wait) = (self.frames.written(), self.beginning.write_wait);
+        if self.blocked.as_mut().is_some_and(|blocked| blocked.is_stuck(written, now, wait)) {
             return true;
         }
-        if since(self.closing_since, CLOSE_WAIT) && self.blocked_since.is_none() {
+        if since(self.closing_since, CLOSE_WAIT) && self.blocked.is_none() {
             return true;
         }
         if self.beginning.session.is_none() && since(Some(self.opened), KEY_WAIT) {
@@ -99,7 +124,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         if now >= self.beat_at {
             self.beat_at = now.checked_add(HEARTBEAT_EVERY).unwrap_or(now);
-            self.beats = self.beats.or(Some(Sequence::ZERO));
+            self.beats = true;
             if let Some(listening) = &self.listening
                 && let Err(slow) = listening.check()
             {
@@ -159,9 +184,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         match self.frames.poll_flush(cx) {
             Poll::Ready(Err(_)) => return Poll::Ready(()),
-            Poll::Ready(Ok(())) => self.blocked_since = None,
+            Poll::Ready(Ok(())) => self.blocked = None,
             Poll::Pending => {
-                self.blocked_since.get_or_insert_with(Instant::now);
+                let written = self.frames.written();
+                self.blocked.get_or_insert_with(|| Blocked { since: Instant::now(), written });
                 again = false;
             }
         }
@@ -176,7 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Reads on until the client has ended the connection, too.
     fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.blocked_since.is_some() {
+        if self.blocked.is_some() {
             return Poll::Pending;
         }
         loop {
@@ -263,7 +289,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Some(listening) => listening,
                     none => none.insert(door.shared().hub.listen(engine)?),
                 };
-                self.beats = Some(engine.watermark());
+                self.catching_up = Some(engine.watermark());
                 Ok(print::Done::Channels(session.subscribe(listening, &names, from)))
             }
             Asked::Unsubscribe(names) => {
@@ -300,9 +326,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     return true;
                 }
                 Poll::Ready(Ok(_)) => {
+                    let last = messages.last().map_or(Sequence::ZERO, |last| last.sequence);
+                    let Beginning { session, engine, door, .. } = &mut self.beginning;
+                    let session = session.as_mut();
+                    if session.is_some_and(|it| !it.refresh_to(last, engine, door.shared())) {
+                        self.end(Ending::BadKey);
+                        return true;
+                    }
                     for message in messages.drain(..) {
                         self.frames.push(&[&message.text]);
                     }
+                    self.beat();
                 }
             }
         }
@@ -317,18 +351,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         listening.map_or_else(|| engine.watermark(), Listening::head)
     }
 
-    /// Tells the client that it has everything, if it is to be told.
+    /// Tells the client how far it has everything, if it is to be told.
     fn beat(&mut self) {
+        if !self.beats && self.catching_up.is_none() {
+            return;
+        }
         let Beginning { session, engine, slot, .. } = &self.beginning;
         let head = self.head();
+        let has_caught_up = self.catching_up.is_some_and(|to| head >= to);
         if let Some(session) = session
             && self.ending.is_none()
-            && self.beats.is_some_and(|from| head >= from)
+            && (self.beats || has_caught_up)
         {
             slot.hold(&session.caller, Instant::now(), engine);
             let heartbeat = print::heartbeat(head, engine.now());
             self.frames.push(&[&heartbeat]);
-            self.beats = None;
+            self.beats = false;
+            self.catching_up = self.catching_up.filter(|_| !has_caught_up);
         }
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/connection.rs"]
+mod tests;

@@ -1,18 +1,13 @@
-//! Drawing: a book's orders as the exchange has them, copied between two blocks. The read model
-//! does not have them in their order.
+//! A snapshot of a book's orders, asked of the hub: only the exchange has them in their order, and
+//! who asks for the same while it is drawn shares it (`draft.rs`).
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use parking_lot::Mutex;
 
 use super::bell::Bell;
-use super::build::{Fact, Told};
-use super::channel::{Channel, Topic};
-use super::snapshot;
-use crate::problem::Problem;
-use engine::Engine;
-use engine::matcher::Trying;
-use engine::pending::wake;
+use super::message::Message;
 use exchange::units::Sequence;
 
 /// A snapshot that was asked for.
@@ -20,11 +15,11 @@ use exchange::units::Sequence;
 pub struct Drawing {
     /// The record as of which it was asked for; it will show this one or a later one.
     pub since: Sequence,
-    drawn: Arc<Mutex<State>>,
+    state: Arc<Mutex<State>>,
 }
 
-/// The snapshot, and the record that it shows.
-type Drawn = (Sequence, Vec<Fact>);
+/// The record that a snapshot shows, and its messages.
+pub type Drawn = (Sequence, Vec<Arc<Message>>);
 
 /// It never comes: the engine has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +33,24 @@ enum State {
     Never,
 }
 
+/// Whoever is to be given it; told that it never comes if this is dropped before.
+#[derive(Debug)]
+pub struct Asker {
+    state: Arc<Mutex<State>>,
+    bell: Arc<Bell>,
+}
+
 impl Drawing {
+    /// Asks for one, as of the record `since`.
+    pub fn ask(since: Sequence, bell: &Arc<Bell>) -> (Drawing, Asker) {
+        let state = Arc::default();
+        let asker = Asker { state: Arc::clone(&state), bell: Arc::clone(bell) };
+        (Drawing { since, state }, asker)
+    }
+
     /// The snapshot, once.
     pub fn drawn(&self) -> Option<Result<Drawn, NeverDrawn>> {
-        match std::mem::take(&mut *self.drawn.lock()) {
+        match std::mem::take(&mut *self.state.lock()) {
             State::Asked => None,
             State::Drawn(drawn) => Some(Ok(drawn)),
             State::Never => Some(Err(NeverDrawn)),
@@ -49,50 +58,21 @@ impl Drawing {
     }
 }
 
-/// What the matcher's thread was given: says so if it is dropped undone.
-struct Asked {
-    drawn: Arc<Mutex<State>>,
-    bell: Arc<Bell>,
-}
-
-impl Asked {
-    fn draw(self, trying: &Trying<'_>, topic: Topic, channel: Channel) {
-        let view = trying.read();
-        let at = (view.watermark(), view.time());
-        let books = snapshot::books(&view, topic).into_iter().map(|(topic, channel, previous)| {
-            let body = snapshot::orders(trying.exchange, topic);
-            Fact { topic, channel, at, previous, told: Told::Body(body) }
-        });
-        let mut facts = snapshot::of(&view, (topic, channel), at.1);
-        facts.extend(books);
-        *self.drawn.lock() = State::Drawn((at.0, facts));
+impl Asker {
+    /// Gives it; returns whom to wake.
+    pub fn give(&self, drawn: Drawn) -> Option<Waker> {
+        *self.state.lock() = State::Drawn(drawn);
+        self.bell.ring()
     }
 }
 
-impl Drop for Asked {
+impl Drop for Asker {
     fn drop(&mut self) {
-        let mut state = self.drawn.lock();
+        let mut state = self.state.lock();
         if let State::Asked = *state {
             *state = State::Never;
+            drop(state);
+            engine::pending::wake(self.bell.ring());
         }
-        drop(state);
-        wake(self.bell.ring());
     }
-}
-
-/// Asks for the orders of a topic that is listened to since the record `since`.
-///
-/// # Errors
-/// As many ask as may at once, or the engine takes no commands.
-pub fn draw(
-    engine: &Engine,
-    bell: &Arc<Bell>,
-    topic: Topic,
-    channel: Channel,
-    since: Sequence,
-) -> Result<Drawing, Problem> {
-    let drawn = Arc::new(Mutex::new(State::Asked));
-    let asked = Asked { drawn: Arc::clone(&drawn), bell: Arc::clone(bell) };
-    engine.try_out(move |trying| asked.draw(trying, topic, channel))?;
-    Ok(Drawing { since, drawn })
 }

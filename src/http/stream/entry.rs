@@ -123,8 +123,19 @@ fn begin(
     }
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
-    let call =
-        Call { engine, caller, shared, path, query, body, once, conditions, drew, request_id };
+    let call = Call {
+        engine,
+        caller,
+        shared,
+        path,
+        query,
+        body,
+        once,
+        conditions,
+        drew,
+        request_id,
+        presence: None,
+    };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)

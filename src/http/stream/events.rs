@@ -66,8 +66,6 @@ pub fn open(
         return Err(problem);
     }
     let sequence = session.caller.as_of;
-    // The first heartbeat says that what is there by now was sent.
-    let since = engine.watermark();
     let (sender, pieces) = channel(PIECES_AHEAD);
     let ends = shared.ends.listen();
     let events = Events {
@@ -76,10 +74,9 @@ pub fn open(
         session,
         listening,
         whole: from.is_some(),
-        sender,
-        since,
+        catching_up: Some(engine.watermark()),
     };
-    tokio::spawn(events.run(ends));
+    tokio::spawn(events.run(sender, ends));
     Ok(Reply::events(sequence, pieces))
 }
 
@@ -111,15 +108,25 @@ struct Events {
     engine: Engine,
     session: Session,
     listening: Listening,
-    sender: Sender<Bytes>,
-    since: Sequence,
+    /// What was there at first goes up to this record, until it was sent.
+    catching_up: Option<Sequence>,
     /// Whether a client that goes on after the last id misses nothing: it has all snapshots.
     whole: bool,
 }
 
 impl Events {
-    async fn run(mut self, mut ends: watch::Receiver<Ends>) {
-        let mut beat_at = Instant::now();
+    fn has_caught_up(&self) -> bool {
+        self.catching_up.is_some_and(|to| self.listening.head() >= to)
+    }
+
+    /// Whether the client is to be told how far it has everything: in time, and at once when it has
+    /// what was there at first.
+    fn must_beat(&self, beat_at: Instant) -> bool {
+        Instant::now() >= beat_at || self.has_caught_up()
+    }
+
+    async fn run(mut self, sender: Sender<Bytes>, mut ends: watch::Receiver<Ends>) {
+        let mut beat_at = Instant::now() + HEARTBEAT_EVERY;
         let mut messages: Vec<Arc<Message>> = Vec::new();
         let mut text = Vec::new();
         let ending = loop {
@@ -132,7 +139,7 @@ impl Events {
                 ended = ends.wait_for(|ends| ends.stopping) => match ended {
                     Ok(_) | Err(_) => break Ending::Stopping,
                 },
-                room = self.sender.reserve() => room,
+                room = sender.reserve() => room,
                 () = sleep_until((Instant::now() + HEARTBEAT_EVERY).into()) => {
                     match self.listening.check() {
                         Ok(()) => continue,
@@ -142,43 +149,43 @@ impl Events {
             };
             // The body was dropped: the client has left.
             let Ok(room) = room else { return };
-            let fetched = poll_fn(|cx| {
-                let fetched = self.listening.poll_messages(cx, &mut messages, PIECE_BYTES);
-                match fetched {
-                    Poll::Pending
-                        if Instant::now() >= beat_at && self.listening.head() >= self.since =>
-                    {
-                        Poll::Ready(Ok(None))
-                    }
-                    fetched => fetched.map(|fetched| fetched.map(Some)),
-                }
-            });
+            let fetched =
+                poll_fn(|cx| match self.listening.poll_messages(cx, &mut messages, PIECE_BYTES) {
+                    Poll::Pending if self.must_beat(beat_at) => Poll::Ready(Ok(())),
+                    fetched => fetched.map(|fetched| fetched.map(drop)),
+                });
             let fetched = tokio::select! {
                 biased;
                 // What it was is looked at before the next is fetched.
                 _ = ends.changed() => continue,
-                () = self.sender.closed() => return,
+                () = sender.closed() => return,
                 fetched = fetched => fetched,
                 () = sleep_until((Instant::now() + HEARTBEAT_EVERY).into()) => continue,
             };
-            match fetched {
-                Err(slow) => break Ending::Slow(slow.sequence),
-                Ok(None) => {
-                    beat_at = Instant::now() + HEARTBEAT_EVERY;
-                    let head = self.listening.head();
-                    let beat = print::heartbeat(head, self.engine.now());
-                    event(&mut text, None, Some(head), &beat);
-                    self.whole = true;
+            if let Err(slow) = fetched {
+                break Ending::Slow(slow.sequence);
+            }
+            let head = self.listening.head();
+            let through = messages.last().map_or(head, |last| last.sequence);
+            if !self.session.refresh_to(through, &self.engine, &self.shared) {
+                // What was fetched is not told.
+                self.whole = false;
+                break Ending::BadKey;
+            }
+            let next = messages.iter().skip(1).map(|message| Some(message.sequence));
+            let next: Vec<_> = next.chain([None]).collect();
+            for (message, next) in messages.drain(..).zip(next) {
+                let last = next != Some(message.sequence);
+                let id = Some(message.sequence).filter(|_| last && self.whole);
+                event(&mut text, None, id, &message.text);
+            }
+            if self.must_beat(beat_at) {
+                beat_at = Instant::now() + HEARTBEAT_EVERY;
+                if self.has_caught_up() {
+                    (self.catching_up, self.whole) = (None, true);
                 }
-                Ok(Some(_)) => {
-                    let next = messages.iter().skip(1).map(|message| Some(message.sequence));
-                    let next: Vec<_> = next.chain([None]).collect();
-                    for (message, next) in messages.drain(..).zip(next) {
-                        let last = next != Some(message.sequence);
-                        let id = Some(message.sequence).filter(|_| last && self.whole);
-                        event(&mut text, None, id, &message.text);
-                    }
-                }
+                let beat = print::heartbeat(head, self.engine.now());
+                event(&mut text, None, Some(head).filter(|_| self.whole), &beat);
             }
             room.send(Bytes::from(std::mem::take(&mut text)));
         };
@@ -186,7 +193,7 @@ impl Events {
         let head = Some(self.listening.head()).filter(|_| self.whole);
         event(&mut text, Some("close"), head, reason.as_bytes());
         // If the reader has no room, it has the end of the connection.
-        drop(self.sender.try_send(Bytes::from(text)));
+        drop(sender.try_send(Bytes::from(text)));
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Frames<S> {
     protocol: WebSocket<Memory>,
     /// Whether what comes cannot be told apart into frames any more.
     is_broken: bool,
+    /// Bytes that the socket took.
+    written: u64,
 }
 
 /// Bytes that were read and not looked at, and those that are to be written.
@@ -107,7 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
             .max_frame_size(Some(MESSAGE_BYTES_MAX));
         let memory = Memory { read: read.to_vec(), ..Memory::default() };
         let protocol = WebSocket::from_raw_socket(memory, Role::Server, Some(config));
-        Frames { stream, protocol, is_broken: false }
+        Frames { stream, protocol, is_broken: false, written: 0 }
     }
 
     /// What comes next.
@@ -175,6 +177,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         }
     }
 
+    /// Bytes that were written.
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Bytes that are to be written.
     pub fn unsent(&self) -> usize {
         let memory = self.protocol.get_ref();
@@ -190,7 +197,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         while let Some(rest) = memory.unsent.get(memory.sent..).filter(|rest| !rest.is_empty()) {
             match Pin::new(&mut self.stream).poll_write(cx, rest) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(count)) => memory.sent = memory.sent.saturating_add(count),
+                Poll::Ready(Ok(count)) => {
+                    memory.sent = memory.sent.saturating_add(count);
+                    self.written = self.written.saturating_add(count as u64);
+                }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => {
                     // Keep no more than what is left of it.

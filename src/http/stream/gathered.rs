@@ -85,6 +85,7 @@ impl Gathered {
                 Some(index) => subscription.cursor.next = index.saturating_add(1),
                 None => drop(subscription.first.pop_front()),
             }
+            subscription.look_for_end();
             subscription.last = sequence;
             last = Some(sequence);
             bytes = bytes.saturating_add(message.text.len());

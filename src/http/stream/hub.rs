@@ -62,7 +62,8 @@ impl Hub {
         if !engine.announce(Arc::new(announcing)) {
             return Err(Problem::internal("the engine announces to somebody else"));
         }
-        let turns = Turns::new(Arc::clone(&self.shared), received, engine.clone());
+        let both = (tasks.clone(), received);
+        let turns = Turns::new(Arc::clone(&self.shared), both, engine.clone());
         let spawned = Builder::new().name("hub".to_owned()).spawn(move || turns.run());
         spawned.map_err(|_| Problem::internal("no thread for the hub of the stream"))?;
         *running = Some(tasks.clone());

@@ -12,6 +12,8 @@ pub const CONTROLS_PER_SECOND: u32 = 100;
 pub const IN_FLIGHT_MAX: usize = 256;
 /// Bytes that wait for a reader before nothing more is read from it or printed for it.
 pub const UNSENT_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that a reader who is behind takes, in the time that a write may wait, unless it is stuck.
+pub const STEADY_BYTES: u64 = 4 * 1024;
 /// How often a connection is told that it has everything.
 pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(5);
 /// How long a connection may be open before it sends a key.

@@ -10,25 +10,27 @@ use crossbeam_channel::Sender;
 
 use super::announcing::Task;
 use super::bell::Bell;
-use super::build::Fact;
 use super::channel::{Channel, MarketChannel, Markets, Topic};
-use super::drawing::{Drawing, draw};
+use super::drawing::Drawing;
 use super::gathered::Gathered;
 use super::hub::Hub;
 use super::message::{Asked, Delivered, Message, Slow, Subscribed};
-use super::printing::print;
+use super::printing::message;
 use super::resume::Resuming;
 use super::ring::{Cursor, Evicted, Ring};
 use super::snapshot;
 use crate::auth::Caller;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use engine::Engine;
+use engine::pending::Refusal;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
 use views::ReadModel;
 
 /// Most channels of a connection; of all markets, as many as there are books.
 pub const CHANNELS_MAX: usize = 1000;
+/// Snapshots that are made while others wait for the read model.
+const SNAPSHOTS_A_HOLD: usize = 16;
 /// How far a connection may be behind.
 pub const BEHIND_BYTES_MAX: u64 = 1 << 20;
 
@@ -55,14 +57,43 @@ pub(super) struct Subscription {
     pub(super) cursor: Cursor,
     /// What comes before the ring's messages.
     pub(super) first: VecDeque<Arc<Message>>,
-    /// What it waits for before that.
-    drawing: Option<Drawing>,
+    /// What is still to be put there.
+    begins: Option<Begins>,
+    /// Until that was handed out, everything before this record only.
+    pub(super) owes_from: Option<Sequence>,
     /// The record of the last message handed out.
     pub(super) last: Sequence,
     /// Whether the ring does not reach back to where it is to go on.
     pub(super) is_evicted: bool,
     /// What comes from the journal before anything from the ring.
     pub(super) resuming: Option<Arc<Resuming>>,
+}
+
+/// How a channel begins, or goes on after what was left out.
+#[derive(Debug)]
+enum Begins {
+    /// With a snapshot that is still to be made: not of all channels at once.
+    Snapshot {
+        /// The client has all up to this record, or up to the last message if it is too slow.
+        seen: Option<Sequence>,
+        /// Whether it is.
+        conflated: bool,
+    },
+    /// With one that is being drawn.
+    Drawing(Drawing),
+}
+
+impl Subscription {
+    const fn is_drawn(&self) -> bool {
+        matches!(self.begins, Some(Begins::Drawing(_)))
+    }
+
+    /// Notes that what it begins with is all there, or was handed out.
+    pub(super) fn look_for_end(&mut self) {
+        if self.begins.is_none() && self.first.is_empty() {
+            self.owes_from = None;
+        }
+    }
 }
 
 impl Listening {
@@ -82,36 +113,29 @@ impl Listening {
         from: Option<Sequence>,
     ) -> Vec<Asked> {
         let engine = self.engine.clone();
-        let mut snapshots = Vec::new();
         let view = engine.read();
         let now = view.watermark();
         let asked = channels.iter().map(|channel| {
-            let begun = self.begin(&view, caller, *channel, from)?;
-            snapshots.extend(begun);
-            let last = self.subscriptions.last().map_or(now, |last| last.cursor.after);
-            Ok(Subscribed { channel: *channel, sequence: last })
+            let sequence = self.begin(&view, caller, *channel, from)?;
+            Ok(Subscribed { channel: *channel, sequence })
         });
         let mut asked: Vec<Asked> = asked.collect();
         drop(view);
         if let Some(from) = from {
             self.resume(&mut asked, from);
         }
-        for (channel, facts) in snapshots {
-            self.add_first(channel, facts, None);
-        }
         self.reach(now);
         asked
     }
 
-    /// Begins one subscription; returns its snapshot, if it needs one that was not asked for
-    /// elsewhere.
+    /// Begins one subscription; returns the record after which it is told of everything.
     fn begin(
         &mut self,
         view: &ReadModel,
         caller: &Caller,
         channel: Channel,
         from: Option<Sequence>,
-    ) -> Result<Option<(Channel, Vec<Fact>)>, Problem> {
+    ) -> Result<Sequence, Problem> {
         channel.check(caller)?;
         let topic = topic_of(view, caller, channel)?;
         self.end(channel);
@@ -127,25 +151,25 @@ impl Listening {
             let detail = format!("a connection listens to {CHANNELS_MAX} channels at most");
             return Err(Problem::new(Kind::ChannelLimit, detail));
         }
+        let seen = from;
+        if let Some(seen) = seen {
+            snapshot::check_missed(view, topic, seen)?;
+        }
         // Of a state the latest is all that is missed.
-        let clock = self.engine.now();
-        let missed = from.map(|from| snapshot::missed(view, topic, from, clock)).transpose()?;
         let from = from.filter(|_| !topic.tells_states());
-        let is_drawn = is_of_orders(topic) && from.is_none();
-        if is_drawn {
+        if is_of_orders(topic) && from.is_none() {
             snapshot::check_orders(view, topic)?;
+            if let Some(reason) = self.engine.halted() {
+                return Err(Refusal::JournalUnavailable(reason).into());
+            }
         }
         let shared = &self.hub.shared;
         let (ring, cursor) = shared.register(topic, &self.bell, now, from);
         let is_evicted = cursor.is_err();
         let begun = Cursor { next: 0, after: from.unwrap_or(now) };
         let cursor = cursor.unwrap_or(begun);
-        let drawing = if is_drawn {
-            let drawing = draw(&self.engine, &self.bell, topic, channel, now);
-            Some(drawing.inspect_err(|_| leave(&ring, &self.bell))?)
-        } else {
-            None
-        };
+        let begins = from.is_none().then_some(Begins::Snapshot { seen, conflated: false });
+        let owes_from = from.is_none().then_some(now);
         let last = cursor.after;
         let first = VecDeque::new();
         self.subscriptions.push(Subscription {
@@ -154,31 +178,67 @@ impl Listening {
             ring,
             cursor,
             first,
-            drawing,
+            begins,
+            owes_from,
             last,
             is_evicted,
             resuming: None,
         });
-        let snapshot = from.is_none() && !is_drawn;
-        let mut facts = snapshot.then(|| snapshot::of(view, (topic, channel), clock));
-        if let Some(facts) = &mut facts {
-            facts.extend(missed.into_iter().flatten());
-        }
-        Ok(facts.map(|facts| (channel, facts)))
+        Ok(last)
     }
 
-    /// Puts a snapshot before what is read from a channel's ring. One that stands for what was left
-    /// out names the record of the `last` message as the one before.
-    fn add_first(&mut self, channel: Channel, facts: Vec<Fact>, last: Option<Sequence>) {
-        let of = self.subscriptions.iter_mut().find(|of| of.channel == channel);
-        let Some(subscription) = of else { return };
-        for fact in facts {
-            let previous = last.unwrap_or(fact.previous);
-            let sequence = fact.at.0;
-            let text = print(&self.engine, Fact { previous, ..fact }, last.is_some());
-            let message = text.map(|text| Arc::new(Message { sequence, order: u64::MAX, text }));
-            subscription.first.extend(message);
+    /// Has the snapshots made that are owed next, once those before them were taken: so many while
+    /// others wait for the lock, or one that is drawn. What waits here for the reader is no more.
+    fn make_snapshots(&mut self) -> Result<(), Slow> {
+        let is_busy = |of: &Subscription| {
+            // What comes from the journal is of earlier records.
+            !of.first.is_empty() || of.is_drawn() || of.resuming.is_some()
+        };
+        let owed = |of: &Subscription| matches!(of.begins, Some(Begins::Snapshot { .. }));
+        if !self.subscriptions.iter().any(owed) || self.subscriptions.iter().any(is_busy) {
+            return Ok(());
         }
+        let engine = self.engine.clone();
+        let view = engine.read();
+        let now = view.watermark();
+        let (mut made, head) = (Vec::new(), self.head);
+        let next = self.subscriptions.iter_mut().enumerate().filter(|(_, of)| owed(of));
+        for (place, of) in next.take(SNAPSHOTS_A_HOLD) {
+            if is_of_orders(of.topic) {
+                if made.is_empty() {
+                    let (drawing, asker) = Drawing::ask(now, &self.bell);
+                    of.cursor = Cursor { next: of.ring.end(), after: now };
+                    of.begins = Some(Begins::Drawing(drawing));
+                    let task = Task::Draw(of.topic, of.channel, asker);
+                    drop(view);
+                    self.tasks.send(task).unwrap_or_default();
+                    return Ok(());
+                }
+                break;
+            }
+            let Some(Begins::Snapshot { seen, conflated }) = of.begins.take() else { continue };
+            of.cursor = Cursor { next: of.ring.end(), after: now };
+            let mut facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
+            if let Some(seen) = seen {
+                let missed = snapshot::check_missed(&view, of.topic, seen);
+                missed.map_err(|_| Slow { sequence: head })?;
+                facts.extend(snapshot::missed(&view, of.topic, seen, engine.now()));
+            }
+            made.push((place, conflated, facts));
+        }
+        drop(view);
+        // The quotes that these snapshots show may not be those told last.
+        self.hub.shared.begun.store(true, Ordering::SeqCst);
+        for (place, conflated, facts) in made {
+            let messages = facts.into_iter();
+            let messages = messages.filter_map(|fact| message(&engine, fact, u64::MAX, conflated));
+            if let Some(of) = self.subscriptions.get_mut(place) {
+                of.first.extend(messages);
+                of.look_for_end();
+            }
+        }
+        self.reach(now);
+        Ok(())
     }
 
     /// Has the hub say when it has come as far as a snapshot.
@@ -244,15 +304,17 @@ impl Listening {
             return Err(self.slow());
         }
         let stated = shared.stated();
-        let through = self.take_drawn(shared.complete())?;
+        let complete = shared.complete();
         if let Some(delivered) = self.take_resumed(into, bytes_max)? {
             return Ok(Some(delivered));
         }
         self.conflate()?;
+        self.make_snapshots()?;
+        let through = self.take_drawn(complete)?;
         let mut gathered = Gathered::default();
         for (index, subscription) in self.subscriptions.iter().enumerate() {
             // It waits for its snapshot, or for what comes from the journal.
-            if subscription.drawing.is_none() && subscription.resuming.is_none() {
+            if subscription.begins.is_none() && subscription.resuming.is_none() {
                 gathered.gather(index, subscription, through, bytes_max);
             }
         }
@@ -269,26 +331,19 @@ impl Listening {
     /// later than what is still to be drawn may come before it.
     fn take_drawn(&mut self, complete: Sequence) -> Result<Sequence, Slow> {
         let mut through = complete;
-        let mut drawn = Vec::new();
-        for subscription in &mut self.subscriptions {
-            let Some(drawing) = &subscription.drawing else { continue };
+        for of in &mut self.subscriptions {
+            let Some(Begins::Drawing(drawing)) = &of.begins else { continue };
             match drawing.drawn() {
-                None => {
-                    // The head stays before it, too.
-                    let before = drawing.since.get().saturating_sub(1);
-                    through = through.min(Sequence::new(before));
-                }
+                None => through = through.min(before(drawing.since)),
                 Some(Err(_)) => return Err(Slow { sequence: self.head }),
-                Some(Ok((at, facts))) => {
-                    subscription.drawing = None;
-                    subscription.cursor.after = at;
-                    drawn.push((subscription.channel, at, facts));
+                Some(Ok((at, messages))) => {
+                    (of.begins, of.cursor.after) = (None, at);
+                    of.first.extend(messages);
+                    // A hub that has ended is noticed when messages are asked for.
+                    let task = Task::Reached(at, Arc::clone(&self.bell));
+                    self.tasks.send(task).unwrap_or_default();
                 }
             }
-        }
-        for (channel, at, facts) in drawn {
-            self.add_first(channel, facts, None);
-            self.reach(at);
         }
         Ok(through)
     }
@@ -300,31 +355,17 @@ impl Listening {
             return Ok(());
         }
         self.check()?;
-        let engine = self.engine.clone();
-        let view = engine.read();
-        let now = view.watermark();
-        let mut snapshots = Vec::new();
+        let (now, since) = (self.engine.watermark(), self.head.next());
         let conflates = |of: &&mut Subscription| of.channel.conflates() && of.resuming.is_none();
         for of in self.subscriptions.iter_mut().filter(conflates) {
-            let state = of.ring.lock();
-            if state.end() == of.cursor.next {
-                continue;
+            let end = of.ring.end();
+            if end != of.cursor.next && of.begins.is_none() {
+                of.cursor = Cursor { next: end, after: now };
+                of.first.clear();
+                of.begins = Some(Begins::Snapshot { seen: Some(of.last), conflated: true });
+                of.owes_from = of.owes_from.or(Some(since));
             }
-            of.cursor = Cursor { next: state.end(), after: now };
-            drop(state);
-            of.first.clear();
-            let mut facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
-            let missed = snapshot::missed(&view, of.topic, of.last, engine.now());
-            facts.extend(missed.map_err(|_| Slow { sequence: self.head })?);
-            snapshots.push((of.channel, facts, of.last));
         }
-        drop(view);
-        // The quotes that this snapshot shows may not be those told last.
-        self.hub.shared.begun.store(true, Ordering::SeqCst);
-        for (channel, facts, last) in snapshots {
-            self.add_first(channel, facts, Some(last));
-        }
-        self.reach(now);
         Ok(())
     }
 
@@ -342,7 +383,13 @@ impl Listening {
     /// Bytes that wait in the rings of some channels.
     fn behind(&self, counts: impl Fn(Channel) -> bool) -> Result<u64, Evicted> {
         let mut bytes = 0_u64;
-        let counts = |of: &&Subscription| counts(of.channel) && of.resuming.is_none();
+        if self.subscriptions.iter().any(Subscription::is_drawn) {
+            // It is the reader who waits.
+            return Ok(bytes);
+        }
+        // What is before a snapshot that is not there yet does not wait for the reader.
+        let counts =
+            |of: &&Subscription| counts(of.channel) && of.resuming.is_none() && of.begins.is_none();
         for of in self.subscriptions.iter().filter(counts) {
             if of.ring.end() != of.cursor.next {
                 bytes = bytes.saturating_add(of.ring.lock().behind(of.cursor)?);
@@ -358,6 +405,8 @@ impl Listening {
     /// Everything up to this record that concerns the connection was handed out.
     pub fn head(&self) -> Sequence {
         let head = self.resumed().map_or(self.head, |resumed| resumed.min(self.head));
+        let owed = |of: &Subscription| of.owes_from.map(before);
+        let head = self.subscriptions.iter().filter_map(owed).fold(head, Sequence::min);
         let has_states = self.subscriptions.iter().any(|of| of.topic.tells_states());
         if has_states { head.min(self.stated) } else { head }
     }
@@ -369,6 +418,10 @@ impl Drop for Listening {
             leave(&of.ring, &self.bell);
         }
     }
+}
+
+const fn before(record: Sequence) -> Sequence {
+    Sequence::new(record.get().saturating_sub(1))
 }
 
 /// Takes a reader's bell off a ring.
@@ -402,3 +455,7 @@ fn topic_of(view: &ReadModel, caller: &Caller, channel: Channel) -> Result<Topic
         }
     })
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/listening.rs"]
+mod tests;

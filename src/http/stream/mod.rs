@@ -14,6 +14,7 @@ mod snapshot;
 mod announcing;
 mod turn;
 mod drawing;
+mod draft;
 mod gathered;
 mod resume;
 mod resumed;

@@ -62,9 +62,12 @@ pub fn done(id: Option<&Token>, done: &Done) -> Vec<u8> {
             AcceptedJson::of(id, Some(*as_of), None, Some(*ends_orders), None)
         }
         Done::Channels(channels) => {
-            let channels = channels.iter().map(|one| {
-                let error = one.came.as_ref().err().map(|problem| ProblemJson::of(problem, ""));
-                ChannelJson::of(&one.channel, one.came.as_ref().ok().copied().flatten(), error)
+            let channels = channels.iter().map(|ChannelAnswer { channel, came }| match came {
+                Ok(sequence) => ChannelJson::of(channel, *sequence, None, None),
+                Err(problem) => {
+                    let error = Some(ProblemJson::of(problem, ""));
+                    ChannelJson::of(channel, problem.sequence, retry_after(problem), error)
+                }
             });
             AcceptedJson::of(id, None, None, None, Some(channels.collect()))
         }
@@ -79,13 +82,17 @@ pub fn refused(
     as_of: Option<Sequence>,
     request_id: &str,
 ) -> Vec<u8> {
-    let wait = problem.allowance.as_ref().and_then(|allowance| allowance.wait_seconds);
-    let wait = wait.or_else(|| problem.wait.map(|wait| wait.get().into()));
-    let wait = wait.or_else(|| problem.kind.retry_after().map(u64::from));
     let error = ProblemJson::of(problem, request_id);
     let status = problem.kind.status().as_u16();
-    let sequence = problem.sequence.or(as_of);
+    let (sequence, wait) = (problem.sequence.or(as_of), retry_after(problem));
     text(&RefusedMessageJson::of(id.map(Token::as_str), status, sequence, wait, error))
+}
+
+/// Seconds after which what was refused may be sent again.
+fn retry_after(problem: &Problem) -> Option<u64> {
+    let wait = problem.allowance.as_ref().and_then(|allowance| allowance.wait_seconds);
+    let wait = wait.or_else(|| problem.wait.map(|wait| wait.get().into()));
+    wait.or_else(|| problem.kind.retry_after().map(u64::from))
 }
 
 /// Adds the answer to a command.
@@ -129,3 +136,7 @@ fn whole(body: Content) -> bytes::Bytes {
         Content::Packed(_) | Content::Events(_) => bytes::Bytes::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/http/stream/print.rs"]
+mod tests;

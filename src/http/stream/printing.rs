@@ -1,8 +1,11 @@
 //! Printing: from a fact to the text that all its readers get.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::build::{Fact, Told};
+use super::message::Message;
 use crate::wire::printed;
 use crate::wire::record::RecordJson;
 use crate::wire::stream::{Body, Envelope, RecordText, StreamStatsJson};
@@ -11,16 +14,17 @@ use engine::Engine;
 /// Initial capacity of a message.
 const BYTES_USUAL: usize = 384;
 
-/// A fact as JSON; `conflated` if it stands for changes that were left out. `None`, with a word in
-/// the log, if history cannot be read.
-pub fn print(engine: &Engine, fact: Fact, conflated: bool) -> Option<Bytes> {
+/// A fact as a message, at this place among those of its record; `conflated` if it stands for
+/// changes that were left out. `None`, with a word in the log, if history cannot be read.
+pub fn message(engine: &Engine, fact: Fact, order: u64, conflated: bool) -> Option<Arc<Message>> {
     let Fact { channel, at, previous, told, .. } = fact;
     let body = body(engine, told)
         .inspect_err(|error| tracing::error!(%channel, sequence = %at.0, %error, "no message"))
         .ok()?;
     let name = channel.name();
     let envelope = Envelope { conflated, ..Envelope::of(&name, at, previous, &body) };
-    printed(&envelope, BYTES_USUAL).map(Bytes::from).ok()
+    let text = printed(&envelope, BYTES_USUAL).map(Bytes::from).ok()?;
+    Some(Arc::new(Message { sequence: at.0, order, text }))
 }
 
 fn body(engine: &Engine, told: Told) -> Result<Body, Box<dyn std::error::Error>> {

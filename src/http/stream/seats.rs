@@ -35,6 +35,11 @@ impl Seats {
         *count = count.saturating_add(1);
         Ok(Seat { seats: self.clone(), user })
     }
+
+    /// How many streams all users have.
+    pub fn taken(&self) -> u64 {
+        self.0.lock().values().copied().map(u64::from).sum()
+    }
 }
 
 impl Drop for Seat {

@@ -61,6 +61,15 @@ impl Session {
         }
     }
 
+    /// The same as of a record at least, of which something is to be told.
+    pub fn refresh_to(&mut self, to: Sequence, engine: &Engine, shared: &SharedState) -> bool {
+        if engine.watermark() < to {
+            // It is published before the lock is free again.
+            drop(engine.read());
+        }
+        self.refresh(engine, shared)
+    }
+
     /// Subscribes to channels; each stands or falls for itself.
     pub fn subscribe(
         &self,

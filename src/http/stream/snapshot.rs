@@ -6,15 +6,10 @@ use crate::problem::{Kind, Problem};
 use crate::wire::account::{BalanceJson, PositionJson};
 use crate::wire::catalogue::MarketDetailJson;
 use crate::wire::order::OrderJson;
-use crate::wire::stream::{
-    AccountJson, BeginJson, Body, BookJson, BookLevelJson, OrderOnBookJson, OrdersOnBookJson,
-    TopJson,
-};
+use crate::wire::stream::{AccountJson, BeginJson, Body, BookJson, BookLevelJson, TopJson};
 use crate::wire::tape::Figures;
-use exchange::Exchange;
 use exchange::command::Direction;
 use exchange::ids::{MarketNo, UserNo};
-use exchange::orders::Order;
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 use views::catalogue::MarketRow;
@@ -24,13 +19,13 @@ use views::depth::Level;
 const ROWS_MAX: usize = 1000;
 const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
 
-/// Most orders of a snapshot of books: the matcher copies them while commands wait.
+/// Most orders of a snapshot of books.
 const ORDERS_MAX: usize = 1 << 16;
 
 /// Most markets whose states are told at once to those who missed them.
 const MISSED_MAX: usize = 1000;
 
-/// The snapshot of a topic as of the read model's last record, without orders: see [`orders`].
+/// The snapshot of a topic as of the read model's last record, without orders: see `draft.rs`.
 pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> Vec<Fact> {
     let at = (view.watermark(), view.time());
     // Of many markets together the read model does not say what changed them.
@@ -44,11 +39,11 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             let changes = view.changes.of_market(market);
             match kind {
                 MarketChannel::Market => state(view, row, now)
-                    .map(|told| fact(channel, changes.last(), told))
+                    .map(|told| fact(channel, changes.all.last, told))
                     .into_iter()
                     .collect(),
                 MarketChannel::Book => body(changes.book.last, book(view, market)),
-                MarketChannel::Top => body(changes.book.last, top(view, market)),
+                MarketChannel::Top => body(changes.top.last, top(view, market)),
                 MarketChannel::Orders => Vec::new(),
                 MarketChannel::Trades => {
                     begin(changes.trades.last, view.tape.trades_count(market) as u64)
@@ -65,7 +60,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
                 let changes = view.changes.of_market(row.no);
                 let (previous, body) = match kind {
                     MarketChannel::Book => (changes.book.last, book(view, row.no)),
-                    MarketChannel::Top => (changes.book.last, top(view, row.no)),
+                    MarketChannel::Top => (changes.top.last, top(view, row.no)),
                     MarketChannel::Market
                     | MarketChannel::Orders
                     | MarketChannel::Trades
@@ -77,7 +72,10 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
             all.extend(books.filter_map(each));
             all
         }
-        Topic::Catalogue => begin(latest, view.catalogue.markets_published().count() as u64),
+        Topic::Catalogue => {
+            let count = view.catalogue.markets_published().count();
+            begin(view.changes.of_catalogue().last, count as u64)
+        }
         Topic::Account(user) => match account(view, user) {
             Some(account) => {
                 body(view.changes.of_account(user).last, Body::Account(Box::new(account)))
@@ -88,49 +86,55 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
     }
 }
 
-/// What those who were told the states of all markets up to a record missed: the states of the
-/// markets that changed since.
+/// Checks that those who were told the states of all markets up to a record missed few enough.
 ///
 /// # Errors
 /// They are too many; a list has them.
-pub fn missed(
-    view: &ReadModel,
-    topic: Topic,
-    since: Sequence,
-    now: TimeMs,
-) -> Result<Vec<Fact>, Problem> {
-    let kind = match topic {
-        Topic::Catalogue => None,
-        Topic::EveryMarket(kind) if topic.tells_states() => Some(kind),
-        _ => return Ok(Vec::new()),
-    };
-    let last = |row: &MarketRow| view.changes.of_market(row.no).last();
-    let changed = || view.catalogue.markets_published().filter(|row| last(row) > since);
-    let count = changed().count();
-    if count > MISSED_MAX {
-        let detail = format!("{count} markets changed since; {MISSED_MAX} can be sent at most");
-        return Err(Problem::new(Kind::ChannelLimit, detail));
+pub fn check_missed(view: &ReadModel, topic: Topic, since: Sequence) -> Result<(), Problem> {
+    let count = changed(view, topic, since).count();
+    if count <= MISSED_MAX {
+        return Ok(());
     }
+    let detail = format!("{count} markets changed since; {MISSED_MAX} can be sent at most");
+    Err(Problem::new(Kind::ChannelLimit, detail))
+}
+
+/// The markets that changed since a record, if a topic tells the states of all.
+fn changed(view: &ReadModel, topic: Topic, since: Sequence) -> impl Iterator<Item = &MarketRow> {
+    let is_of_all = matches!(topic, Topic::Catalogue | Topic::EveryMarket(_));
+    let all = (is_of_all && topic.tells_states()).then(|| view.catalogue.markets_published());
+    let has_changed = move |row: &&MarketRow| view.changes.of_market(row.no).all.last > since;
+    all.into_iter().flatten().filter(has_changed)
+}
+
+/// What they missed: the states of the markets that changed since.
+pub fn missed(view: &ReadModel, topic: Topic, since: Sequence, now: TimeMs) -> Vec<Fact> {
+    let kind = match topic {
+        Topic::EveryMarket(kind) => Some(kind),
+        _ => None,
+    };
+    let changes = |row: &MarketRow| view.changes.of_market(row.no);
     let at = (view.watermark(), view.time());
     let each = |row: &MarketRow| {
-        let (channel, told) = match kind {
+        let (channel, previous, told) = match kind {
             None => {
                 let [market, _] = state(view, row, now);
-                (Channel::Markets, vec![market])
+                (Channel::Markets, view.changes.of_catalogue().last, vec![market])
             }
             Some(kind) => {
-                let told = match kind {
-                    MarketChannel::Market => state(view, row, now).into(),
-                    MarketChannel::Top => vec![Told::Body(top(view, row.no))],
-                    _ => Vec::new(),
+                let (previous, told) = match kind {
+                    MarketChannel::Market => (changes(row).all.last, state(view, row, now).into()),
+                    MarketChannel::Top => {
+                        (changes(row).top.last, vec![Told::Body(top(view, row.no))])
+                    }
+                    _ => (Sequence::ZERO, Vec::new()),
                 };
-                (Channel::Of(kind, Markets::One(row.id)), told)
+                (Channel::Of(kind, Markets::One(row.id)), previous, told)
             }
         };
-        let previous = last(row);
         told.into_iter().map(move |told| Fact { topic, channel, at, previous, told })
     };
-    Ok(changed().flat_map(each).collect())
+    changed(view, topic, since).flat_map(each).collect()
 }
 
 /// Whether anything rests on a market's book.
@@ -213,21 +217,4 @@ pub fn check_orders(view: &ReadModel, topic: Topic) -> Result<(), Problem> {
     }
     let detail = format!("{orders} orders rest there; {ORDERS_MAX} can be sent at most");
     Err(Problem::new(Kind::ChannelLimit, detail))
-}
-
-/// Every order on a topic's book, in the order in which they trade at each price.
-pub fn orders(exchange: &Exchange, topic: Topic) -> Body {
-    let Some(no) = topic.market() else { return Body::Orders(OrdersOnBookJson::of(Vec::new())) };
-    let market = exchange.market(no).filter(|market| market.status.keeps_orders());
-    let mut all = Vec::new();
-    for side in SIDES {
-        for (price, _) in market.into_iter().flat_map(|market| market.book.levels(side)) {
-            let order = |order: Order| {
-                let left = order.backing.remaining().ok()?;
-                Some(OrderOnBookJson::of(order.no.0, side, price, left))
-            };
-            all.extend(exchange.queue(no, side, price).filter_map(order));
-        }
-    }
-    Body::Orders(OrdersOnBookJson::of(all))
 }

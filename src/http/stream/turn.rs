@@ -8,24 +8,25 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::announcing::Task;
 use super::bell::Bell;
 use super::build::{Fact, Facts, Told};
 use super::channel::{Channel, MarketChannel, Markets, Topic};
+use super::draft::Drafts;
 use super::message::Message;
-use super::printing::print;
+use super::printing::message;
 use super::ring::Ring;
 use super::rings::Shared;
 use super::snapshot;
 use engine::Engine;
 use exchange::command::Direction;
 use exchange::ids::MarketNo;
-use exchange::units::{Sequence, TimeMs};
-use views::depth::Level;
-use views::depth::Quote;
+use exchange::units::Sequence;
+use views::changes::Changed;
+use views::depth::{Level, Quote};
 
 /// Most bytes of messages in all rings.
 const ALL_RINGS_BYTES_MAX: u64 = 64 << 20;
@@ -45,6 +46,8 @@ const TASKS_A_TURN: usize = 64;
 pub struct Turns {
     shared: Arc<Shared>,
     tasks: Receiver<Task>,
+    /// The other end.
+    to_itself: Sender<Task>,
     engine: Engine,
     /// The place of the next message among all.
     order: u64,
@@ -59,8 +62,8 @@ pub struct Turns {
     quoted: FxHashMap<MarketNo, Instant>,
     /// What was told last of each market's quote, since anybody began to listen.
     shown: FxHashMap<MarketNo, Shown>,
-    /// The last messages of topics that tell states.
-    told: FxHashMap<Topic, Sequence>,
+    /// Snapshots that are drawn.
+    drafts: Drafts,
     /// A task taken too early.
     stash: Option<Task>,
     /// Everything up to this record was lost or is in the rings.
@@ -77,9 +80,6 @@ struct Shown {
     quote: Quote,
     best: [Option<Level>; 2],
 }
-
-/// What there is to tell of some markets, and the record as of which, with its time.
-type Looked = (Vec<(Topic, Channel, Told)>, (Sequence, TimeMs));
 
 /// Whether the thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +105,15 @@ impl Drop for Ending {
 
 impl Turns {
     /// Before its first turn.
-    pub fn new(shared: Arc<Shared>, tasks: Receiver<Task>, engine: Engine) -> Turns {
+    pub fn new(
+        shared: Arc<Shared>,
+        (to_itself, tasks): (Sender<Task>, Receiver<Task>),
+        engine: Engine,
+    ) -> Turns {
         Turns {
             shared,
             tasks,
+            to_itself,
             engine,
             order: 0,
             bytes: 0,
@@ -117,7 +122,7 @@ impl Turns {
             quotes: BTreeMap::new(),
             quoted: FxHashMap::default(),
             shown: FxHashMap::default(),
-            told: FxHashMap::default(),
+            drafts: Drafts::new(),
             stash: None,
             lost: Sequence::ZERO,
             swept: Instant::now(),
@@ -153,6 +158,7 @@ impl Turns {
             Err(RecvTimeoutError::Disconnected) => return Going::Ended,
         }
         self.look_for_losses();
+        self.drafts.go_on(&self.engine, &self.to_itself);
         let going = self.tell_quotes();
         if self.swept.elapsed() >= SWEEP_EVERY {
             self.sweep();
@@ -167,7 +173,7 @@ impl Turns {
     fn pause(&self) -> Duration {
         let now = Instant::now();
         let due = |market: &MarketNo| self.quoted.get(market).copied().unwrap_or(now);
-        let next = self.quotes.keys().map(due).min();
+        let next = self.quotes.keys().map(due).chain(self.drafts.due()).min();
         next.map_or(SWEEP_EVERY, |next| next.saturating_duration_since(now).min(SWEEP_EVERY))
     }
 
@@ -179,6 +185,12 @@ impl Turns {
                 self.look_for_losses();
                 self.shared.set_complete(through);
                 self.bells.push(bell);
+            }
+            Task::Draw(topic, channel, asker) => self.drafts.ask(topic, channel, asker),
+            Task::Copied(number, slice) => {
+                self.look_for_losses();
+                let wakers = self.drafts.take(number, slice, &self.engine);
+                wakers.into_iter().for_each(Waker::wake);
             }
             Task::End => return Going::Ended,
         }
@@ -194,6 +206,7 @@ impl Turns {
         }
         for fact in facts.facts {
             if fact.at.0 > self.lost {
+                self.drafts.see(&fact);
                 self.hand_out(fact);
             }
         }
@@ -201,8 +214,8 @@ impl Turns {
     }
 
     /// Prints a fact into the rings that it belongs to.
-    fn hand_out(&mut self, mut fact: Fact) {
-        let (topic, sequence) = (fact.topic, fact.at.0);
+    fn hand_out(&mut self, fact: Fact) {
+        let topic = fact.topic;
         let every = match topic {
             Topic::Market(channel, _) => Some(Topic::EveryMarket(channel)),
             _ => None,
@@ -214,14 +227,8 @@ impl Turns {
         if rings.is_empty() {
             return;
         }
-        if topic.tells_states() {
-            let before = self.told.insert(topic, sequence);
-            // All messages of one record name the same one before.
-            fact.previous = before.filter(|before| *before < sequence).unwrap_or_default();
-        }
-        let Some(text) = print(&self.engine, fact, false) else { return };
         self.order = self.order.saturating_add(1);
-        let message = Arc::new(Message { sequence, order: self.order, text });
+        let Some(message) = message(&self.engine, fact, self.order, false) else { return };
         for (topic, ring) in rings {
             self.append(topic, ring, Arc::clone(&message));
         }
@@ -269,6 +276,7 @@ impl Turns {
             self.bytes = self.bytes.saturating_sub(ring.break_off(lost));
             self.touched.insert(topic, ring);
         }
+        self.drafts.begin_anew();
         self.shared.set_complete(lost);
     }
 
@@ -291,7 +299,7 @@ impl Turns {
         // What was told up to the state's record comes before the state.
         while let Some(task) = self.stash.take().or_else(|| self.tasks.try_recv().ok()) {
             match task {
-                Task::Tell(_, through) | Task::Reached(through, _) if through > at.0 => {
+                Task::Tell(_, through) | Task::Reached(through, _) if through > at => {
                     self.stash = Some(task);
                     break;
                 }
@@ -303,21 +311,20 @@ impl Turns {
             }
         }
         self.look_for_losses();
-        if at.0 < self.shared.complete() {
+        if at < self.shared.complete() {
             // Something was lost meanwhile: they are looked at again.
             self.quotes.extend(markets.into_iter().map(|market| (market, since)));
             return Going::On;
         }
-        for (topic, channel, told) in told {
-            self.hand_out(Fact { topic, channel, at, previous: Sequence::ZERO, told });
-        }
-        self.shared.set_complete(at.0);
+        told.into_iter().for_each(|fact| self.hand_out(fact));
+        self.shared.set_complete(at);
         Going::On
     }
 
-    /// What the topics that tell states have to tell of these markets.
-    fn look(&mut self, markets: &[MarketNo]) -> Looked {
+    /// What the topics that tell states have to tell of these markets, and the record as of which.
+    fn look(&mut self, markets: &[MarketNo]) -> (Vec<Fact>, Sequence) {
         let view = self.engine.read();
+        let at = (view.watermark(), view.time());
         let topics = self.shared.watched.read();
         // Whoever has begun to listen since may have seen something else.
         if self.shared.begun.swap(false, Ordering::SeqCst) {
@@ -332,25 +339,33 @@ impl Turns {
             let before = self.shown.insert(row.no, now);
             let quoted = before.is_none_or(|before| before.quote != now.quote);
             let [market, stats] = snapshot::state(&view, row, self.engine.now());
-            let mut add = |kind, told_now| {
-                let channel = Channel::Of(kind, Markets::One(row.id));
-                told.push((Topic::Market(kind, row.no), channel, told_now));
+            let changes = view.changes.of_market(row.no);
+            let mut add = |kind, changed: Changed, told_now| {
+                let (topic, channel) = match kind {
+                    Some(kind) => {
+                        (Topic::Market(kind, row.no), Channel::Of(kind, Markets::One(row.id)))
+                    }
+                    None => (Topic::Catalogue, Channel::Markets),
+                };
+                let previous = changed.prior(at.0);
+                told.push(Fact { topic, channel, at, previous, told: told_now });
             };
             if has(MarketChannel::Top) && before.is_none_or(|before| before.best != now.best) {
-                add(MarketChannel::Top, Told::Body(snapshot::top(&view, row.no)));
+                let top = Told::Body(snapshot::top(&view, row.no));
+                add(Some(MarketChannel::Top), changes.top, top);
             }
             if has(MarketChannel::Market) {
                 if quoted {
                     let [market, _] = snapshot::state(&view, row, self.engine.now());
-                    add(MarketChannel::Market, market);
+                    add(Some(MarketChannel::Market), changes.all, market);
                 }
-                add(MarketChannel::Market, stats);
+                add(Some(MarketChannel::Market), changes.all, stats);
             }
             if topics.has_catalogue() && quoted {
-                told.push((Topic::Catalogue, Channel::Markets, market));
+                add(None, view.changes.of_catalogue(), market);
             }
         }
-        (told, (view.watermark(), view.time()))
+        (told, at.0)
     }
 
     /// Takes out rings that nobody reads, and notes that everything is told.

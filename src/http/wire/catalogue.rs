@@ -38,13 +38,13 @@ impl<'a> From<&'a Localized> for LocalizedJson<'a> {
 /// A part of a draft, shared with the read model: taking it under the lock copies no text, and it
 /// is serialised later.
 #[derive(Debug)]
-struct Shared<D, T: ?Sized> {
+pub(super) struct Shared<D, T: ?Sized> {
     draft: Arc<D>,
     part: fn(&D) -> &T,
 }
 
 impl<D, T: ?Sized> Shared<D, T> {
-    fn new(draft: &Arc<D>, part: fn(&D) -> &T) -> Shared<D, T> {
+    pub(super) fn new(draft: &Arc<D>, part: fn(&D) -> &T) -> Shared<D, T> {
         Shared { draft: Arc::clone(draft), part }
     }
 
@@ -86,7 +86,7 @@ impl<D> JsonSchema for Shared<D, Localized> {
 }
 
 /// A text of a market.
-type MarketText = Shared<MarketDraft, Localized>;
+pub(super) type MarketText = Shared<MarketDraft, Localized>;
 /// A text of an event.
 type EventText = Shared<EventDraft, Localized>;
 

@@ -51,8 +51,9 @@ answers! {
         sequence: RecordNo = RecordNo(row.no.0);
         /// When what rests of it is cancelled; null for never.
         expires_at: Option<Timestamp> = row.time_in_force.expires_at().map(Timestamp);
-        /// Its place in the queue of its price; only with queue=true. null where it does not rest,
-        /// or more than 1000 orders stand before it and as many behind it.
+        /// Its place in the queue of its price; only with queue=true, and on a stream where the
+        /// record put it there. null where it does not rest, or more than 1000 orders stand before
+        /// it and as many behind it.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<QueueJson>")]
         queue: Option<Option<QueueJson>> = None;

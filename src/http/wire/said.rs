@@ -44,11 +44,15 @@ answers! {
 #[schemars(rename = "ChannelAnswer")]
 pub struct ChannelJson {
     channel: String,
-    /// The record as of which it begins.
+    /// The record as of which it begins; with REPLAY_BUSY that from which to go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordNo")]
     sequence: Option<RecordNo>,
-    /// Why it does not.
+    /// Seconds after which it may be asked for again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    retry_after: Option<u64>,
+    /// Why it does not begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ProblemJson")]
     error: Option<ProblemJson>,
@@ -59,9 +63,11 @@ impl ChannelJson {
     pub fn of(
         channel: &str,
         sequence: Option<Sequence>,
+        retry_after: Option<u64>,
         error: Option<ProblemJson>,
     ) -> ChannelJson {
-        ChannelJson { channel: channel.to_owned(), sequence: sequence.map(RecordNo), error }
+        let sequence = sequence.map(RecordNo);
+        ChannelJson { channel: channel.to_owned(), sequence, retry_after, error }
     }
 }
 

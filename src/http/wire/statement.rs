@@ -7,6 +7,7 @@ use super::{CursorEcho, OutcomeId, RecordNo, Text, Timestamp};
 use exchange::ids::{EventId, MarketId, MarketNo, OrderId};
 use exchange::units::{Lots, Money, MoneySum};
 use views::ReadModel;
+use views::equity::EquityPoint;
 use views::performance::{MarketPnl, Pnl};
 use views::settlements::SettlementRow;
 use views::statements::{Cause, Change};
@@ -46,6 +47,18 @@ answers! {
         realised_pnl: Text<MoneySum> = Text(row.realised);
         timestamp: Timestamp = Timestamp(row.time);
         sequence: RecordNo = RecordNo(row.sequence);
+    }
+
+    /// What the caller's account was worth at some moment.
+    EquityPointJson = "EquityPoint" (point: &EquityPoint) {
+        timestamp: Timestamp = Timestamp(point.time);
+        /// available + reserved + what the contracts held were worth at the displayed
+        /// probabilities.
+        equity: Text<MoneySum> = Text(point.equity);
+        /// deposits - withdrawals + feesTaken until then; what equity is above it was gained.
+        paid_in: Text<MoneySum> = Text(point.paid_in);
+        /// The record after which it was so.
+        sequence: RecordNo = RecordNo(point.sequence);
     }
 
     /// Profit and loss. deposits - withdrawals + feesTaken + realisedPnl = available + reserved +
@@ -112,6 +125,15 @@ pub struct LedgerJson {
 #[schemars(rename = "SettlementPage")]
 pub struct SettlementsJson {
     pub settlements: Vec<SettlementJson>,
+    #[serde(flatten)]
+    pub next: CursorEcho,
+}
+
+/// A page of an account's equity as time passed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EquityPage")]
+pub struct EquityJson {
+    pub points: Vec<EquityPointJson>,
     #[serde(flatten)]
     pub next: CursorEcho,
 }

@@ -217,6 +217,35 @@ answers! {
     }
 }
 
+/// What a message does to the orders on a book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnBook {
+    /// An order came, behind all others of its price.
+    Added(Sequence, Direction, Tick, Lots),
+    /// So much is left of an order; nothing if it is gone.
+    Left(Sequence, Lots),
+    /// All are gone.
+    Cleared,
+}
+
+impl Body {
+    /// What it does to the orders on a book, if it tells of them.
+    pub fn on_book(&self) -> Option<OnBook> {
+        Some(match self {
+            Body::Added(it) => {
+                let is_bid = it.side == side_name(Direction::Up);
+                let side = if is_bid { Direction::Up } else { Direction::Down };
+                OnBook::Added(it.order.0, side, it.price.0, it.quantity.0)
+            }
+            Body::Reduced(it) => OnBook::Left(it.order.0, it.quantity.0),
+            Body::Removed(it) => OnBook::Left(it.order.0, Lots::ZERO),
+            Body::Traded(it) => OnBook::Left(it.order.0, it.remaining_quantity.0),
+            Body::Orders(_) => OnBook::Cleared,
+            _ => return None,
+        })
+    }
+}
+
 /// The side of the book that orders of this direction rest on, in terms of yes.
 const fn side_name(side: Direction) -> &'static str {
     match side {

@@ -69,6 +69,8 @@ pub struct StatsJson {
     /// Yes contracts held. There are as many no contracts; after conversions there are fewer, by
     /// the sets converted.
     pub open_interest: Text<Lots>,
+    /// Users who hold contracts of either outcome; 0 once everybody is paid.
+    pub holders: u32,
     pub last_price: Option<Text<Tick>>,
     /// 0.00 without bids.
     pub best_bid: Text<SettlementPrice>,
@@ -107,6 +109,7 @@ impl Figures {
             volume: Text(view.tape.volume(market)),
             trades: view.tape.trades_count(market) as u64,
             open_interest: Text(view.positions.open_interest(market)),
+            holders: view.positions.holders(market),
             last_price: view.depth.last_trade(market).map(Text),
             best_bid: price(Direction::Up, SettlementPrice::ZERO),
             best_ask: price(Direction::Down, SettlementPrice::ONE),

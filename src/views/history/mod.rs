@@ -56,6 +56,8 @@ pub enum Kind {
     Closed = 12,
     /// Endings of a user's orders that came after the page of the orders was written.
     Endings = 13,
+    /// A user's equity as time passed.
+    Equity = 14,
 }
 
 /// The key of a page.

@@ -31,6 +31,14 @@ fn what_is_for_authors_is_not_served() {
     assert_eq!(media_of("js/app.js"), Some("text/javascript; charset=utf-8"));
 }
 
+#[test]
+fn comments_are_not_served() {
+    let script = "// About it.\nlet a = \"// text\"; // beside\n  /** @type {x} */\n/**\n * Two\n */\n\
+                  const b = /** @type {y} */ (a);\n";
+    let served = "let a = \"// text\"; // beside\nconst b = /** @type {y} */ (a);\n";
+    assert_eq!(uncommented(script), served);
+}
+
 /// The script that a browser loads stays small.
 #[test]
 fn all_script_is_under_150_kilobytes_compressed() {
@@ -44,7 +52,10 @@ fn all_script_is_under_150_kilobytes_compressed() {
             if media_of(path).is_some_and(|media| media.starts_with("text/javascript")) {
                 let level = flate2::Compression::best();
                 let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
-                packed.write_all(file.contents()).unwrap();
+                let script = file.contents_utf8().unwrap();
+                let own = path.starts_with("js/");
+                let served = if own { uncommented(script) } else { script.to_owned() };
+                packed.write_all(served.as_bytes()).unwrap();
                 bytes += packed.finish().unwrap().len();
             }
         }

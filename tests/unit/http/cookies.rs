@@ -52,4 +52,9 @@ fn a_write_must_come_from_a_page_of_the_venues_own() {
     assert!(get(&[host], false) && get(&[host, own], true));
     assert!(!get(&[host, foreign], false), "a read that names another site");
     assert!(!get(&[host], true), "a stream of no page");
+    let named = ("x-requested-by", "openoutcry");
+    assert!(
+        get(&[host, named], true)
+            && !get(&[host, named, ("origin", "https://elsewhere.invalid")], true)
+    );
 }

@@ -5,15 +5,19 @@ use super::*;
 #[test]
 fn every_answer_is_counted_under_its_status() {
     assert!(STATUSES.is_sorted());
-    let traffic = Traffic::new(vec![(Method::GET, "/a"), (Method::PUT, "/b")]);
+    let get = (Method::GET, "/a", RequestClass::Reads);
+    let traffic = Traffic::new(vec![get, (Method::PUT, "/b", RequestClass::Writes)]);
     let now = Instant::now();
     for status in [404, 404, 200, 599] {
         traffic.count(None, status, now);
     }
-    traffic.count(Some((1, RequestClass::Writes)), 200, now);
+    traffic.count(Some(1), 200, now);
     let answers: Vec<_> = traffic.answers().collect();
     let put = (Some(("PUT", "/b")), Some(200), 1);
     assert_eq!(answers, [put, (None, Some(200), 1), (None, Some(404), 2), (None, None, 1)]);
+    // A route that nobody asked has no times.
+    let took: Vec<_> = traffic.took().map(|((_, route, _), took)| (*route, took.count())).collect();
+    assert_eq!(took, [("/b", 1)]);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Unit tests of `src/views/changes.rs`.
 
+use std::io::{BufReader, BufWriter, Read, Write};
+
 use super::super::ReadModel;
 use super::super::fixture::*;
 use super::*;
+use crate::history::History;
 use crate::performance::{Day, Score};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
@@ -32,12 +35,18 @@ fn shown(model: &ReadModel) -> (Vec<String>, [Vec<String>; 2]) {
     (book, [orders(ANN), orders(BOB)])
 }
 
+fn best_of(model: &ReadModel) -> [Option<String>; 2] {
+    let best = |side| model.depth.levels(RAIN, side).next().map(|level| format!("{level:?}"));
+    [Direction::Up, Direction::Down].map(best)
+}
+
 #[test]
 fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
     const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
     const ASK: Placed = Placed { record: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 3 };
     const KILLED: Placed =
         Placed { record: 4, user: BOB, wording: BUY_YES, price: 50, quantity: 1 };
+    const DEEP: Placed = Placed { record: 5, user: BOB, wording: BUY_YES, price: 50, quantity: 2 };
     let amended = Effect::OrderAmended {
         order: order(2),
         user: ANN,
@@ -55,6 +64,7 @@ fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
         vec![BID.accepted(), BID.rested(8)],
         vec![ASK.accepted(), ASK.took(0, BID, 5, 3)],
         vec![KILLED.accepted(), KILLED.cancelled(1, false, CancelReason::IocRemainder)],
+        vec![DEEP.accepted(), DEEP.rested(2)],
         vec![amended],
         vec![moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
         vec![BID.cancelled(4, true, CancelReason::User)],
@@ -66,20 +76,22 @@ fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
     model.fold(&applied(1, &records[0]));
     for (record, effects) in (2..).zip(&records[1..]) {
         let ((book, orders), before) = (shown(&model), scores(&model));
-        let held = positions(&model);
+        let (held, best) = (positions(&model), best_of(&model));
         model.fold(&applied(record, effects));
         let (book_now, orders_now) = shown(&model);
         let now = Sequence::new(record);
         let changed = [ANN, BOB].map(|user| model.changes.of_orders(user) == now);
         let differs = [0, 1].map(|user| orders[user] != orders_now[user]);
         assert_eq!(changed, differs, "orders at {record}");
+        let top_changed = model.changes.of_market(RAIN).top.last == now;
+        assert_eq!(top_changed, best != best_of(&model), "top at {record}");
         let book_changed = model.changes.of_book(RAIN) == now;
         assert_eq!(book_changed, book != book_now, "book at {record}");
         let moved = model.changes.of_positions(ANN) == now;
         assert_eq!(moved, held != positions(&model), "positions at {record}");
         // So does a position change that leaves the scores as they are.
         let scores_changed = model.changes.of_scores() == now;
-        assert_eq!(scores_changed, before != scores(&model) || record == 8, "at {record}");
+        assert_eq!(scores_changed, before != scores(&model) || record == 9, "at {record}");
     }
 }
 
@@ -117,10 +129,34 @@ fn each_channel_names_its_last_record_and_the_one_before_it() {
         model.fold(&applied(record, effects));
         let changes = &model.changes;
         let row = changes.of_market(RAIN);
-        let whole = Changed { last: row.last(), before: Sequence::ZERO };
+        let whole = Changed { last: row.all.last, before: Sequence::ZERO };
         let (ann, bob) = (changes.of_account(ANN), changes.of_account(BOB));
         let found = [row.book, row.trades, row.activity, whole, ann, bob];
         let found = found.map(|changed| (changed.last.get(), changed.before.get()));
         assert_eq!(found, expected, "at {record}");
     }
+}
+
+/// What the version before had says how far it goes.
+#[test]
+fn a_market_of_the_version_before_is_read() {
+    let mut bytes = Vec::new();
+    let mut sink = Sink { out: BufWriter::new(&mut bytes as &mut dyn Write), failed: Ok(()) };
+    let changed =
+        |last, before| Changed { last: Sequence::new(last), before: Sequence::new(before) };
+    let [book, trades, activity] = [changed(9, 8), changed(7, 0), changed(11, 7)];
+    for changed in [book, trades, activity] {
+        changed.save(&mut sink);
+    }
+    Sequence::new(5).save(&mut sink);
+    true.save(&mut sink);
+    sink.out.flush().unwrap();
+    drop(sink);
+    let mut bytes = &bytes[..];
+    let from = BufReader::new(&mut bytes as &mut dyn Read);
+    let mut source =
+        Source { from, version: 8, sizes: Sizes::default(), history: History::default() };
+    let loaded = MarketChanges::load(&mut source).unwrap();
+    let (top, all) = (book, changed(11, 0));
+    assert_eq!(loaded, MarketChanges { book, trades, activity, top, all, ended: true });
 }

@@ -35,6 +35,30 @@ fn there_is_a_row_for_each_outcome_held() {
     assert_eq!(positions.count(BOB), 0);
 }
 
+/// Whoever holds both outcomes, since contracts back orders, is counted once.
+#[test]
+fn holders_are_counted_once_each() {
+    let mut positions: Positions = opened();
+    let changes = [
+        (holds(ANN, (5, 300), (0, 0), 0), 1),
+        (holds(ANN, (5, 300), (2, 90), 0), 1),
+        (holds(BOB, (0, 0), (3, 90), 0), 2),
+        (holds(ANN, (0, 0), (2, 90), 0), 2),
+        (holds(ANN, (6, 300), (0, 0), 0), 2),
+        (holds(BOB, (0, 0), (0, 0), 0), 1),
+    ];
+    for (sequence, (change, holders)) in (2..).zip(changes) {
+        assert_eq!(fold(&mut positions, sequence, &[change]), 0);
+        assert_eq!(positions.holders(RAIN), holders);
+        let sizes = Sizes { users: 2, markets: 1, ..Sizes::default() };
+        let held = positions.held.clone();
+        let counted = Positions { held, ..Positions::default() }.counted(sizes).unwrap();
+        assert_eq!(counted.holders(RAIN), holders);
+    }
+    assert_eq!(fold(&mut positions, 9, &[settled(RAIN, Yes), paid(ANN, 6, 0, 200)]), 0);
+    assert_eq!(positions.holders(RAIN), 0);
+}
+
 #[test]
 fn a_change_of_what_is_not_shown_is_no_change() {
     let mut positions: Positions = opened();

@@ -9,10 +9,12 @@ use crate::wire::account::{BalanceJson, HeartbeatJson, PositionJson};
 use crate::wire::order::{FillJson, OrderJson};
 use crate::wire::statement::{LedgerLineJson, SettlementJson};
 use crate::wire::stream::{Body, HeldJson};
+use exchange::ahead::Ahead;
 use exchange::catalogue::Outcome;
+use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{MarketNo, OrderNo, UserNo};
-use exchange::units::MoneySum;
+use exchange::units::{MoneySum, Tick};
 use views::ReadModel;
 use views::fills::{FillRow, Liquidity};
 use views::orders::OrderRow;
@@ -68,9 +70,14 @@ impl Account<'_> {
     /// What the record tells, each as a read shows it after the record.
     fn bodies(&self, mut add: impl FnMut(Body)) {
         let Account { user, view, at } = *self;
-        let orders = self.orders();
+        let (orders, rested) = self.orders();
         for row in &orders {
-            add(Body::Order(Box::new(OrderJson::seen(view, row))));
+            let order = OrderJson::seen(view, row);
+            let order = match rested.iter().find(|it| it.0 == row.no) {
+                Some((_, place)) => order.queued(self.ahead(row, *place)),
+                None => order,
+            };
+            add(Body::Order(Box::new(order)));
         }
         for fill in self.fills(&orders) {
             add(Body::Fill(Box::new(FillJson::of(view, &fill))));
@@ -102,15 +109,30 @@ impl Account<'_> {
         }
     }
 
-    /// Its orders that the record placed or changed, as the record left them.
-    fn orders(&self) -> Vec<OrderRow> {
+    /// What stands before an order that the record put at the end of its queue. It puts no other
+    /// there: one record has one order come on the book.
+    fn ahead(&self, row: &OrderRow, (side, price): (Direction, Tick)) -> Option<Ahead> {
+        let level = self.view.book(row.market, side).find(|level| level.price == price)?;
+        let quantity = level.quantity.minus(row.remaining).ok()?;
+        Some(Ahead { quantity, orders: level.orders.checked_sub(1)? })
+    }
+
+    /// Its orders that the record placed or changed, as the record left them, and the places of
+    /// those that it put on a book.
+    fn orders(&self) -> (Vec<OrderRow>, Vec<(OrderNo, (Direction, Tick))>) {
         // A record may be about thousands of them.
         let (mut numbers, mut seen) = (Vec::new(), FxHashSet::default());
+        let mut rested = Vec::new();
         for effect in self.at.effects {
             let orders = match effect {
                 Effect::OrderAccepted { order, terms } => [Some((terms.user, *order)), None],
-                Effect::OrderRested { order, user, .. }
-                | Effect::OrderCancelled { order, user, .. }
+                Effect::OrderRested { order, user, direction, price, .. } => {
+                    if *user == self.user {
+                        rested.push((*order, (*direction, *price)));
+                    }
+                    [Some((*user, *order)), None]
+                }
+                Effect::OrderCancelled { order, user, .. }
                 | Effect::OrderAmended { order, user, .. } => [Some((*user, *order)), None],
                 Effect::TradeMade(trade) => {
                     [trade.taker, trade.maker].map(|party| Some((party.user, party.order)))
@@ -125,7 +147,7 @@ impl Account<'_> {
         }
         // The record left each open or has just ended it: no history is read.
         let row = |order| self.view.orders.order(self.user, order).row().ok().flatten();
-        numbers.into_iter().filter_map(row).collect()
+        (numbers.into_iter().filter_map(row).collect(), rested)
     }
 
     /// Its fills, in the order of the trades.

@@ -9,10 +9,10 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::Resumer;
-use crate::stream::build::{Fact, Facts};
+use crate::stream::build::Facts;
 use crate::stream::channel::Topic;
 use crate::stream::message::Message;
-use crate::stream::printing::print;
+use crate::stream::printing::message;
 use crate::stream::topics::Topics;
 use engine::Engine;
 use engine::follower::Onlooker;
@@ -111,7 +111,7 @@ impl<'a> Telling<'a> {
             });
             let Some(first) = readers.next().copied() else { continue };
             let readers: Vec<usize> = std::iter::once(first).chain(readers.copied()).collect();
-            let Some(message) = message(self.engine, fact) else { continue };
+            let Some(message) = message(self.engine, fact, 0, false) else { continue };
             for reader in readers {
                 if let Some(line) = self.lines.get_mut(reader) {
                     line.room = line.room.saturating_sub(message.text.len());
@@ -140,10 +140,4 @@ impl Onlooker for Telling<'_> {
             self.tell();
         }
     }
-}
-
-fn message(engine: &Engine, fact: Fact) -> Option<Arc<Message>> {
-    let sequence = fact.at.0;
-    let text = print(engine, fact, false)?;
-    Some(Arc::new(Message { sequence, order: 0, text }))
 }

@@ -49,13 +49,6 @@ fn sixty_days_end_now_and_hold_what_a_replay_comes_to() {
 }
 
 #[test]
-fn the_same_beginning_has_the_same_past_and_another_one_another() {
-    let (one, same, other) = (written(NOW), written(NOW), written(NOW + 1));
-    assert_eq!(one.head(), same.head());
-    assert_ne!(one.head().hash, other.head().hash);
-}
-
-#[test]
 fn a_past_that_was_cut_short_is_finished_later_and_a_whole_one_is_left_alone() {
     let mut whole = written(NOW);
     let blocks: Vec<_> = whole.read(Sequence::new(1)).map(|block| block.unwrap()).collect();
@@ -65,7 +58,7 @@ fn a_past_that_was_cut_short_is_finished_later_and_a_whole_one_is_left_alone() {
         for block in &blocks[..kept] {
             begun.append((**block).clone()).unwrap();
         }
-        // The server may listen elsewhere meanwhile.
+        // The server may listen elsewhere meanwhile. All is made again from the same beginning.
         let made = write(&mut begun, later, Pictures::at("http://y")).unwrap();
         assert_eq!(made, Some(whole.head().sequence));
         assert_eq!(begun.head(), whole.head());
@@ -118,12 +111,7 @@ fn markets_are_open_closed_decided_and_voided_and_the_open_ones_have_books_and_c
         let key = model.accounts.key_by_hash(&person.key_hash()).unwrap();
         assert_eq!(key.role, person.role);
     }
-}
-
-#[test]
-fn one_of_each_of_the_exclusive_markets_costs_more_than_one_and_brings_less() {
-    let engine = venue();
-    let model = engine.read();
+    // One of each of those that exclude each other costs more than one, and brings less.
     let mut events = model.catalogue.events_published();
     let field = model.field(events.find(|row| row.draft.mutually_exclusive).unwrap()).unwrap();
     let one = Money::new(MONEY_PER_UNIT);

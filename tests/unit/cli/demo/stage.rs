@@ -19,6 +19,7 @@ fn plain() -> engine::Engine {
 fn a_demo_is_known_by_its_keys_also_once_they_are_revoked() {
     let engine = venue();
     assert!(is_a_demo(&engine.read()) && check(&engine.read()).is_ok());
+    assert!(has_a_crowd(&engine.read()) && !has_a_crowd(&plain().read()));
     for person in Person::all() {
         let key = engine.read().accounts.key_by_hash(&person.key_hash()).unwrap().no;
         let user = engine.read().accounts.key(key).unwrap().user;

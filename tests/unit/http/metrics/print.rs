@@ -11,6 +11,7 @@ fn figures_are_printed_by_type() {
         Family::single("level", "Level", Value::Level(-4)),
         Family::single("took_seconds", "Took", Value::Times(spread(1_000))),
         Family::single("size_records", "Size", Value::Counts(spread(1))),
+        Family::single("process_cpu_seconds", "CPU", Value::Time(Duration::from_millis(1_500))),
         Family { name: "nothing", help: "No rows", rows: Vec::new() },
     ]);
     let expected = "\
@@ -33,6 +34,9 @@ fn figures_are_printed_by_type() {
             openoutcry_size_records_count 3\n\
             openoutcry_size_records_bucket{le=\"1.0\"} 2\n\
             openoutcry_size_records_bucket{le=\"2.0\"} 2\n\
-            openoutcry_size_records_bucket{le=\"+Inf\"} 3\n";
+            openoutcry_size_records_bucket{le=\"+Inf\"} 3\n\
+            # HELP process_cpu_seconds_total CPU\n\
+            # TYPE process_cpu_seconds_total counter\n\
+            process_cpu_seconds_total 1.5\n";
     assert_eq!(printed.as_deref(), Ok(expected));
 }

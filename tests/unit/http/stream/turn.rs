@@ -10,8 +10,7 @@ use journal::memory::MemoryJournal;
 
 fn turns(shared: &Arc<Shared>) -> (Turns, Running) {
     let running = start(MemoryJournal::new(), Options::default()).unwrap();
-    let (_, tasks) = unbounded();
-    (Turns::new(Arc::clone(shared), tasks, running.engine()), running)
+    (Turns::new(Arc::clone(shared), unbounded(), running.engine()), running)
 }
 
 #[test]

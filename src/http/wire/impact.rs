@@ -1,0 +1,60 @@
+//! The JSON of what an operator's act touches.
+
+use super::Text;
+use exchange::units::{LotsSum, MoneySum};
+
+answers! {
+    /// Whom it concerns what becomes of a market.
+    MarketImpactJson = "MarketImpact" (counted: InMarket) {
+        /// Users who hold contracts or have open orders.
+        users: u64 = counted.users;
+        /// Of them, those who hold contracts.
+        holders: u64 = counted.holders;
+        /// Yes contracts held: each is paid 1.00 if yes wins.
+        yes_held: Text<LotsSum> = Text(counted.yes);
+        /// No contracts held by users: each is paid 1.00 if no wins.
+        no_held: Text<LotsSum> = Text(counted.no);
+        /// What the contracts held cost.
+        holdings_cost: Text<MoneySum> = Text(counted.cost);
+        /// Orders that a close or a voiding cancels.
+        open_orders: u64 = counted.orders;
+    }
+
+    /// Whom it concerns what may be asked of the venue.
+    VenueImpactJson = "VenueImpact" (counted: InVenue) {
+        /// Users who hold contracts or have open orders.
+        users: u64 = counted.users;
+        /// Orders in all books.
+        open_orders: u64 = counted.orders;
+        /// Keys in force that may trade, of programs and operators.
+        trading_keys: u64 = counted.keys;
+    }
+}
+
+/// What is counted of a market.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InMarket {
+    /// Users with contracts or orders.
+    pub users: u64,
+    /// Users with contracts.
+    pub holders: u64,
+    /// Yes contracts, in lots.
+    pub yes: LotsSum,
+    /// No contracts, in lots.
+    pub no: LotsSum,
+    /// Their cost.
+    pub cost: MoneySum,
+    /// Open orders.
+    pub orders: u64,
+}
+
+/// What is counted of the venue.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InVenue {
+    /// Users with contracts or orders.
+    pub users: u64,
+    /// Open orders.
+    pub orders: u64,
+    /// Keys that may trade.
+    pub keys: u64,
+}
