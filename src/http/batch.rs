@@ -354,7 +354,7 @@ impl Call {
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
-                let error = ProblemJson::of(&problem, self.request_id.as_str());
+                let error = ProblemJson::of(&problem, self.origin.request_id.as_str());
                 (sequence, ResultJson::Refused(RefusedJson { error }))
             }
         }

@@ -186,9 +186,16 @@ pub struct Call {
     /// The request class whose token the request itself took: that of its route, or cancels if no
     /// token of that was left for [`Endpoint::Several`](super::route::Endpoint::Several).
     pub drew: RequestClass,
-    /// The request's id.
+    /// Which one it is.
+    pub origin: Origin,
+}
+
+/// Which request it is, and of which connection.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// Its id.
     pub request_id: RequestId,
-    /// Whether the client of its connection is still there.
+    /// Whether the client of its connection is still there, if it came on one of its own.
     pub presence: Option<Presence>,
 }
 

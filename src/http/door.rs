@@ -18,9 +18,10 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
+use super::answer_log::{self, Answered};
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
-use super::call::{Call, SharedState};
+use super::call::{Call, Origin, SharedState};
 use super::connection_slots::ConnectionSlot;
 use super::head;
 use super::idempotency;
@@ -29,7 +30,6 @@ use super::listed::Content;
 use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
-use super::presence::Presence;
 use super::problem::{Kind, Problem};
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
@@ -66,9 +66,9 @@ struct Known<'a> {
     connection: Option<&'a ConnectionSlot>,
     route: Option<&'a Route>,
     allowance: Option<Allowance>,
-    /// Whether the caller has shown a key. Others are not told how far the journal is: it grows
-    /// with what everybody does.
-    caller: bool,
+    /// Who has shown a key. Others are not told how far the journal is: it grows with what
+    /// everybody does.
+    caller: Option<Caller>,
 }
 
 impl Door {
@@ -171,14 +171,10 @@ impl Door {
         // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
         self.shared.traffic.count(known.route.map(|route| route.number), status, began);
-        tracing::debug!(
-            %method,
-            route = known.route.map_or("none", |route| route.template),
-            status,
-            us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-            request_id = id.as_str(),
-            "answered"
-        );
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let answered = Answered { method: &method, status, us, request_id: id.as_str() };
+        let (headers, caller) = (response.headers(), known.caller.as_ref());
+        answer_log::log(&answered, known.route, headers, caller, &self.shared.venue);
         response
     }
 
@@ -253,7 +249,7 @@ impl Door {
         if let Some(session) = caller.session() {
             sign_in::extend(engine, caller.user, session);
         }
-        known.caller = true;
+        known.caller = Some(caller);
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
@@ -266,7 +262,8 @@ impl Door {
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let presence = known.connection.map(|slot| slot.presence.clone());
-            let answered = self.ask(caller, found, head, body, (id, presence), drew).await;
+            let origin = Origin { request_id: id, presence };
+            let answered = self.ask(caller, found, head, body, origin, drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),
                 Err(_) => drew,
@@ -304,7 +301,7 @@ impl Door {
             Err(problem) => return Err(problem),
         };
         if let Some(session) = &session {
-            known.caller = true;
+            known.caller = Some(session.caller);
             if known.connection.is_some_and(|slot| !slot.hold(&session.caller, began, engine)) {
                 let detail = "this connection gave way to another; nothing was accepted";
                 return Err(Problem::new(Kind::Overloaded, detail));
@@ -340,7 +337,7 @@ impl Door {
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
         body: &mut IncomingBody<'_, B>,
-        (request_id, presence): (RequestId, Option<Presence>),
+        origin: Origin,
         drew: RequestClass,
     ) -> Result<Reply, Problem>
     where
@@ -379,19 +376,8 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call = Call {
-            engine,
-            caller,
-            shared,
-            path,
-            query,
-            body,
-            once,
-            conditions,
-            drew,
-            request_id,
-            presence,
-        };
+        let call =
+            Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.
@@ -423,13 +409,13 @@ impl Door {
     ) -> Response<Content> {
         let mut allowance = known.allowance;
         let response = match outcome {
-            Ok(reply) => success(reply, known.caller, headers),
+            Ok(reply) => success(reply, known.caller.is_some(), headers),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
                 // A key may be revoked while its request is read.
-                let told = known.caller && problem.kind != Kind::InvalidApiKey;
+                let told = known.caller.is_some() && problem.kind != Kind::InvalidApiKey;
                 let sequence = problem.sequence.unwrap_or_else(|| self.shared.venue.sequence());
                 let sequence = Some(sequence).filter(|_| told);
                 allowance = problem.allowance.as_deref().copied().or(allowance);

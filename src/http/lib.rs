@@ -8,6 +8,7 @@ pub mod connection_slots;
 pub mod workers;
 pub mod members;
 pub mod venue;
+mod answer_log;
 pub mod asking;
 mod bell;
 pub mod gather;

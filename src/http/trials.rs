@@ -119,7 +119,7 @@ pub async fn batch(
             Ok((done, replayed)) => Ok(ResultJson::Done(DoneJson { replayed, ..done })),
             Err(problem) if key_reused(&problem) => Err(problem),
             Err(problem) => {
-                let error = ProblemJson::of(&problem, call.request_id.as_str());
+                let error = ProblemJson::of(&problem, call.origin.request_id.as_str());
                 Ok(ResultJson::Refused(RefusedJson { error }))
             }
         }

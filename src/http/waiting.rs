@@ -125,7 +125,7 @@ pub async fn wait(
 
 /// Ends when the client of a connection has closed its side.
 async fn gone(call: &Call) {
-    match &call.presence {
+    match &call.origin.presence {
         Some(presence) => presence.ended().await,
         None => std::future::pending().await,
     }

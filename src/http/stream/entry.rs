@@ -9,7 +9,7 @@ use hyper::header::{HeaderMap, HeaderValue, IF_MATCH};
 
 use super::control::{Order, OrderOp};
 use crate::auth::Caller;
-use crate::call::{Call, SharedState};
+use crate::call::{Call, Origin, SharedState};
 use crate::idempotency;
 use crate::preconditions::Preconditions;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
@@ -123,19 +123,8 @@ fn begin(
     }
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
-    let call = Call {
-        engine,
-        caller,
-        shared,
-        path,
-        query,
-        body,
-        once,
-        conditions,
-        drew,
-        request_id,
-        presence: None,
-    };
+    let origin = Origin { request_id, presence: None };
+    let call = Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)
