@@ -39,7 +39,7 @@ async fn served() -> (engine::Engine, SocketAddr) {
     let address = listener.local_addr().unwrap();
     let venue = Venue::opening(Arc::new(Meter::default()));
     venue.open(engine.clone());
-    let site = Site { public_url: None, sign_up: SignUp::Open, faucet: None, demo: true };
+    let site = Site { sign_up: SignUp::Open, demo: true, ..Site::default() };
     let limits = http::Limits::STANDARD;
     tokio::spawn(http::serve_site(listener, venue, limits, site, std::future::pending()));
     (engine, address)
