@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from cores import Server, load
+from server import Server, load
 
 TEXTS = {"pt": "a", "en": "b", "es": "c"}
 PICTURE = "https://example.org/x.png"

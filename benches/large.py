@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 
-from cores import OPERATOR, Server, load
+from server import OPERATOR, Server, load
 
 PICTURE = "https://example.org/x.png"
 SHORT = {"pt": "a", "en": "b", "es": "c"}

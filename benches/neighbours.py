@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one user's expensive requests cost other users, and the server's memory.
 
-    benches/neighbours.py BINARY [PART...]     PART: pages, kills, ends, names; default: all
+    benches/neighbours.py BINARY [PART...]     PART: pages, kills, ends, signing, names; default: all
 
 pages   reads of the last 1,000 fills, or orders, of one market whose rows lie on as many pages of
         history, by four readers; timed beside them: another user's balance
@@ -10,6 +10,8 @@ kills   fill-or-kill orders that are killed, of a user with 10,000 open orders i
 ends    a market with a million orders of one lot is closed, then one with as many that expire at
         once; timed beside it, and before it: another user's order, its 99th percentile and the
         slowest
+signing 200 sign-ins a second with wrong passwords, each from another address; timed beside them and
+        without them, in turn: another user's orders
 names   memory after a million killed orders, each with a client order id
 
 The data directory is made beside the binary. To compare two binaries, run both in turn.
@@ -23,7 +25,7 @@ import tempfile
 import threading
 import time
 
-from cores import Server
+from server import Server
 from large import PICTURE, SHORT, Client, draft
 
 MARKETS, ROUNDS = 100, 1100
@@ -147,6 +149,58 @@ def timed(measured, ended):
     return f"p99 {took[len(took) * 99 // 100]:.1f} ms, slowest {took[-1]:.1f} of {len(took)}"
 
 
+def signing(venue, turns=5, seconds=4, rate=200):
+    ann, market = venue.trader("ann"), venue.market()
+    taker = order(market, "no", "0.01", "1", timeInForce="IOC")
+    host, port = venue.server.address.split(":")
+    body = json.dumps({"profileName": "nobody", "password": "a wrong password"})
+    came, took, tried = {}, {False: [], True: []}, iter(range(1 << 24))
+
+    def sign_in():
+        # Ten wrong passwords of one address cost nothing more: each try has its own, and name.
+        number = next(tried)
+        source = f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+        browser = http.client.HTTPConnection(host, int(port), source_address=(source, 0))
+        named = body.replace("nobody", f"nobody-{number}")
+        headers = {"Origin": f"http://{host}:{port}", "X-Requested-By": "openoutcry"}
+        browser.request("POST", "/api/v1/session", named, headers)
+        status = browser.getresponse().status
+        browser.close()
+        came[status] = came.get(status, 0) + 1
+
+    def repeat(ended, each):
+        due = time.monotonic()
+        while not ended.is_set():
+            sign_in()
+            due += each
+            time.sleep(max(0, due - time.monotonic()))
+
+    browsers = 40
+    for turn in range(2 * turns):
+        loaded, ended = turn % 2 == 1, threading.Event()
+        each = browsers / rate
+        threads = [threading.Thread(target=repeat, args=(ended, each)) for _ in range(browsers)]
+        for thread in threads if loaded else []:
+            thread.start()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            began = time.monotonic()
+            venue.client.ask([("/trading/orders", taker, ann)])
+            took[loaded].append((time.monotonic() - began) * 1e3)
+            time.sleep(0.002)
+        ended.set()
+        for thread in threads if loaded else []:
+            thread.join()
+    tail = {}
+    for loaded, times in took.items():
+        times.sort()
+        tail[loaded] = times[len(times) * 99 // 100]
+        half = times[len(times) // 2]
+        print(f"signing: {loaded=}: p50 {half:.1f} ms, p99 {tail[loaded]:.1f} of {len(times)}")
+    tries = sum(came.values()) / (turns * seconds)
+    print(f"signing: {tries:.0f} tries/s, by status {came}; p99 {tail[True] / tail[False]:.2f} times")
+
+
 def ends(venue, users=100, each=10_000):
     crowd = [venue.trader(f"dust {number}", "1.00") for number in range(users)]
     other, cid = venue.market(1), venue.trader("cid")
@@ -217,7 +271,7 @@ def names(venue, count=1_000_000):
     print(f"names: {before} MiB before, {resident()} MiB after {count} killed orders", flush=True)
 
 
-PARTS = {"pages": pages, "kills": kills, "ends": ends, "names": names}
+PARTS = {"pages": pages, "kills": kills, "ends": ends, "signing": signing, "names": names}
 
 
 def main(binary, *parts):

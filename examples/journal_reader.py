@@ -90,7 +90,12 @@ KINDS.update({
                      "ends": "i64"}),
     35: ("extend_session", {"user": "u32", "session": "bytes32", "until": "i64"}),
     36: ("sign_out", {"user": "u32", "session": "opt<bytes32>"}),
+    40: ("set_second_factor", {"user": "u32", "password_salt": "bytes32", "factor_salt": "bytes32",
+                               "sealed": "bytes32", "used": "i64", "recovery": "list<bytes32>"}),
+    43: ("clear_second_factor", {"user": "u32"}),
 })
+KINDS[41] = ("sign_in_by_code", {**KINDS[34][1], "used": "i64"})
+KINDS[42] = ("sign_in_by_recovery", {**KINDS[34][1], "recovery_code": "bytes32"})
 # The idempotency key, before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 # Ranges by field; a price of void_market may also be 0 or 100.
@@ -100,6 +105,7 @@ RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "
           "seen_price": (1, 99), "seen_quantity": (1, ORDER_LOTS_MAX),
           "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "ends": (0, TIME_MAX), "until": (0, TIME_MAX), "password_set": (0, TIME_MAX),
+          "used": (0, TIME_MAX),
           "scheme": (1, 1),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
@@ -162,6 +168,7 @@ FURTHER = {
     (20, 2): {"user": "u32", "order": "u64", "price": "opt<u8>", "quantity": "opt<u64>",
               "seen_price": "u8", "seen_quantity": "u64", "seen_filled": "u64"},
     **{(kind, 2): {**KINDS[kind][1], "group": "text"} for kind in (19, 22, 30)},
+    (3, 2): {**KINDS[3][1], "ends": "i64"},
 }
 
 
@@ -191,6 +198,8 @@ def record(body, kind, version, flags):
         check(len(fields["group"]) <= 32 and is_token(fields["group"]), "group")
     if kind in (32, 33):
         check(is_token(fields["name"]), "name")
+    if kind == 40:
+        check(len(fields["recovery"]) <= 10, "recovery")
     if "seen_filled" in fields:
         check(fields["seen_filled"] < fields["seen_quantity"], "seen_filled")
     if kind == 1:

@@ -230,6 +230,7 @@ fn commands_alike() -> Vec<Command> {
         role,
         label: String::new(),
         hash: KeyHash([byte; 32]),
+        ends: None,
     };
     let deadline = |ms| Some(commands::after(commands::START, ms));
     let mut alike: Vec<Command> =
@@ -281,6 +282,7 @@ fn similar_commands_leave_different_digests() {
         role: Role::Trader,
         label: String::new(),
         hash: KeyHash([0; 32]),
+        ends: None,
     };
     let ask = |exchange: &mut Exchange, command: Command| {
         let sequence = exchange.sequence().next();

@@ -208,9 +208,15 @@ fn fields(command: &Command) -> Value {
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }
-        Command::AddKey { user, role, label, hash } => json!({ "user": user.0,
-            "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 }, "label": label,
-            "hash": data_encoding::HEXLOWER.encode(&hash.0) }),
+        Command::AddKey { user, role, label, hash, ends } => {
+            let mut fields = json!({ "user": user.0, "label": label,
+                "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 },
+                "hash": data_encoding::HEXLOWER.encode(&hash.0) });
+            if let Some(ends) = ends {
+                fields["ends"] = json!(ends.get());
+            }
+            fields
+        }
         Command::RevokeKey { user, key } => json!({ "user": user.0, "key": key.0 }),
         Command::Deposit { user, amount }
         | Command::Withdraw { user, amount }
@@ -343,6 +349,18 @@ fn sign_in_fields(command: &Command) -> Value {
             "session": hex(session), "until": until.get() }),
         Command::SignOut { user, session } => json!({ "user": user.0,
             "session": session.as_ref().map(hex) }),
+        Command::SetSecondFactor { user, password_salt, factor } => json!({ "user": user.0,
+            "password_salt": hex(password_salt), "factor_salt": hex(&factor.salt),
+            "sealed": hex(&factor.sealed), "used": factor.used.get(),
+            "recovery": factor.recovery.as_slice().iter().map(hex).collect::<Vec<_>>() }),
+        Command::SignInByCode { user, password_set, session, until, ends, used } => json!({
+            "user": user.0, "password_set": password_set.get(), "session": hex(session),
+            "until": until.get(), "ends": ends.get(), "used": used.get() }),
+        Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code } => {
+            json!({ "user": user.0, "password_set": password_set.get(), "session": hex(session),
+                "until": until.get(), "ends": ends.get(), "recovery_code": hex(recovery_code) })
+        }
+        Command::ClearSecondFactor { user } => json!({ "user": user.0 }),
         other => panic!("{other:?} is not about signing in"),
     }
 }
@@ -585,6 +603,9 @@ fn effects_match_the_page() {
             && terms.group.is_some()
         {
             value["group"] = by_type("text", &mut fields);
+        }
+        if let Effect::KeyAdded { ends: Some(_), .. } = effect {
+            value["ends"] = by_type("i64", &mut fields);
         }
         assert!(fields.is_empty(), "the table ends before {name}");
         seen.insert(name.clone(), (value, effect.clone()));

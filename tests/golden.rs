@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 22] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -44,12 +44,14 @@ const SCRIPTS: [&str; 20] = [
     "groups",
     "heartbeat",
     "idempotency_keys",
+    "keys",
     "life_cycle",
     "netting",
     "refusals",
     "replace",
     "self_trade",
     "settlement",
+    "second_factor",
     "sign_in",
     "switches",
     "time_in_force",

@@ -58,7 +58,7 @@ run() {
   local key=$1
   shift
   "$python" tests/schemathesis_sturdy.py --config-file tests/schemathesis.toml run "$api/openapi.json" --url "$base" \
-    -H "X-API-Key: $key" --max-time "$seconds" --request-timeout 90 --max-response-time 60 --workers 2 \
+    -H "X-API-Key: $key" -H "Origin: $base" --max-time "$seconds" --request-timeout 90 --max-response-time 60 --workers 2 \
     --continue-on-failure --seed "$seed" "$@"
 }
 # If the tool fails with an error of its own, it is run again with another seed. A server that no

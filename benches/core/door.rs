@@ -72,6 +72,7 @@ pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
                 role: Role::Operator,
                 label: "first".to_owned(),
                 hash: operator.hash(),
+                ends: None,
             },
         ] {
             engine.ask(command).expect("an answer");

@@ -2,7 +2,7 @@
 import { html } from "./lib.js";
 import { t } from "./i18n.js";
 import { route } from "./router.js";
-import { isOperator } from "./account.js";
+import { isOperator, session } from "./account.js";
 import { Empty } from "./ui.js";
 import { Icon } from "./icons.js";
 
@@ -24,5 +24,9 @@ export function Operator({ children }) {
       ([path, words, icon]) => html`<a key=${path} href=${path}
     aria-current=${route.value.path === path ? "page" : undefined}><${Icon} name=${icon}/>${t(words)}
     </a>`,
-    )}</nav><div>${children}</div></div>`;
+    )}</nav><div>${
+      session.value?.signInName && !session.value.secondFactor &&
+      html`<p class="banner warn"><${Icon} name="warn"/><span>${t("operator-no-factor")}
+      <a href="/account">${t("factor-on")}</a></span></p>`
+    }${children}</div></div>`;
 }

@@ -31,7 +31,7 @@ fn venue() -> (Running, ApiKey) {
     for command in [
         Command::OpenVenue(Rules::current()),
         Command::CreateUser { profile_name, profile_pic },
-        Command::AddKey { user: UserNo(0), role, label, hash },
+        Command::AddKey { user: UserNo(0), role, label, hash, ends: None },
     ] {
         let answer = running.engine().ask(command).unwrap();
         assert!(!matches!(answer.effects(), [Effect::Refused(_)]));

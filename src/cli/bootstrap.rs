@@ -97,7 +97,7 @@ fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         }
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());
-            submit_or_fail(engine, Command::AddKey { user, role, label, hash })?;
+            submit_or_fail(engine, Command::AddKey { user, role, label, hash, ends: None })?;
             if revoked {
                 tracing::warn!(
                     "the operator's key had been revoked or replaced, and is in force again"

@@ -77,7 +77,7 @@ pub(crate) fn run(whole: clap::Command, given: &ServeArgs) -> Result<(), Failure
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let tls = entrances::tls(args)?;
     let apart = args.admin_listen.is_some();
-    let site = Site { tls: tls.is_some(), apart, ..args.site.site(args.demo) };
+    let site = Site { tls: tls.is_some(), apart, ..args.site.site(args.demo)? };
     let entrances = runtime.block_on(entrances::open(args, tls))?;
     let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);

@@ -1,11 +1,16 @@
 //! The flags that say what the venue is to a browser.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
+use super::Failure;
 use exchange::units::Money;
+use http::assets::{Assets, Dashboard};
 use http::site::{SignUp, Site};
 
 /// Play money for each user of the demo.
@@ -45,6 +50,12 @@ pub(crate) struct SiteArgs {
     /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
     #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
     faucet: Option<Money>,
+    /// Folder with pages of your own, read at the start, in place of the dashboard
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
+    dashboard: Option<PathBuf>,
+    /// Serve no pages
+    #[arg(long, env = "OPENOUTCRY_NO_DASHBOARD", value_parser = BoolishValueParser::new())]
+    no_dashboard: bool,
 }
 
 /// Who may make an account.
@@ -65,7 +76,10 @@ impl SiteArgs {
     }
 
     /// The site; the demo is open, with play money.
-    pub(crate) fn site(&self, demo: bool) -> Site {
+    ///
+    /// # Errors
+    /// The folder of the operator's own pages is not fit.
+    pub(crate) fn site(&self, demo: bool) -> Result<Site, Failure> {
         let sign_up = match self.signup {
             Some(WhoSignsUp::Open) => SignUp::Open,
             Some(WhoSignsUp::Off) => SignUp::Off,
@@ -73,8 +87,18 @@ impl SiteArgs {
             Some(WhoSignsUp::Invite) | None => SignUp::Invite,
         };
         let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
+        let dashboard = match &self.dashboard {
+            Some(folder) => {
+                let unfit = |error| format!("--dashboard {}: {error}", folder.display());
+                let assets = Assets::read(folder).map_err(|error| Failure::Failed(unfit(error)))?;
+                Dashboard::Own(Arc::new(assets))
+            }
+            None if self.no_dashboard => Dashboard::Absent,
+            None => Dashboard::BuiltIn,
+        };
         let SiteArgs { public_url, origins, proxies, .. } = self.clone();
-        Site { public_url, origins, proxies, sign_up, faucet, demo, ..Site::default() }
+        let site = Site { public_url, origins, proxies, ..Site::default() };
+        Ok(Site { sign_up, faucet, demo, dashboard, ..site })
     }
 }
 

@@ -68,7 +68,7 @@ impl Default for MatcherMeter {
             applied: AtomicU64::new(0),
             blocks_waiting: AtomicU64::new(0),
             apply: Histogram::of_times(),
-            results: Command::KINDS.iter().map(|_| none()).collect(),
+            results: (0..last_kind()).map(|_| none()).collect(),
         }
     }
 }
@@ -149,15 +149,21 @@ impl MatcherMeter {
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         // Clock commands are the sequencer's own.
         let clock = Command::AdvanceClock.number();
-        let kinds = Command::KINDS.iter().zip(&self.results);
-        let kinds = kinds.filter(move |(kind, _)| kind.0 != clock);
-        kinds.flat_map(|((_, kind), results)| {
+        let kinds = Command::KINDS.iter().filter(move |(number, _)| *number != clock);
+        let of = move |number: u16| self.results.get(usize::from(number).saturating_sub(1));
+        let kinds = kinds.filter_map(move |(number, kind)| Some((kind, of(*number)?)));
+        kinds.flat_map(|(kind, results)| {
             let counts = results.iter().map(|count| count.load(Ordering::Relaxed));
             let named = result_names().zip(counts).enumerate();
             let shown = named.filter(|(index, (_, count))| *index == ACCEPTED || *count > 0);
             shown.map(|(_, (result, count))| (*kind, result, count))
         })
     }
+}
+
+/// The largest number of a kind.
+fn last_kind() -> u16 {
+    Command::KINDS.last().map_or(0, |(number, _)| *number)
 }
 
 /// Index of `accepted` among the results; reject codes follow.

@@ -4,6 +4,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
+pub use super::credentials::{KeyHash, Password, PasswordScheme, RecoveryCodes, SecondFactor};
 use super::ids::{EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::rules::Rules;
 use super::table::{choice, part, table};
@@ -278,32 +279,6 @@ choice! {
     }
 }
 
-/// SHA-256 of an API key; the key itself is never journaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyHash(pub [u8; 32]);
-
-choice! {
-    /// How a password was hashed. A stronger way gets a new row.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum PasswordScheme by name {
-        /// Argon2id over 19 MiB, twice, one lane; 32 bytes of salt and of hash.
-        Argon2id19MiB = 1 "argon2id-19-2-1",
-    }
-}
-
-part! {
-    /// A password as it is journaled; the password itself never is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Password {
-        /// How it was hashed.
-        pub scheme: PasswordScheme,
-        /// Random, so that equal passwords have other hashes.
-        pub salt: KeyHash,
-        /// Its hash.
-        pub hashed: KeyHash,
-    }
-}
-
 table! {
     /// A command: what a user, the operator or the clock asks for.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -327,6 +302,9 @@ table! {
             label: String,
             /// Hash of the key.
             hash: KeyHash,
+            ; 2
+            /// First moment at which it opens nothing any more.
+            ends: TimeMs,
         };
         /// Revokes an API key for good.
         4 revoke_key = RevokeKey {
@@ -548,6 +526,50 @@ table! {
             /// Which; `None` for all.
             session: Option<KeyHash>,
         } => "{user} sign-out {session?*:all}";
+        /// Asks for a code at each signing in from now on. Takes the place of an earlier factor.
+        40 set_second_factor = SetSecondFactor {
+            /// Whose.
+            user: UserNo,
+            /// Salt of the password under which the secret is sealed.
+            password_salt: KeyHash,
+            /// The factor.
+            factor: SecondFactor,
+        } => "{user} factor {password_salt} {factor_salt} {sealed} {used} {recovery=?*:none}";
+        /// Begins a session of somebody who has shown a code.
+        41 sign_in_by_code = SignInByCode {
+            /// Whose.
+            user: UserNo,
+            /// As in `sign_in`.
+            password_set: TimeMs,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+            /// When the code began to be good.
+            used: TimeMs,
+        } => "{user} sign-in-by-code {password_set} {session} {until} {ends} {used}";
+        /// Begins a session of somebody who has shown a recovery code.
+        42 sign_in_by_recovery = SignInByRecovery {
+            /// Whose.
+            user: UserNo,
+            /// As in `sign_in`.
+            password_set: TimeMs,
+            /// Hash of what the browser carries.
+            session: KeyHash,
+            /// First moment at which it is over unless it is used.
+            until: TimeMs,
+            /// First moment at which it is over in any case.
+            ends: TimeMs,
+            /// Hash of the code.
+            recovery_code: KeyHash,
+        } => "{user} sign-in-by-recovery {password_set} {session} {until} {ends} {recovery_code}";
+        /// Asks for no code any more.
+        43 clear_second_factor = ClearSecondFactor {
+            /// Whose.
+            user: UserNo,
+        } => "{user} factor off";
     }
 }
 

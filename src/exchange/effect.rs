@@ -7,7 +7,7 @@ use super::Exchange;
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, TradingMode};
+use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, SecondFactor, TradingMode};
 use super::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
@@ -119,7 +119,10 @@ table! {
             label: String,
             /// Hash of the key.
             hash: KeyHash,
-        } => "key {key} for {user} as {role}";
+            ; 2
+            /// First moment at which it opens nothing any more.
+            ends: TimeMs,
+        } => "key {key} for {user} as {role} {ends?until *:}";
         /// An API key stopped working.
         5 key_revoked = KeyRevoked {
             /// Owner.
@@ -396,7 +399,8 @@ table! {
             /// First moment at which it is over.
             ends: TimeMs,
         } => "{user} is invited as {role} until {ends}";
-        /// A user's name and password were set, and the user's sessions and invitation are over.
+        /// A user's name and password were set; the user's sessions, invitation and second factor
+        /// are over.
         34 password_set = PasswordSet {
             /// User.
             user: UserNo,
@@ -436,6 +440,32 @@ table! {
             /// Which; `None` for all.
             session: Option<KeyHash>,
         } => "{user} is signed out";
+        /// A user is asked for a code from now on, too.
+        43 second_factor_set = SecondFactorSet {
+            /// Whose.
+            user: UserNo,
+            /// The factor.
+            factor: SecondFactor,
+        } => "{user} has a second factor";
+        /// A code was used.
+        44 code_used = CodeUsed {
+            /// Whose.
+            user: UserNo,
+            /// When it began to be good.
+            used: TimeMs,
+        } => "{user} shows a code";
+        /// A recovery code was used, and is one no more.
+        45 recovery_code_used = RecoveryCodeUsed {
+            /// Whose.
+            user: UserNo,
+            /// Its hash.
+            recovery_code: KeyHash,
+        } => "{user} shows a recovery code";
+        /// A user is asked for no code any more.
+        46 second_factor_cleared = SecondFactorCleared {
+            /// Whose.
+            user: UserNo,
+        } => "{user} has no second factor";
     }
 }
 

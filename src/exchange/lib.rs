@@ -19,6 +19,7 @@ pub mod script;
 pub mod units;
 pub mod decimal;
 pub mod ids;
+pub mod credentials;
 pub mod command;
 pub mod effect;
 pub mod reject;
@@ -35,6 +36,7 @@ mod admission;
 mod matching;
 pub mod venue;
 pub mod sign_in;
+mod second_factor;
 pub mod idempotency;
 pub mod restrictions;
 pub mod trial;
@@ -245,8 +247,8 @@ impl Exchange {
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)
             }
-            C::AddKey { user, role, label, hash } => {
-                self.add_key(*user, *role, label, *hash, effects)
+            C::AddKey { user, role, label, hash, ends } => {
+                self.add_key(*user, *role, label, (*hash, *ends), effects)
             }
             C::RevokeKey { user, key } => self.revoke_key(*user, *key, effects),
             C::Deposit { user, amount } => self.deposit(*user, *amount, effects),
@@ -276,12 +278,8 @@ impl Exchange {
             C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
-            C::Invite { .. }
-            | C::SignUp { .. }
-            | C::SetPassword { .. }
-            | C::SignIn { .. }
-            | C::ExtendSession { .. }
-            | C::SignOut { .. } => self.dispatch_sign_in(command, at, effects),
+            // All others are of people who sign in.
+            people => self.dispatch_sign_in(people, at, effects),
         }
     }
 }

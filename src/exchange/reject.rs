@@ -71,6 +71,13 @@ refusals! {
         NameTaken = "NAME_TAKEN" "somebody else has this name",
         /// The password was changed while somebody signed in with the one before.
         PasswordChanged = "PASSWORD_CHANGED" "the password was just changed",
+        /// The user is asked for a code, too.
+        SecondFactorRequired = "SECOND_FACTOR_REQUIRED"
+            "a code of the second factor is needed, too",
+        /// The code is wrong, or was used before.
+        SecondFactorRefused = "SECOND_FACTOR_REFUSED" "the code is wrong, or was used before",
+        /// The user has no second factor.
+        SecondFactorNotFound = "SECOND_FACTOR_NOT_FOUND" "there is no second factor",
         /// The user has no such session, or it is over.
         SessionNotFound = "SESSION_NOT_FOUND" "the user is not signed in like this",
         /// No such category.

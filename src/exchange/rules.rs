@@ -43,6 +43,8 @@ const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 
 /// Sessions of one user: the next sign-in ends the one that would end first.
 pub const SESSIONS_MAX: usize = 16;
+/// Recovery codes of one user.
+pub const RECOVERY_CODES_MAX: usize = 10;
 
 /// Orders cancelled and positions paid by one record at most where ends are sliced: about what
 /// others may wait for (`benches/neighbours.py`). What one user asks for of the user's own is not

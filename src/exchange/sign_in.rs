@@ -4,11 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Command, KeyHash, Password, Role};
+use super::command::{Command, KeyHash, Password, Role, SecondFactor};
 use super::effect::Effect;
 use super::ids::{Token, UserNo};
 use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
-use super::invariant::Broken;
 use super::reject::Reject;
 use super::rules::SESSIONS_MAX;
 use super::units::TimeMs;
@@ -60,6 +59,8 @@ pub struct SignIns {
     names: BTreeMap<Token, UserNo>,
     /// Hashes of all sessions.
     sessions: BTreeSet<KeyHash>,
+    /// Second factors of people who have one.
+    pub(super) factors: BTreeMap<UserNo, SecondFactor>,
 }
 
 impl SignIns {
@@ -71,6 +72,11 @@ impl SignIns {
     /// The users who are in it, some twice.
     pub(super) fn users(&self) -> impl Iterator<Item = UserNo> {
         self.invitations.keys().chain(self.people.keys()).copied()
+    }
+
+    /// What a user signs in with.
+    pub(super) fn person(&self, user: UserNo) -> Option<&Person> {
+        self.people.get(&user)
     }
 
     /// Whether somebody else has the name.
@@ -86,9 +92,11 @@ impl SignIns {
         ended.map(|session| sessions.remove(&session.hash)).count()
     }
 
-    /// Sets what a user signs in with. All of the user's sessions end.
+    /// Sets what a user signs in with. All of the user's sessions end, and the second factor, whose
+    /// secret is sealed under the password before.
     fn set(&mut self, user: UserNo, person: Person) {
         self.end(user, |_| false);
+        self.factors.remove(&user);
         if let Some(before) = self.people.get(&user) {
             self.names.remove(&before.name);
         }
@@ -121,7 +129,7 @@ impl Exchange {
                 self.extend_session(user, session, until, at, effects)
             }
             Command::SignOut { user, session } => self.sign_out(user, session, effects),
-            _ => Err(Stop::Broken(Broken::Dangling)),
+            _ => self.dispatch_second_factor(command, at, effects),
         }
     }
 
@@ -195,7 +203,8 @@ impl Exchange {
         effects.push(Effect::PasswordSet { user, role, name, password });
     }
 
-    /// Begins a session, of whoever showed the password that was set at `password_set`.
+    /// Begins a session, of whoever showed the password that was set at `password_set`, if that is
+    /// enough.
     fn sign_in(
         &mut self,
         user: UserNo,
@@ -204,11 +213,36 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let person = self.sign_ins.people.get(&user).filter(|person| person.set == password_set);
-        let role = person.ok_or(Reject::PasswordChanged)?.role;
-        if self.sign_ins.sessions.contains(&session.hash) {
-            return Err(Stop::Refused(Reject::KeyTaken));
+        let role = self.admit_sign_in(user, password_set, session)?;
+        if self.sign_ins.factors.contains_key(&user) {
+            return Err(Stop::Refused(Reject::SecondFactorRequired));
         }
+        self.begin_session(user, role, session, at, effects);
+        Ok(())
+    }
+
+    /// What a user may do who has shown the password that was set then.
+    pub(super) fn admit_sign_in(
+        &self,
+        user: UserNo,
+        password_set: TimeMs,
+        session: Session,
+    ) -> Result<Role, Reject> {
+        let person = self.sign_ins.person(user).filter(|person| person.set == password_set);
+        let role = person.ok_or(Reject::PasswordChanged)?.role;
+        let taken = self.sign_ins.sessions.contains(&session.hash);
+        if taken { Err(Reject::KeyTaken) } else { Ok(role) }
+    }
+
+    /// Begins a session; if there are too many, the one that would end first is over.
+    pub(super) fn begin_session(
+        &mut self,
+        user: UserNo,
+        role: Role,
+        session: Session,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) {
         self.sign_ins.end(user, |other| other.until > at.time);
         let sessions = self.sign_ins.people.get(&user).map_or(&[][..], |person| &person.sessions);
         if sessions.len() >= SESSIONS_MAX
@@ -223,7 +257,6 @@ impl Exchange {
         }
         let Session { hash, until, ends } = session;
         effects.push(Effect::SignedIn { user, role, session: hash, until, ends });
-        Ok(())
     }
 
     /// Lets a session last longer, as its owner uses it.
@@ -262,7 +295,8 @@ impl Exchange {
 
 impl Imaged for SignIns {
     fn write(&self, sink: &mut impl ImageSink) {
-        let SignIns { invitations, people, names: _, sessions: _ } = self;
+        // Factors follow at the end of an image, where there are any.
+        let SignIns { invitations, people, names: _, sessions: _, factors: _ } = self;
         let invitations: Vec<_> = invitations.iter().map(|(user, row)| (*user, *row)).collect();
         invitations.write(sink);
         let people: Vec<_> = people.iter().map(|(user, row)| (*user, row.clone())).collect();
@@ -283,6 +317,24 @@ impl Imaged for SignIns {
             }
         }
         Ok(read)
+    }
+}
+
+impl SignIns {
+    /// Writes the second factors.
+    pub(super) fn write_factors(&self, sink: &mut impl ImageSink) {
+        let rows = self.factors.iter();
+        rows.map(|(user, row)| (*user, row.clone())).collect::<Vec<_>>().write(sink);
+    }
+
+    /// Reads them; there is at least one, each of somebody who signs in.
+    pub(super) fn read_factors(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        self.factors = ascending(Imaged::read(source)?)?;
+        let known = self.factors.keys().all(|user| self.people.contains_key(user));
+        if known && !self.factors.is_empty() {
+            return Ok(());
+        }
+        Err(BadImage::Contradiction("a second factor of nobody"))
     }
 }
 

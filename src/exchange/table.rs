@@ -128,9 +128,16 @@ macro_rules! table {
         }
 
         impl $table {
-            /// The kinds by number, each with its name. Numbers are dense and never reused.
+            /// The kinds by number, each with its name. Numbers ascend and are never reused.
             pub const KINDS: [($number, &str); [$($no),*].len()] =
                 [$( ($no, stringify!($name)) ),*];
+
+            /// Whether a kind has this number.
+            #[must_use]
+            #[inline]
+            pub const fn has_kind(number: $number) -> bool {
+                matches!(number, $($no)|*)
+            }
 
             /// The versions of bodies after the first, each with the number of its kind.
             pub const LATER: &[($number, u8)] =

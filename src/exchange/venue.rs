@@ -14,7 +14,7 @@ use super::market::Market;
 use super::reject::Reject;
 use super::restrictions::UserRestrictions;
 use super::rules::Rules;
-use super::units::Money;
+use super::units::{Money, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
 /// One API key.
@@ -77,7 +77,7 @@ impl Exchange {
         user: UserNo,
         role: Role,
         label: &str,
-        hash: KeyHash,
+        (hash, ends): (KeyHash, Option<TimeMs>),
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
@@ -87,7 +87,8 @@ impl Exchange {
         let key = KeyNo::next(self.keys.keys.len()).ok_or(Reject::VenueFull)?;
         self.keys.keys.push(Key { user, role, hash, revoked: false });
         self.keys.in_force.insert(hash);
-        effects.push(Effect::KeyAdded { user, key, role, label: label.to_owned(), hash });
+        let label = label.to_owned();
+        effects.push(Effect::KeyAdded { user, key, role, label, hash, ends });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The caller's own API keys. A key cannot create, revoke or replace a key with more rights than
 //! itself, so a stolen key gives no access that it did not have before.
 
-use super::admin_keys::{KeyLabel, shown_keys};
+use super::admin_keys::{KeyLabel, refuse_past_end, shown_keys};
 use super::auth::Via;
 use super::call::Call;
 use super::form::Form;
@@ -67,13 +67,15 @@ bodies! {
     /// A new key.
     struct NewKey {
         required { "scope" => scope: Scope, "label" => label: KeyLabel }
+        optional { "expiresAt" => ends: TimeMs }
     }
 }
 
 /// `POST /account/keys`. Only this answer shows the key.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let NewKey { scope: Scope(role), label: KeyLabel(label) } = call.read(Form::body)?;
+    let NewKey { scope: Scope(role), label: KeyLabel(label), ends } = call.read(Form::body)?;
     refuse_wider_scope(&call, role)?;
+    refuse_past_end(&call, ends)?;
     let user = call.caller.user;
     let _creating = call.shared.key_creation.lock().await;
     let (_, refusal) = call.look(|view| {
@@ -85,13 +87,13 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
         })
     })?;
     // A repetition of an executed request is answered even if the limit is reached by now.
-    let asked = Command::AddKey { user, role, label: label.clone(), hash: KeyHash([0; 32]) };
+    let asked = Command::AddKey { user, role, label: label.clone(), hash: KeyHash([0; 32]), ends };
     if let Err(refusal) = refusal
         && !trials::executed_before(&call, &asked).await?
     {
         return Err(refusal);
     }
-    create_key(&call, role, label).await.map(|created| created.reply)
+    create_key(&call, role, label, ends).await.map(|created| created.reply)
 }
 
 fn too_many(view: &ReadModel) -> Problem {
@@ -153,7 +155,8 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let _creating = call.shared.key_creation.lock().await;
     call.look(|view| refuse_beyond_daily_limit(&call, view))?;
-    let CreatedKey { reply, made } = create_key(&call, old.role, old.label.to_string()).await?;
+    let label = old.label.to_string();
+    let CreatedKey { reply, made } = create_key(&call, old.role, label, old.ends).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
         Ok(revoked) => Ok(Reply { sequence: revoked.sequence(), ..reply }),
         Err(problem) => {
@@ -171,14 +174,19 @@ struct CreatedKey {
 }
 
 /// Creates a key. Only this answer shows it; the answer to a repetition does not.
-async fn create_key(call: &Call, role: Role, label: String) -> Result<CreatedKey, Problem> {
+async fn create_key(
+    call: &Call,
+    role: Role,
+    label: String,
+    ends: Option<TimeMs>,
+) -> Result<CreatedKey, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
     let show = move |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Key(key) = kept else { return None };
         view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
     };
-    let command = Command::AddKey { user, role, label, hash };
+    let command = Command::AddKey { user, role, label, hash, ends };
     let written = call.submit_and_show(command, show).await?;
     let (id, made, row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");

@@ -5,13 +5,14 @@ use super::call::{Call, user_no};
 use super::keys::{ApiKey, START_KEY_LABEL};
 use super::members::bodies;
 use super::parse::{Fault, Name, Read, Written};
-use super::problem::Problem;
+use super::problem::{FieldCode, FieldError, NOT_IN_FUTURE, Problem};
 use super::reply::Reply;
 use super::route::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
 use exchange::command::{Command, Role};
 use exchange::ids::{KeyId, UserId, UserNo};
 use exchange::reject::Reject;
+use exchange::units::TimeMs;
 use views::ReadModel;
 use views::accounts::KeyRow;
 use views::responses::StoredResponse;
@@ -54,17 +55,19 @@ bodies! {
     /// A new key.
     struct NewKey {
         required { "role" => role: Role, "label" => label: KeyLabel }
+        optional { "expiresAt" => ends: TimeMs }
     }
 }
 
 /// `POST /admin/users/{userId}/keys`. Only this answer shows the key; the answer to a repetition
 /// does not.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
-    let (id, NewKey { role, label: KeyLabel(label) }) =
+    let (id, NewKey { role, label: KeyLabel(label), ends }) =
         call.read(|form| form.path("userId").zip(form.body()))?;
+    refuse_past_end(&call, ends)?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
-    let command = Command::AddKey { user, role, label, hash: key.hash() };
+    let command = Command::AddKey { user, role, label, hash: key.hash(), ends };
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Key(key) = kept else { return None };
         view.accounts.key(*key).map(|row| (row.id, KeyJson::given(row)))
@@ -76,6 +79,15 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     // is known.
     let key = (!written.replayed).then(|| key.reveal());
     written.created(location, &NewKeyJson { key, row })
+}
+
+/// Refuses a key that would never open anything.
+pub fn refuse_past_end(call: &Call, ends: Option<TimeMs>) -> Result<(), Problem> {
+    if ends.is_none_or(|ends| call.engine.now() < ends) {
+        return Ok(());
+    }
+    let (field, code) = ("expiresAt".to_owned(), FieldCode::NotInFuture);
+    Err(Problem::invalid(vec![FieldError { field, code, detail: NOT_IN_FUTURE.into() }]))
 }
 
 /// A key's label. The label of the key set at start is reserved.

@@ -11,7 +11,7 @@ use super::site::Site;
 use engine::Engine;
 use exchange::command::{KeyHash, Role};
 use exchange::ids::{KeyNo, UserNo};
-use exchange::units::Sequence;
+use exchange::units::{Sequence, TimeMs};
 
 /// The header that carries the key.
 pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
@@ -34,6 +34,8 @@ pub struct Holder {
     pub via: Via,
     /// What the key may do.
     pub role: Role,
+    /// First moment at which it opens nothing any more.
+    pub ends: Option<TimeMs>,
 }
 
 /// Holders of keys as of the last record that added or revoked any key. Unknown keys are not kept:
@@ -60,6 +62,14 @@ impl Caller {
     /// Whether the key is an operator's.
     pub const fn is_operator(&self) -> bool {
         matches!(self.role, Role::Operator)
+    }
+
+    /// Whether what the caller has shown ends by itself.
+    pub fn ends_by_itself(&self, engine: &Engine) -> bool {
+        match self.via {
+            Via::Session(_) => true,
+            Via::Key(key) => engine.read().accounts.key(key).is_some_and(|row| row.ends.is_some()),
+        }
     }
 
     /// The session by which the caller is known, if it is one.
@@ -162,10 +172,14 @@ pub fn holder(shown: Credential, engine: &Engine, known: &Holders) -> Result<Cal
     let look = || {
         let view = engine.read();
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
-        row.map(|row| Holder { user: row.user, via: Via::Key(row.no), role: row.role })
-            .ok_or_else(unknown)
+        let row = row.ok_or_else(unknown)?;
+        let (via, ends) = (Via::Key(row.no), row.ends);
+        Ok::<_, Problem>(Holder { user: row.user, via, role: row.role, ends })
     };
-    let Holder { user, via, role } = known.find_or(hash, keys_as_of, look)?;
+    let Holder { user, via, role, ends } = known.find_or(hash, keys_as_of, look)?;
+    if ends.is_some_and(|ends| ends <= engine.now()) {
+        return Err(unknown());
+    }
     Ok(Caller { user, via, role, as_of, keys_as_of })
 }
 

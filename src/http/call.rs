@@ -21,6 +21,7 @@ use super::rates::RequestClass;
 use super::reply::Reply;
 use super::request_id::RequestId;
 use super::response_cache::ResponseCaches;
+use super::second_factor::BegunFactors;
 use super::site::Site;
 use super::stream::ends::Teller;
 use super::stream::hub::Hub;
@@ -115,6 +116,8 @@ pub struct SharedState {
     pub site: Site,
     /// Hashes passwords.
     pub passwords: Passwords,
+    /// Second factors that wait for their first codes.
+    pub begun_factors: BegunFactors,
     /// Cached answers.
     pub caches: ResponseCaches,
     /// Limits on rows that wait for readers of long lists.
@@ -146,6 +149,7 @@ impl SharedState {
             keyring: Keyring::new(limits.rates),
             site,
             passwords: Passwords::default(),
+            begun_factors: BegunFactors::default(),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
             hub: Arc::default(),

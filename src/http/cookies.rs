@@ -9,8 +9,10 @@ use super::site::Site;
 
 /// Says that a page of the venue's own sent the request: other sites' pages cannot.
 const REQUESTED_BY: HeaderName = HeaderName::from_static("x-requested-by");
-const US: &str = "openoutcry";
-const NAME: &str = "openoutcry_session";
+/// What it says.
+pub const US: &str = "openoutcry";
+/// The cookie.
+pub const NAME: &str = "openoutcry_session";
 /// The browser takes it over TLS only, and of this host only.
 const SECURE_NAME: &str = "__Host-openoutcry_session";
 

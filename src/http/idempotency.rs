@@ -66,12 +66,16 @@ pub fn once(caller: UserNo, key: Token, endpoint: [&str; 3]) -> IdempotencyKey {
 pub fn meaning(once: &IdempotencyKey, command: &Command) -> IdempotencyKey {
     let asked = match command {
         // The secret is drawn anew for each request.
-        Command::AddKey { user, role, label, .. } => engine::meaning(&Command::AddKey {
-            user: *user,
-            role: *role,
-            label: label.clone(),
-            hash: KeyHash([0; 32]),
-        }),
+        Command::AddKey { user, role, label, hash: _, ends } => {
+            let (user, role, hash) = (*user, *role, KeyHash([0; 32]));
+            engine::meaning(&Command::AddKey {
+                user,
+                role,
+                label: label.clone(),
+                hash,
+                ends: *ends,
+            })
+        }
         command => engine::meaning(command),
     };
     IdempotencyKey { body: hash([&once.body.0[..], &asked]), ..*once }

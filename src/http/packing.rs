@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::listed::{Content, Listed};
 use super::media;
+use super::packed::{Packed, gzip};
 use super::preconditions::GZIP_SUFFIX;
 use super::reply::Reply;
 use exchange::units::Sequence;
@@ -30,30 +31,11 @@ const PACKING_MAX: usize = 1;
 
 static PACKING: Semaphore = Semaphore::const_new(PACKING_MAX);
 
-/// A static answer, plain and gzipped. It is compressed once: requests for it need no key, so
-/// they must cost almost nothing.
-#[derive(Debug)]
-pub struct Packed {
-    plain: Bytes,
-    gzip: Bytes,
-}
-
 impl Packed {
-    /// Compresses it.
-    ///
-    /// # Errors
-    /// None in practice: the buffer is in memory.
-    pub fn new(plain: impl Into<Bytes>) -> io::Result<Packed> {
-        let plain = plain.into();
-        let gzip = gzip(&plain, Compression::best())?.into();
-        Ok(Packed { plain, gzip })
-    }
-
     /// The answer, in the encoding that the client accepts.
     pub fn reply(&self, sequence: Sequence, media: &'static str, headers: &HeaderMap) -> Reply {
         let gzipped = media::takes_gzip(headers);
-        let body = if gzipped { &self.gzip } else { &self.plain };
-        Reply { gzipped, ..Reply::text(sequence, media, body.clone()) }
+        Reply { gzipped, ..Reply::text(sequence, media, self.body(gzipped)) }
     }
 }
 
@@ -153,12 +135,6 @@ async fn gzip_apart(body: &Bytes) -> io::Result<Vec<u8>> {
     let body = body.clone();
     let packing = tokio::task::spawn_blocking(move || gzip(&body, Compression::fast())).await;
     packing.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
-}
-
-fn gzip(body: &[u8], effort: Compression) -> io::Result<Vec<u8>> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(body.len() / 4), effort);
-    packed.write_all(body)?;
-    packed.finish()
 }
 
 #[cfg(test)]

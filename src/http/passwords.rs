@@ -11,14 +11,15 @@ use parking_lot::Mutex;
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 
-use super::problem::{Kind, Problem};
+use super::parse::{Fault, Read, Written};
+use super::problem::{FieldCode, Kind, Problem};
 use exchange::command::{KeyHash, Password, PasswordScheme};
 use exchange::ids::Token;
 
 /// Fewest characters of a password; length is all that counts.
-pub const PASSWORD_CHARS_MIN: usize = 10;
+const PASSWORD_CHARS_MIN: usize = 10;
 /// Most bytes of one: more would only cost time.
-pub const PASSWORD_BYTES_MAX: usize = 1024;
+const PASSWORD_BYTES_MAX: usize = 1024;
 /// People who may wait for their password to be hashed.
 const WAITING_MAX: usize = 64;
 /// Wrong passwords for one name, and from one address, within [`TRIES_WITHIN`].
@@ -28,6 +29,45 @@ const TRIES_WITHIN: Duration = Duration::from_mins(15);
 const SIGN_UPS_MAX: u32 = 30;
 /// Names and addresses whose tries are counted; beyond them those of longest ago are forgotten.
 const COUNTED_MAX: usize = 1 << 16;
+
+/// A password to be set.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewPassword(pub String);
+
+/// A password to be checked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OldPassword(pub String);
+
+impl std::fmt::Debug for NewPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NewPassword(..)")
+    }
+}
+
+impl std::fmt::Debug for OldPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OldPassword(..)")
+    }
+}
+
+impl Written for NewPassword {
+    fn read(text: &str) -> Read<NewPassword> {
+        let long = text.chars().count() >= PASSWORD_CHARS_MIN && text.len() <= PASSWORD_BYTES_MAX;
+        let (min, max) = (PASSWORD_CHARS_MIN, PASSWORD_BYTES_MAX);
+        let detail = format!("must have at least {min} characters and at most {max} bytes");
+        long.then(|| NewPassword(text.to_owned()))
+            .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, detail))
+    }
+}
+
+impl Written for OldPassword {
+    fn read(text: &str) -> Read<OldPassword> {
+        let short = text.len() <= PASSWORD_BYTES_MAX;
+        short
+            .then(|| OldPassword(text.to_owned()))
+            .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "is longer than any password"))
+    }
+}
 
 /// Whose tries are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,9 +147,28 @@ impl Passwords {
         let hashed = self.hash(password, scheme, salt).await?;
         let same = known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0)));
         if !same {
-            triers.into_iter().flatten().for_each(|trier| self.count(trier));
+            self.count_wrong((name, address));
         }
         Ok(same)
+    }
+
+    /// Counts a wrong password, or a wrong code.
+    pub fn count_wrong(&self, (name, address): (Token, Option<IpAddr>)) {
+        let triers = [Some(Trier::Name(name)), address.map(Trier::Address)];
+        triers.into_iter().flatten().for_each(|trier| self.count(trier));
+    }
+
+    /// The key under which something is sealed that only this password opens.
+    ///
+    /// # Errors
+    /// Too many wait.
+    pub async fn seal(
+        &self,
+        password: &str,
+        scheme: PasswordScheme,
+        salt: KeyHash,
+    ) -> Result<KeyHash, Problem> {
+        self.hash(password.to_owned(), scheme, salt).await
     }
 
     /// Counts an account that is to be made.

@@ -217,6 +217,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyNotFound
         | Reject::InvitationNotFound
         | Reject::SessionNotFound
+        | Reject::SecondFactorNotFound
         | Reject::CategoryNotFound
         | Reject::EventNotFound
         | Reject::MarketNotFound
@@ -232,6 +233,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::OrderNotOpen
         | Reject::ClientOrderIdReused
         | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
+        Reject::SecondFactorRequired | Reject::SecondFactorRefused => StatusCode::UNAUTHORIZED,
         Reject::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         Reject::MarketNotActive
         | Reject::EventNotExclusive
@@ -294,6 +296,11 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// A wrong name or password: which of them is not told.
+    pub fn wrong_password() -> Problem {
+        Problem::new(Kind::CredentialsRefused, "the name or the password is wrong")
+    }
+
     /// A problem with only a kind and a detail.
     pub fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem {

@@ -116,7 +116,7 @@ impl Route {
         Route { tagged: true, ..self }
     }
 
-    /// The same, for people in browsers, of whom the description for programs does not tell.
+    /// The same, for browsers' own needs, of which the description for programs does not tell.
     #[must_use]
     pub fn untold(self) -> Route {
         Route { told: false, ..self }
@@ -172,7 +172,7 @@ pub fn cancel<F: Answer>(template: &'static str, endpoint: fn(Call) -> F) -> Rou
 /// A `GET` for visitors.
 pub fn look<F: Answer>(template: &'static str, endpoint: fn(Visit) -> F) -> Route {
     let endpoint = Endpoint::Visit(Box::new(move |visit| Box::pin(endpoint(visit))));
-    Route { access: Access::Everybody, ..get(template, endpoint).untold() }
+    Route { access: Access::Everybody, ..get(template, endpoint) }
 }
 
 /// A `POST` of visitors.

@@ -12,8 +12,8 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, events, impact, leaderboard, markets,
-    metrics, openapi, operations, order_list, orders, pictures, positions, profiles, sign_in,
-    statement, switches, tape,
+    metrics, openapi, operations, order_list, orders, pictures, positions, profiles, second_factor,
+    sign_in, statement, switches, tape,
 };
 
 /// The table.
@@ -124,12 +124,21 @@ fn visitors() -> Vec<Route> {
     ]
 }
 
+/// For whoever it is about, who need not trade.
+fn own(route: Route) -> Route {
+    Route { access: Access::Keys, ..route }
+}
+
 fn account() -> Vec<Route> {
     vec![
-        read("/session", sign_in::who).untold(),
-        Route { access: Access::Keys, ..delete("/session", sign_in::sign_out).untold() },
-        post("/account/password", Required, sign_in::change).untold(),
-        post("/account/faucet", Optional, sign_in::faucet).untold(),
+        read("/session", sign_in::who),
+        own(delete("/session", sign_in::sign_out)),
+        own(post("/account/password", Required, sign_in::change)),
+        read("/account/second-factor", second_factor::one),
+        own(post("/account/second-factor", Required, second_factor::begin)),
+        own(post("/account/second-factor/confirm", Required, second_factor::confirm)),
+        own(delete("/account/second-factor", second_factor::clear)),
+        post("/account/faucet", Optional, sign_in::faucet),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -182,7 +191,8 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
-        post("/admin/users/{userId}/invitations", Required, sign_in::invite).untold(),
+        post("/admin/users/{userId}/invitations", Required, sign_in::invite),
+        delete("/admin/users/{userId}/second-factor", second_factor::clear_of),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
         past("/admin/audit/head", admin_audit::head),
         past("/admin/journal", admin_audit::journal),

@@ -4,12 +4,14 @@
 use super::call::{Call, user_no};
 use super::cookies;
 use super::form::Form;
+use super::idempotency;
 use super::keys::{self, ApiKey, KEY_TEXT_BYTES_MAX};
 use super::members::bodies;
 use super::parse::{Fault, Read, Written};
-use super::passwords::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
-use super::problem::{FieldCode, Kind, Problem};
+use super::passwords::{NewPassword, OldPassword};
+use super::problem::{Kind, Problem};
 use super::reply::Reply;
+use super::second_factor::{self, Code, Proof};
 use super::site::SignUp;
 use super::visit::Visit;
 use super::wire::account::BalanceJson;
@@ -20,7 +22,6 @@ use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Money, TimeMs};
-use views::sign_ins::PersonRow;
 
 const SECOND_MS: i64 = 1_000;
 const HOUR_MS: i64 = 3_600 * SECOND_MS;
@@ -34,52 +35,13 @@ pub const INVITATION_MS: i64 = 72 * HOUR_MS;
 /// records.
 const EXTEND_AFTER_MS: i64 = HOUR_MS;
 
-/// A password to be set.
-#[derive(Clone, PartialEq, Eq)]
-pub struct NewPassword(String);
-
-/// A password to be checked.
-#[derive(Clone, PartialEq, Eq)]
-pub struct OldPassword(String);
-
 /// What an invitation's link carries.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ticket(KeyHash);
 
-impl std::fmt::Debug for NewPassword {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("NewPassword(..)")
-    }
-}
-
-impl std::fmt::Debug for OldPassword {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OldPassword(..)")
-    }
-}
-
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Ticket(..)")
-    }
-}
-
-impl Written for NewPassword {
-    fn read(text: &str) -> Read<NewPassword> {
-        let long = text.chars().count() >= PASSWORD_CHARS_MIN && text.len() <= PASSWORD_BYTES_MAX;
-        let (min, max) = (PASSWORD_CHARS_MIN, PASSWORD_BYTES_MAX);
-        let detail = format!("must have at least {min} characters and at most {max} bytes");
-        long.then(|| NewPassword(text.to_owned()))
-            .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, detail))
-    }
-}
-
-impl Written for OldPassword {
-    fn read(text: &str) -> Read<OldPassword> {
-        let short = text.len() <= PASSWORD_BYTES_MAX;
-        short
-            .then(|| OldPassword(text.to_owned()))
-            .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "is longer than any password"))
     }
 }
 
@@ -91,9 +53,10 @@ impl Written for Ticket {
 }
 
 bodies! {
-    /// A name and its password.
+    /// A name, its password, and a code where one is needed.
     struct Credentials {
         required { "profileName" => name: Token, "password" => password: OldPassword }
+        optional { "code" => code: Code }
     }
 
     /// A new user's.
@@ -120,6 +83,10 @@ bodies! {
         required { "current" => current: OldPassword, "password" => password: NewPassword }
     }
 
+    /// Nothing more than that it is asked for.
+    #[derive(Default)]
+    struct Asking {}
+
     /// What an invited person may do.
     struct Inviting {
         optional { "role" => role: Role }
@@ -131,36 +98,61 @@ fn after(now: TimeMs, ms: i64) -> TimeMs {
     TimeMs::new(now.get().saturating_add(ms)).unwrap_or(TimeMs::MAX)
 }
 
-fn refused() -> Problem {
-    Problem::new(Kind::CredentialsRefused, "the name or the password is wrong")
-}
-
 /// `GET /venue`: what a page must know before anybody signs in.
 pub async fn venue(visit: Visit) -> Result<Reply, Problem> {
+    visit.read_nothing()?;
     let site = SiteJson::of(&visit.shared.site);
     Reply::ok(visit.engine.watermark(), &site)
 }
 
 /// `POST /session`: signs in.
 pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
-    let Credentials { name, password: OldPassword(password) } = visit.read()?;
-    let known = visit.engine.read().sign_ins.named(name).cloned();
-    let (who, secret) = ((name, visit.address), known.as_ref().map(|person| person.password));
-    if !visit.shared.passwords.check(who, password, secret).await? {
-        return Err(refused());
+    let Credentials { name, password: OldPassword(password), code } = visit.read()?;
+    let (known, factor) = {
+        let view = visit.engine.read();
+        let known = view.sign_ins.named(name);
+        let factor = known.and_then(|person| view.sign_ins.factor(person.user));
+        (known.cloned(), factor.cloned())
+    };
+    let (passwords, who) = (&visit.shared.passwords, (name, visit.address));
+    let secret = known.as_ref().map(|person| person.password);
+    if !passwords.check(who, password.clone(), secret).await? {
+        return Err(Problem::wrong_password());
     }
-    let PersonRow { user, set, .. } = known.ok_or_else(refused)?;
-    begin(&visit, user, set).await
+    let person = known.ok_or_else(Problem::wrong_password)?;
+    let (shows, now) = ((&person, factor.as_ref()), visit.engine.now());
+    let begun = match second_factor::proof(passwords, shows, &password, code, now).await {
+        Ok(proof) => begin(&visit, person.user, person.set, proof).await,
+        Err(problem) => Err(problem),
+    };
+    begun.inspect_err(|problem| {
+        if problem.kind == Kind::Refused(Reject::SecondFactorRefused) {
+            passwords.count_wrong(who);
+        }
+    })
 }
 
 /// Begins a session of somebody whose password was set then.
-async fn begin(visit: &Visit, user: UserNo, password_set: TimeMs) -> Result<Reply, Problem> {
+async fn begin(
+    visit: &Visit,
+    user: UserNo,
+    password_set: TimeMs,
+    proof: Proof,
+) -> Result<Reply, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (session, now) = (key.hash(), visit.engine.now());
     let (until, ends) = (after(now, IDLE_MS), after(now, SESSION_MS));
-    let answer = visit.submit(Command::SignIn { user, password_set, session, until, ends }).await;
-    let answer = answer.map_err(|problem| match problem.kind {
-        Kind::Refused(Reject::PasswordChanged) => refused(),
+    let command = match proof {
+        Proof::Password => Command::SignIn { user, password_set, session, until, ends },
+        Proof::Code(used) => {
+            Command::SignInByCode { user, password_set, session, until, ends, used }
+        }
+        Proof::Recovery(recovery_code) => {
+            Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code }
+        }
+    };
+    let answer = visit.submit(command).await.map_err(|problem| match problem.kind {
+        Kind::Refused(Reject::PasswordChanged) => Problem::wrong_password(),
         _ => problem,
     })?;
     let shown = SessionJson::in_force(&visit.engine.read(), session, visit.engine.now());
@@ -187,7 +179,7 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     if let Some(amount) = visit.shared.site.faucet {
         visit.submit(Command::Deposit { user, amount }).await?;
     }
-    begin(&visit, user, answer.time()).await
+    begin(&visit, user, answer.time(), Proof::Password).await
 }
 
 /// `POST /invitations/open`: whose invitation this is. Changes nothing.
@@ -208,7 +200,7 @@ pub async fn accept(visit: Visit) -> Result<Reply, Problem> {
     let password = visit.shared.passwords.hashed(password).await?;
     let invitation = Some(hash);
     let answer = visit.submit(Command::SetPassword { user, invitation, name, password }).await?;
-    begin(&visit, user, answer.time()).await
+    begin(&visit, user, answer.time(), Proof::Password).await
 }
 
 /// `GET /session`: who is asking.
@@ -227,6 +219,7 @@ pub fn who(call: &Call) -> Result<Reply, Problem> {
 
 /// `DELETE /session`: signs out.
 pub async fn sign_out(call: Call) -> Result<Reply, Problem> {
+    call.read(|_| Some(()))?;
     let session = call.caller.session();
     let none = || Problem::of(Reject::SessionNotFound);
     let session = Some(session.ok_or_else(none)?);
@@ -235,18 +228,31 @@ pub async fn sign_out(call: Call) -> Result<Reply, Problem> {
     Ok(Reply { cookie, ..Reply::no_content(answer.sequence()) })
 }
 
-/// `POST /account/password`: sets another password. All sessions end; this one begins anew.
+/// `POST /account/password`: sets another password. All sessions end; this one begins anew. A
+/// second factor goes over to the new password.
 pub async fn change(call: Call) -> Result<Reply, Problem> {
-    let Change { current: OldPassword(current), password: NewPassword(password) } =
+    idempotency::refuse(call.once.as_deref())?;
+    let Change { current: OldPassword(current), password: NewPassword(next) } =
         call.read(Form::body)?;
     let user = call.caller.user;
-    let known = call.engine.read().sign_ins.person(user).cloned();
-    let known = known.ok_or_else(refused)?;
+    let (known, factor) = {
+        let view = call.engine.read();
+        (view.sign_ins.person(user).cloned(), view.sign_ins.factor(user).cloned())
+    };
+    let known = known.ok_or_else(Problem::wrong_password)?;
     let passwords = &call.shared.passwords;
-    if !passwords.check((known.name, None), current, Some(known.password)).await? {
-        return Err(refused());
+    if !passwords.check((known.name, None), current.clone(), Some(known.password)).await? {
+        return Err(Problem::wrong_password());
     }
-    let password = passwords.hashed(password).await?;
+    let password = passwords.hashed(next.clone()).await?;
+    let factor = match factor {
+        Some(factor) => {
+            let before = (current.as_str(), known.password);
+            let after = (next.as_str(), password);
+            Some(second_factor::resealed(passwords, factor, before, after).await?)
+        }
+        None => None,
+    };
     let (name, invitation) = (known.name, None);
     let command = Command::SetPassword { user, invitation, name, password };
     let answer = call.submit(command).await?;
@@ -254,14 +260,26 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
         shared: call.shared.clone(),
         engine: call.engine.clone(),
         address: None,
+        query: None,
         body: bytes::Bytes::new(),
     };
-    begin(&visit, user, answer.time()).await
+    // The session first: the factor would ask for a code. Both are on their way at once, so that
+    // nothing comes between them.
+    let keeps = async {
+        if let Some(factor) = factor {
+            let password_salt = password.salt;
+            call.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
+        }
+        Ok::<(), Problem>(())
+    };
+    let begins = begin(&visit, user, answer.time(), Proof::Password);
+    let (begun, kept) = tokio::join!(begins, keeps);
+    kept.and(begun)
 }
 
 /// `POST /account/faucet`: play money for whoever has less than the venue gives.
 pub async fn faucet(call: Call) -> Result<Reply, Problem> {
-    call.read(|_| Some(()))?;
+    let Asking {} = call.read(Form::body_or_default)?;
     let none = || Problem::new(Kind::Forbidden, "this venue gives no play money");
     let amount = call.shared.site.faucet.ok_or_else(none)?;
     let user = call.caller.user;
@@ -291,6 +309,7 @@ pub async fn faucet(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/users/{userId}/invitations`: an invitation, whose text only this answer shows.
 pub async fn invite(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
     let (id, Inviting { role }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;

@@ -3,6 +3,7 @@
 
 use ipnet::IpNet;
 
+use super::assets::Dashboard;
 use exchange::units::Money;
 
 /// Who may make an account.
@@ -47,6 +48,8 @@ pub struct Site {
     pub proxies: Vec<IpNet>,
     /// Whether operators have an entrance of their own, and what is theirs is refused elsewhere.
     pub apart: bool,
+    /// Its pages.
+    pub dashboard: Dashboard,
 }
 
 impl Site {
@@ -59,6 +62,12 @@ impl Site {
     /// which belong to every program of the machine.
     pub fn is_strict(&self) -> bool {
         self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// Its name to people who have several: its host.
+    pub fn name(&self) -> &str {
+        let host = self.public_url.as_deref().and_then(|url| url.split_once("://"));
+        host.map_or("openoutcry", |(_, host)| host.trim_end_matches('/'))
     }
 
     /// Whether a request's `Host` is a name of the venue's. Any other is a foreign name that was

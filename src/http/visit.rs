@@ -17,6 +17,7 @@ use super::cookies;
 use super::form::Form;
 use super::limits::Limits;
 use super::members::Given;
+use super::preconditions::Preconditions;
 use super::problem::Problem;
 use super::reply::Reply;
 use engine::Engine;
@@ -38,6 +39,8 @@ pub struct Visit {
     pub engine: Engine,
     /// Where the request comes from, if that is known.
     pub address: Option<IpAddr>,
+    /// The query string.
+    pub query: Option<String>,
     /// The body; empty where none was sent.
     pub body: Bytes,
 }
@@ -48,9 +51,18 @@ impl Visit {
     /// # Errors
     /// Everything that is bad in it.
     pub fn read<T: Given>(&self) -> Result<T, Problem> {
-        let mut form = Form::new(&[], None).with_body(&self.body).with_clock(&self.engine);
+        let query = self.query.as_deref();
+        let mut form = Form::new(&[], query).with_body(&self.body).with_clock(&self.engine);
         let read = form.body();
         form.finish(read)
+    }
+
+    /// Checks that nothing is asked besides.
+    ///
+    /// # Errors
+    /// Something is.
+    pub fn read_nothing(&self) -> Result<(), Problem> {
+        Form::new(&[], self.query.as_deref()).finish(Some(()))
     }
 
     /// Executes a command. A refusal is a problem.
@@ -87,6 +99,7 @@ where
     B::Error: Into<BodyError>,
 {
     let engine = shared.venue.engine()?.clone();
+    Preconditions::read(&head.method, &head.headers, false)?;
     if rule != BodyRule::Ignored {
         cookies::check_host(&head.headers, &shared.site)?;
         cookies::check_origin(&head.method, &head.headers, true)?;
@@ -95,5 +108,6 @@ where
         BodyRule::Ignored => Bytes::new(),
         rule => take_body(&head.headers, rule, body, limits).await?,
     };
-    visit(Visit { shared: Arc::clone(shared), engine, address, body }).await
+    let query = head.uri.query().map(str::to_owned);
+    visit(Visit { shared: Arc::clone(shared), engine, address, query, body }).await
 }

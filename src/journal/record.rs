@@ -214,9 +214,9 @@ pub fn has_version(kind: u16, version: u8) -> bool {
     version == 1 || Command::LATER.contains(&(kind, version))
 }
 
-/// Whether a kind has this number. Numbers are dense.
-pub fn known(kind: u16) -> bool {
-    (1..=Command::KINDS.len()).contains(&usize::from(kind))
+/// Whether a kind has this number.
+pub const fn known(kind: u16) -> bool {
+    Command::has_kind(kind)
 }
 
 /// The name of a kind's number; `unknown` for others.

@@ -66,10 +66,12 @@ pub struct KeyRow {
     pub created_at: TimeMs,
     /// When it was revoked.
     pub revoked_at: Option<TimeMs>,
+    /// First moment at which it opens nothing any more.
+    pub ends: Option<TimeMs>,
 }
 
 identified!(KeyRow(KeyNo, KeyId));
-saved!(KeyRow { no, id, user, role, label, hash, created_at, revoked_at });
+saved!(KeyRow { no, id, user, role, label, hash, created_at, revoked_at, ends });
 
 /// The numbers of a user's keys, each list in the order the keys were created.
 #[derive(Debug, Default)]
@@ -235,7 +237,7 @@ impl View for Accounts {
                 self.users.add(*user, row)?;
                 self.keys_of.add(*user, UserKeys::default())?;
             }
-            Effect::KeyAdded { user, key, role, label, hash } => {
+            Effect::KeyAdded { user, key, role, label, hash, ends } => {
                 let row = KeyRow {
                     no: *key,
                     id: KeyId::derive(at.time, at.sequence, 0),
@@ -245,6 +247,7 @@ impl View for Accounts {
                     hash: *hash,
                     created_at: at.time,
                     revoked_at: None,
+                    ends: *ends,
                 };
                 let own = self.keys_of.row(*user)?;
                 self.keys.add(*key, row)?;

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::history::History;
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
-use exchange::command::{KeyHash, Password, Role, TradingMode};
+use exchange::command::{KeyHash, Password, Role, SecondFactor, TradingMode};
 use exchange::effect::CancelReason;
 use exchange::fees::Fees;
 use exchange::ids::{
@@ -129,7 +129,7 @@ carried!(
     UserRestrictions,
     Heartbeat
 );
-carried!(Fees, Localized, Token, Password, Invitation);
+carried!(Fees, Localized, Token, Password, Invitation, SecondFactor);
 
 saved!(EventDraft {
     titles,

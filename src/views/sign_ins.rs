@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::fault::Fault;
 use super::fault::View;
 use super::saved::{Sizes, hold, saved};
-use exchange::command::{KeyHash, Password, Role};
+use exchange::command::{KeyHash, Password, Role, SecondFactor};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{KeyId, Token, UserNo};
 use exchange::image::coding::BadImage;
@@ -58,9 +58,10 @@ pub struct SignIns {
     invited: FxHashMap<KeyHash, UserNo>,
     names: BTreeMap<Token, UserNo>,
     sessions: FxHashMap<KeyHash, UserNo>,
+    factors: BTreeMap<UserNo, SecondFactor>,
 }
 
-saved!(SignIns { invitations, people } made { invited, names, sessions } by with_indexes);
+saved!(SignIns { invitations, people, factors } made { invited, names, sessions } by with_indexes);
 
 impl SignIns {
     /// Who signs in with this name.
@@ -87,6 +88,11 @@ impl SignIns {
         (now < session.until).then_some((person, session))
     }
 
+    /// A user's second factor.
+    pub fn factor(&self, user: UserNo) -> Option<&SecondFactor> {
+        self.factors.get(&user)
+    }
+
     /// Removes a user's invitation.
     fn uninvite(&mut self, user: UserNo) {
         if let Some(before) = self.invitations.remove(&user) {
@@ -109,6 +115,8 @@ impl SignIns {
             sizes.has_user(*user)?;
             self.invited.insert(invitation.hash, *user);
         }
+        let known = self.factors.keys().all(|user| self.people.contains_key(user));
+        hold(known, "a second factor of nobody")?;
         for (user, person) in &self.people {
             sizes.has_user(*user)?;
             let other = self.names.insert(person.name, *user);
@@ -134,6 +142,7 @@ impl View for SignIns {
             Effect::PasswordSet { user, role, name, password } => {
                 self.end(*user, |_| false);
                 self.uninvite(*user);
+                self.factors.remove(user);
                 if let Some(before) = self.people.get(user) {
                     self.names.remove(&before.name);
                 }
@@ -162,6 +171,19 @@ impl View for SignIns {
             }
             Effect::SignedOut { user, session } => {
                 self.end(*user, |row| session.is_some_and(|session| row.hash != session));
+            }
+            Effect::SecondFactorSet { user, factor } => {
+                self.factors.insert(*user, factor.clone());
+            }
+            Effect::CodeUsed { user, used } => {
+                self.factors.get_mut(user).ok_or(Fault::UnknownUser(*user))?.used = *used;
+            }
+            Effect::RecoveryCodeUsed { user, recovery_code } => {
+                let factor = self.factors.get_mut(user).ok_or(Fault::UnknownUser(*user))?;
+                factor.recovery.take(*recovery_code);
+            }
+            Effect::SecondFactorCleared { user } => {
+                self.factors.remove(user);
             }
             _ => {}
         }

@@ -77,7 +77,7 @@ impl Venue {
         for command in [
             Command::OpenVenue(Rules::current()),
             Command::CreateUser { profile_name, profile_pic },
-            Command::AddKey { user: UserNo(0), role, label, hash },
+            Command::AddKey { user: UserNo(0), role, label, hash, ends: None },
         ] {
             let answer = engine.ask(command).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));

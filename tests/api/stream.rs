@@ -13,9 +13,11 @@ use tungstenite::http::{HeaderName, HeaderValue, Response};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::{Message, WebSocket};
 
-use exchange::command::Command;
+use exchange::command::{Command, Role};
 use exchange::ids::{KeyNo, UserNo};
+use exchange::units::TimeMs;
 use http::Limits;
+use http::keys::ApiKey;
 
 use super::order;
 use super::socket::{Served, served};
@@ -387,6 +389,33 @@ async fn connections_end_with_a_code_that_says_why() {
     let engine = served.venue.running.engine();
     engine.ask(Command::RevokeKey { user: UserNo(0), key: KeyNo(0) }).unwrap();
     assert_eq!(revoked.end(), (4001, json!({"code": "INVALID_API_KEY"})));
+}
+
+/// Adds a key that ends so many seconds from now.
+fn ending(served: &Served, seconds: i64) -> ApiKey {
+    let (key, user) = (ApiKey::draw().unwrap(), UserNo(0));
+    let engine = served.venue.running.engine();
+    let (label, hash) = ("short".to_owned(), key.hash());
+    let ends = TimeMs::new(engine.now().get() + seconds * 1000);
+    engine.ask(Command::AddKey { user, role: Role::Trader, label, hash, ends }).unwrap();
+    key
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_ends_opens_nothing_then_and_its_streams_end() {
+    let served = served(Limits::STANDARD).await;
+    let over = ending(&served, 0);
+    assert_eq!(served.venue.get(over.reveal(), "/trading/balance").await.code(), "INVALID_API_KEY");
+    let lasts = ending(&served, 3_600);
+    assert_eq!(served.venue.get(lasts.reveal(), "/trading/balance").await.status, 200);
+    // On a slow machine a key may be over before it is used.
+    let mut client = (1..6)
+        .find_map(|longer| {
+            let key = ending(&served, 1 << longer);
+            open(&served, &[("x-api-key", key.reveal())]).ok()
+        })
+        .unwrap();
+    assert_eq!(client.end(), (4001, json!({"code": "INVALID_API_KEY"})));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -273,7 +273,7 @@ pub fn set_up(address: &str, unlike: &Unlike) -> (Vec<Trader>, Vec<Asked>) {
         let answer = client.ask(KEY, Want::AddKey { id, command: None }).unwrap();
         let key = answer.body["key"].as_str().unwrap().to_owned();
         let (role, label, hash) = (Role::Trader, "key".to_owned(), keys::hash(key.as_bytes()));
-        let command = Some(Box::new(Command::AddKey { user: no, role, label, hash }));
+        let command = Some(Box::new(Command::AddKey { user: no, role, label, hash, ends: None }));
         client.asked.last_mut().unwrap().want = Want::AddKey { id, command };
         traders.push(Trader { no, id, key });
     }

@@ -1,6 +1,7 @@
 // What people do in the dashboard, in a real browser against a real demo venue. Run: node --test tests/dashboard/
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { api, busyMarket, missing, shot, URL_BASE, violations, visit } from "./venue.mjs";
 
@@ -331,6 +332,51 @@ test("the interface is tried at the first click, with one field for a key", { sk
   t.diagnostic(`${tried.length} of ${described.length} operations tried`);
   assert.deepEqual(faults, []);
   await context.close();
+});
+
+/** The code that an authenticator shows now, or some half minutes later. @param {string} secret @param {number} [later] */
+function codeOf(secret, later = 0) {
+  let bits = "";
+  for (const letter of secret) bits += "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0");
+  const bytes = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + later));
+  const tag = createHmac("sha1", bytes).update(counter).digest();
+  const word = tag.readUInt32BE(tag[19] & 15) & 0x7fffffff;
+  return String(word % 1_000_000).padStart(6, "0");
+}
+
+test("a second factor is set up, asked for, and is good once", { skip: skip || sessions }, async () => {
+  const name = `ursula${Date.now()}`;
+  const { context, page } = await visit();
+  await page.goto("/sign-up");
+  await page.getByLabel("Name to sign in with").fill(name);
+  await page.getByLabel("Password").fill("seven quiet lamps");
+  await page.getByRole("button", { name: "Open an account", exact: true }).click();
+  await page.getByRole("heading", { name: "Markets" }).first().waitFor();
+  await page.goto("/account");
+  const panel = page.locator("section", { hasText: "Second factor" }).last();
+  await panel.getByRole("button", { name: "Set up a second factor" }).click();
+  await panel.getByLabel("Password now").fill("seven quiet lamps");
+  await panel.getByRole("button", { name: "Set up a second factor" }).click();
+  const secret = await panel.locator(".secret code").innerText();
+  await panel.getByLabel("Six digits").fill(codeOf(secret));
+  await panel.getByRole("button", { name: "Turn on" }).click();
+  await panel.getByText("10 recovery codes left").waitFor();
+  const [recovery] = (await panel.locator("pre").innerText()).split("\n");
+  await context.close();
+  for (const [code, good] of [["000000", false], [codeOf(secret, 1), true], [recovery, true], [recovery, false]]) {
+    const again = await visit();
+    await again.page.goto("/sign-in");
+    await again.page.getByLabel("Name to sign in with").fill(name);
+    await again.page.getByLabel("Password").fill("seven quiet lamps");
+    await again.page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await again.page.getByLabel("Second factor").fill(String(code));
+    await again.page.getByRole("button", { name: "Sign in", exact: true }).click();
+    if (good) await again.page.getByRole("heading", { name: "Markets" }).first().waitFor();
+    else await again.page.getByRole("alert").getByText(/not right/).waitFor();
+    await again.context.close();
+  }
 });
 
 const ids = async () => {

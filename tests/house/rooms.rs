@@ -83,7 +83,7 @@ pub const CIRCLES: [(&str, usize); 8] = [
 pub const DOORS: [(&str, &[&str], &str); 10] = [
     (
         "flate2",
-        &["src/journal/member.rs", "src/http/docs.rs", "src/http/packing.rs", "play/flow/"],
+        &["src/journal/member.rs", "src/http/packed.rs", "src/http/packing.rs", "play/flow/"],
         "a format changes in one place",
     ),
     ("bincode", &["src/journal/snapshot.rs"], "a format changes in one place"),

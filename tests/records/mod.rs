@@ -6,8 +6,8 @@ use exchange::catalogue::{
 };
 use exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
-    PasswordScheme, PlaceOrder, Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
-    TradingMode, Wording,
+    PasswordScheme, PlaceOrder, Record, RecoveryCodes, Role, SecondFactor, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use exchange::ids::{
@@ -92,13 +92,15 @@ fn venue_command() -> BoxedStrategy<Command> {
             user(),
             prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)],
             text(),
-            any::<[u8; 32]>()
+            any::<[u8; 32]>(),
+            option::of(time())
         )
-            .prop_map(|(user, role, label, hash)| Command::AddKey {
+            .prop_map(|(user, role, label, hash, ends)| Command::AddKey {
                 user,
                 role,
                 label,
-                hash: KeyHash(hash)
+                hash: KeyHash(hash),
+                ends
             }),
         (user(), any::<u32>()).prop_map(|(user, key)| Command::RevokeKey { user, key: KeyNo(key) }),
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
@@ -142,6 +144,37 @@ fn sign_in_command() -> BoxedStrategy<Command> {
             until
         }),
         (user(), option::of(hash())).prop_map(|(user, session)| Command::SignOut { user, session }),
+        second_factor_command(),
+    ]
+    .boxed()
+}
+
+fn second_factor_command() -> BoxedStrategy<Command> {
+    let hash = || any::<[u8; 32]>().prop_map(KeyHash);
+    let recovery = vec(hash(), 0..=10).prop_map(|codes| RecoveryCodes::new(codes).unwrap());
+    let factor = (hash(), hash(), time(), recovery)
+        .prop_map(|(salt, sealed, used, recovery)| SecondFactor { salt, sealed, used, recovery });
+    let begins = || (user(), time(), hash(), time(), time());
+    prop_oneof![
+        (user(), hash(), factor).prop_map(|(user, password_salt, factor)| {
+            Command::SetSecondFactor { user, password_salt, factor }
+        }),
+        (begins(), time()).prop_map(|((user, password_set, session, until, ends), used)| {
+            Command::SignInByCode { user, password_set, session, until, ends, used }
+        }),
+        (begins(), hash()).prop_map(
+            |((user, password_set, session, until, ends), recovery_code)| {
+                Command::SignInByRecovery {
+                    user,
+                    password_set,
+                    session,
+                    until,
+                    ends,
+                    recovery_code,
+                }
+            }
+        ),
+        user().prop_map(|user| Command::ClearSecondFactor { user }),
     ]
     .boxed()
 }

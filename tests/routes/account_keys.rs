@@ -302,3 +302,27 @@ fn every_bad_field_is_named() {
     bare(venue.operator.address, "GET", target, &[], None).refused(401, "MISSING_API_KEY");
     bare(venue.operator.address, "POST", target, &[], None).refused(401, "MISSING_API_KEY");
 }
+
+#[test]
+fn a_key_may_end_by_itself() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann").client;
+    let far = "2999-01-01T00:00:00.000Z";
+    let made = json!({ "scope": "trade", "label": "for a while", "expiresAt": far });
+    let made = ann.post("/account/keys", &made);
+    made.created(&shapes::new_own_key());
+    assert_eq!(made.json["expiresAt"], far);
+    let key = venue.client(&made.text("key"));
+    assert_eq!(key.get("/session").json["expiresAt"], far);
+    let place = format!("/account/keys/{}/rotate", made.text("keyId"));
+    let next = key.send("POST", &place, &[], None).json;
+    assert_eq!(next["expiresAt"], far, "its successor ends with it");
+    let past = json!({ "scope": "read", "label": "late", "expiresAt": "2020-01-01T00:00:00Z" });
+    ann.post("/account/keys", &past).refused(400, "INVALID_REQUEST");
+    let past = json!({ "role": "trader", "label": "late", "expiresAt": "2020-01-01T00:00:00Z" });
+    let user = ann.get("/session").json["user"]["id"].as_str().unwrap().to_owned();
+    let keys = format!("/admin/users/{user}/keys");
+    venue.operator.post(&keys, &past).refused(400, "INVALID_REQUEST");
+    let lasts = json!({ "role": "trader", "label": "lasts" });
+    assert_eq!(venue.operator.post(&keys, &lasts).json["expiresAt"], Value::Null);
+}

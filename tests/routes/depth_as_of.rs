@@ -260,7 +260,7 @@ pub fn one_block(key: &ApiKey, more: Vec<Command>) -> (MemoryJournal, MarketId) 
     let commands = [
         Command::OpenVenue(Rules::current()),
         Command::CreateUser { profile_name, profile_pic },
-        Command::AddKey { user: UserNo(0), role, label, hash },
+        Command::AddKey { user: UserNo(0), role, label, hash, ends: None },
         Command::Deposit { user: UserNo(0), amount: Money::new(10_000_000_000) },
         Command::CreateMarket(Box::new(draft)),
         Command::PublishMarket { market: MarketNo(0) },

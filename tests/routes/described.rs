@@ -69,6 +69,20 @@ impl Operation {
         self.content.pointer("/requestBody/content/application~1json/schema")
     }
 
+    /// Whether pages of the venue's own ask for it, for visitors or who has signed in alone.
+    pub fn is_for_people(&self) -> bool {
+        let security = self.content["security"].as_array().unwrap();
+        let session = |by: &Value| by.get("session").is_some();
+        let visits = self.content["tags"][0] == "Signing in" && security.is_empty();
+        visits || security.first().is_some_and(session)
+    }
+
+    /// Whether a session will do.
+    pub fn takes_session(&self) -> bool {
+        let security = self.content["security"].as_array().unwrap();
+        self.is_for_people() || security.iter().any(|by| by.get("session").is_some())
+    }
+
     /// The number of variable parts if its path matches this one, else `None`.
     fn fits(&self, path: &str) -> Option<usize> {
         let (own, asked) = (self.path.split('/'), path.split('/'));
@@ -168,7 +182,11 @@ pub fn text_of(example: &Value) -> String {
 fn ask(venue: &Venue, operation: &Operation, query: &[(String, String)], body: &Value) -> Answer {
     let (path, _) = address(operation);
     let query: Vec<String> = query.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let key = [("x-api-key", venue.operator.key.as_str())];
+    let key = [
+        ("x-api-key", venue.operator.key.as_str()),
+        ("origin", "http://x"),
+        ("x-requested-by", "openoutcry"),
+    ];
     let body = operation.body_schema().map(|_| body.to_string());
     let body = body.as_ref().map(String::as_bytes);
     let target = format!("{path}?{}", query.join("&"));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, bare};
 use super::described::{operation, operations};
+use super::scene::{PASSWORD, first_code};
 use super::venue::{Trader, Venue};
 
 const KEPT: &str = include_str!("../../src/http/openapi/examples.json");
@@ -27,11 +28,14 @@ struct Scene {
     venue: Venue,
     names: HashMap<String, String>,
     made: Map<String, Value>,
+    /// What the last answer gave a browser.
+    cookie: String,
 }
 
 impl Scene {
     fn new() -> Scene {
-        Scene { venue: Venue::open(), names: HashMap::new(), made: Map::new() }
+        let (names, made) = (HashMap::new(), Map::new());
+        Scene { venue: Venue::open(), names, made, cookie: String::new() }
     }
 
     fn operator(&self) -> Client {
@@ -49,12 +53,18 @@ impl Scene {
         }
         assert!(!path.contains('{'), "{path}");
         let target = if query.is_empty() { path } else { format!("{path}?{query}") };
-        let key = [("x-api-key", by.key.as_str())];
+        let by_cookie = by.key.starts_with("openoutcry_session=");
+        let shown = if by_cookie { "cookie" } else { "x-api-key" };
+        let key =
+            [(shown, by.key.as_str()), ("origin", "http://x"), ("x-requested-by", "openoutcry")];
         let sent = (!body.is_null()).then(|| body.to_string());
         let sent = sent.as_ref().map(String::as_bytes);
         let answer = bare(by.address, &operation.method, &target, &key, sent);
         let done = operation.content["responses"].get(answer.status.to_string()).is_some();
         assert!(done && answer.status < 400, "{id}: {answer:?}");
+        if let Some((_, cookie)) = answer.headers.iter().find(|(name, _)| name == "set-cookie") {
+            self.cookie = cookie.split(';').next().unwrap().to_owned();
+        }
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let typed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
         let of = |name: &str, text: &str| match name {
@@ -85,12 +95,15 @@ impl Scene {
             "ook_[0-9a-f]{64}",
             "^[0-9a-f]{64}$",
             r"^20[0-9]{2}-[0-9]{2}-[0-9]{2}T.*Z$",
+            "[A-Z2-7]{32}",
+            "^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$",
+            "^[0-9]{6}$",
         ];
         let patterns = patterns.map(|pattern| Regex::new(pattern).unwrap());
         self.plain(&made, &patterns)
     }
 
-    fn plain(&mut self, json: &Value, patterns: &[Regex; 5]) -> Value {
+    fn plain(&mut self, json: &Value, patterns: &[Regex; 8]) -> Value {
         match json {
             Value::String(text) => {
                 let mut text = text.clone();
@@ -126,6 +139,9 @@ impl Scene {
             1 => format!("0192f0c1-2b3c-7d4e-8f50-{number:012x}"),
             2 => format!("ook_{:064x}", 0),
             3 => format!("{number:064x}"),
+            5 => "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ".to_owned(),
+            6 => "mfrg-g43f-nrsw-45dp".to_owned(),
+            7 => "287082".to_owned(),
             _ if old.starts_with("2030-") => return old.to_owned(),
             _ => return NOW.to_owned(),
         };
@@ -163,6 +179,7 @@ fn examples_match_actual_answers() {
     lives(&mut scene);
     conversion(&mut scene, &ann, &ben);
     watch(&mut scene, &ann);
+    sign_in(&mut scene, &ann);
     let shown = scene.made.len();
     let missing: Vec<&str> =
         operations().map(|o| o.id()).filter(|id| !scene.made.contains_key(*id)).collect();
@@ -324,4 +341,38 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     for probe in ["getHealth", "getReadiness"].iter().chain(&UNSHOWN) {
         scene.show(probe, &op, &[], "", Value::Null);
     }
+}
+
+/// A person in a browser, from invitation to signing out.
+fn sign_in(scene: &mut Scene, ann: &Trader) {
+    let op = scene.operator();
+    let cleo = scene.venue.trader("cleo").id;
+    let token = scene.show("invite", &op, &[&cleo], "", json!({"role": "trader"}));
+    let token = token["token"].as_str().unwrap();
+    scene.show("getSite", &op, &[], "", Value::Null);
+    scene.show("readInvitation", &op, &[], "", json!({"token": token}));
+    let accepts = json!({"token": token, "profileName": "cleo", "password": PASSWORD});
+    scene.show("acceptInvitation", &op, &[], "", accepts);
+    let credentials = json!({"profileName": "cleo", "password": PASSWORD});
+    scene.show("signIn", &op, &[], "", credentials);
+    let cleos = scene.venue.client(&scene.cookie);
+    scene.show("getSession", &cleos, &[], "", Value::Null);
+    second_factor(scene, &cleos);
+    scene.show("clearSecondFactor", &cleos, &[], "", Value::Null);
+    scene.show("getSecondFactor", &cleos, &[], "", Value::Null);
+    second_factor(scene, &cleos);
+    scene.show("clearSecondFactorOf", &op, &[&cleo], "", Value::Null);
+    let change = json!({"current": PASSWORD, "password": "a newer one of some length"});
+    scene.show("changePassword", &cleos, &[], "", change);
+    let cleos = scene.venue.client(&scene.cookie);
+    scene.show("signOut", &cleos, &[], "", Value::Null);
+    let newcomer = json!({"profileName": "eve", "password": PASSWORD});
+    scene.show("signUp", &op, &[], "", newcomer);
+    scene.show("fillAccount", &ann.client, &[], "", json!({}));
+}
+
+fn second_factor(scene: &mut Scene, by: &Client) {
+    let begun = scene.show("beginSecondFactor", by, &[], "", json!({"current": PASSWORD}));
+    let code = first_code(begun["secret"].as_str().unwrap());
+    scene.show("confirmSecondFactor", by, &[], "", json!({"code": code}));
 }

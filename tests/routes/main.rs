@@ -47,6 +47,7 @@ mod waiting;
 mod books;
 mod candles;
 mod search;
+mod second_factor;
 mod leaderboard;
 mod profiles;
 mod quotes;

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use exchange::rules::Rules;
+use exchange::units::Money;
 use http::Limits;
 use http::rates::Rates;
 use journal::memory::MemoryStore;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use super::client::{Answer, Client, Ending, exchange};
 use super::described::{Operation, check, operation, operations};
 use super::faults::{Fault, Faulty};
-use super::scene::{Request, Scene, request};
+use super::scene::{ANN_S, BEN_S, Request, Scene, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 
 /// Codes that no request here can provoke, and why.
@@ -86,6 +87,7 @@ fn every_listed_code_is_provoked() {
     repeats(&mut given);
     excluded(&mut given);
     refusals(&mut given);
+    signing_in(&mut given);
     let mut missing = Vec::new();
     for operation in operations() {
         for code in codes(&operation) {
@@ -117,6 +119,7 @@ fn door(given: &mut Given) {
             let answer = match code {
                 "MISSING_API_KEY" => send(&operation, &Request::without_key),
                 "INVALID_API_KEY" => send(&operation, &|r| r.by(&scene.venue.client(NOBODY))),
+                "FORBIDDEN" if operation.takes_session() => send(&operation, &Request::forged),
                 "FORBIDDEN" => send(&operation, &|request| request.by(&reader)),
                 "NOT_FOUND" => send(&operation, &|request| request.without_parts()),
                 // Probes ignore the query; a second `Host` is refused everywhere.
@@ -164,14 +167,20 @@ fn strained(given: &mut Given) {
         assert!((0..61).map(spend).any(|answer| answer.status == 429));
         let spend = |_| scene.ann.client.post("/trading/heartbeat", &json!({"timeoutSeconds": 0}));
         assert!((0..61).map(spend).any(|answer| answer.status == 429));
-        given.note(&operation, "RECORD_LIMIT", &scene.request(&operation).send());
+        let mut asked = scene.request(&operation);
+        if operation.id() == "clearSecondFactor" {
+            // The records that are spent are Ann's.
+            asked = asked.without_key().by_browser(ANN_S);
+        }
+        given.note(&operation, "RECORD_LIMIT", &asked.send());
     }
     let limits = Limits { body_wait: std::time::Duration::from_millis(5), ..Limits::STANDARD };
     let venue = Venue::limited(limits);
     for operation in listing("REQUEST_TIMEOUT") {
         let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);
         let head = format!(
-            "{} {} HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{",
+            "{} {} HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\norigin: http://x\r\n\
+             x-requested-by: openoutcry\r\ncontent-length: 9\r\n\r\n{{",
             operation.method,
             asked.target(),
             venue.operator.key
@@ -425,4 +434,51 @@ fn refusals(given: &mut Given) {
         key = answer.text("keyId");
     };
     given.note(&rotate, "KEY_LIMIT", &last);
+}
+
+/// Refusals of people in browsers.
+fn signing_in(given: &mut Given) {
+    let scene = Scene::new();
+    let mut note = |id: &str, code: &str, change: &dyn Fn(Request) -> Request| {
+        let operation = operation(id);
+        let answer = change(scene.request(&operation)).send();
+        given.note(&operation, code, &answer);
+    };
+    let with = |name: &'static str, value: &'static str| {
+        move |request: Request| request.and_member(name, json!(value))
+    };
+    note("signUp", "NAME_TAKEN", &with("profileName", "ben"));
+    note("acceptInvitation", "NAME_TAKEN", &with("profileName", "ben"));
+    for id in ["readInvitation", "acceptInvitation"] {
+        note(id, "INVITATION_NOT_FOUND", &with("token", "ook_none"));
+    }
+    note("signIn", "SECOND_FACTOR_REQUIRED", &with("profileName", "ben"));
+    note("signIn", "SECOND_FACTOR_REFUSED", &|request| {
+        with("code", "no code")(with("profileName", "ben")(request))
+    });
+    note("confirmSecondFactor", "SECOND_FACTOR_REFUSED", &with("code", "no code"));
+    // Ben has begun none.
+    note("confirmSecondFactor", "SECOND_FACTOR_NOT_FOUND", &|request| {
+        with("code", "000000")(request.without_key().by_browser(BEN_S))
+    });
+    note("clearSecondFactor", "SECOND_FACTOR_NOT_FOUND", &|request| {
+        request.without_key().by_browser(ANN_S)
+    });
+    note("clearSecondFactorOf", "SECOND_FACTOR_NOT_FOUND", &|request| {
+        request.with_part("userId", &scene.ann.id)
+    });
+    note("signOut", "SESSION_NOT_FOUND", &|request| request.by(&scene.ann.client));
+    note("changePassword", "CREDENTIALS_REFUSED", &with("current", "another one"));
+    note("beginSecondFactor", "CREDENTIALS_REFUSED", &with("current", "another one"));
+    note("signIn", "CREDENTIALS_REFUSED", &with("password", "another one"));
+    let wrong = |id: &str| with("password", "another one")(scene.request(&operation(id))).send();
+    assert!((0..10).any(|_| wrong("signIn").status == 429));
+    assert!((0..40).any(|_| scene.request(&operation("signUp")).send().status == 429));
+    for id in ["signIn", "signUp", "changePassword", "beginSecondFactor"] {
+        note(id, "TOO_MANY_TRIES", &|request| request);
+    }
+    let rules = Rules { money_supply_max: Money::new(25_000_000_000), ..Rules::current() };
+    let poor = Scene::over(Venue::with_rules(rules));
+    let fill = operation("fillAccount");
+    given.note(&fill, "DEPOSIT_LIMIT", &poor.request(&fill).send());
 }

@@ -1,5 +1,13 @@
 //! A venue in which every operation of the description can succeed, and the requests that do.
 
+use std::sync::LazyLock;
+
+use exchange::command::{Command, KeyHash, Password, RecoveryCodes, Role, SecondFactor};
+use exchange::ids::{Token, UserNo};
+use exchange::units::TimeMs;
+use http::keys::hash;
+use http::passwords::Passwords;
+use http::totp::{Secret, code_of};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, bare};
@@ -11,6 +19,7 @@ use super::venue::{FAR, Trader, Venue, order, with};
 pub struct Scene {
     pub venue: Venue,
     pub ann: Trader,
+    ben: String,
     /// A market with orders and a trade.
     pub market: String,
     /// Ann's order, partly filled, with the client order id `own`.
@@ -32,6 +41,49 @@ pub struct Scene {
     suspended: String,
     closed: String,
     resolved: String,
+}
+
+/// The password of all who sign in, and what their browsers carry.
+pub const PASSWORD: &str = "correct horse battery staple";
+pub const ANN_S: &str = "ook_ann";
+pub const BEN_S: &str = "ook_ben";
+/// An invitation of Ann's.
+const TICKET: &str = "ook_ticket";
+
+/// The password as it is journaled: hashing takes a while.
+static HASHED: LazyLock<Password> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(Passwords::default().hashed(PASSWORD.to_owned())).unwrap()
+});
+
+/// The code of now.
+pub fn first_code(secret: &str) -> String {
+    let secret = data_encoding::BASE32_NOPAD.decode(secret.as_bytes()).unwrap();
+    let secret: Secret = secret.try_into().unwrap();
+    format!("{:06}", code_of(&secret, engine::clock::now()).unwrap())
+}
+
+/// Lets Ann sign in, as `cleo`, and Ben, with a second factor.
+fn sign_in(venue: &Venue) {
+    let later = |hours: i64| TimeMs::new(engine::clock::now().get() + hours * 3_600_000).unwrap();
+    let invite = |user, ticket: &str| {
+        let (role, invitation, ends) = (Role::Trader, hash(ticket.as_bytes()), later(70));
+        venue.ask(Command::Invite { user, role, invitation, ends });
+        Some(invitation)
+    };
+    for (user, name, session) in [(UserNo(1), "cleo", ANN_S), (UserNo(2), "ben", BEN_S)] {
+        let (invitation, name) = (invite(user, name), Token::new(name).unwrap());
+        let password = *HASHED;
+        let set = venue.ask(Command::SetPassword { user, invitation, name, password });
+        let (password_set, session) = (set.time(), hash(session.as_bytes()));
+        let (until, ends) = (later(12), later(24));
+        venue.ask(Command::SignIn { user, password_set, session, until, ends });
+    }
+    let (user, password_salt) = (UserNo(2), HASHED.salt);
+    let (salt, sealed, used) = (KeyHash([1; 32]), KeyHash([2; 32]), TimeMs::default());
+    let factor = SecondFactor { salt, sealed, used, recovery: RecoveryCodes::default() };
+    venue.ask(Command::SetSecondFactor { user, password_salt, factor });
+    invite(UserNo(1), TICKET);
 }
 
 impl Scene {
@@ -67,11 +119,13 @@ impl Scene {
         for market in &field[..2] {
             venue.trade(market, &ben, &ann, "0.40", "5");
         }
+        sign_in(&venue);
         let costly = venue.market_with(&json!({"takerFee": "0.5"}));
         venue.trade(&costly, &ben, &ann, "0.50", "1");
         Scene {
             venue,
             ann,
+            ben: ben.id,
             market,
             order: own,
             post_only,
@@ -94,7 +148,22 @@ impl Scene {
         let by = if operators { &self.venue.operator } else { &self.ann.client };
         let body = operation.content.pointer("/requestBody/content/application~1json/example");
         let body = body.map(|example| self.with_ids(example.clone()));
-        request(operation, by, &|part| self.part(operation.id(), part), body)
+        let asked = request(operation, by, &|part| self.part(operation.id(), part), body);
+        match operation.id() {
+            "clearSecondFactor" => asked.without_key().by_browser(BEN_S),
+            "confirmSecondFactor" => {
+                let code = self.first_code();
+                asked.without_key().by_browser(ANN_S).and_member("code", json!(code))
+            }
+            _ if operation.is_for_people() => asked.without_key().by_browser(ANN_S),
+            _ => asked,
+        }
+    }
+
+    /// Begins a second factor of Ann's; its first code.
+    fn first_code(&self) -> String {
+        let begin = super::described::operation("beginSecondFactor");
+        first_code(&self.request(&begin).send().text("secret"))
     }
 
     /// The value of a variable part of the path.
@@ -113,6 +182,7 @@ impl Scene {
             "categoryId" => &self.category,
             "orderId" => &self.order,
             "clientOrderId" => "own",
+            "userId" if id == "clearSecondFactorOf" => &self.ben,
             "userId" => &self.ann.id,
             "keyId" => &self.key,
             other => panic!("no {other} is here"),
@@ -130,6 +200,7 @@ impl Scene {
                         "categoryIds" => json!([self.category]),
                         "marketIds" => json!(self.field[..2]),
                         "deadline" => json!(FAR),
+                        "token" => json!(TICKET),
                         _ => self.with_ids(value),
                     };
                     (name, value)
@@ -186,8 +257,26 @@ impl Request {
     }
 
     pub fn without_key(mut self) -> Request {
-        self.headers.retain(|(name, _)| *name != "x-api-key");
+        self.headers.retain(|(name, _)| !matches!(*name, "x-api-key" | "cookie"));
         self
+    }
+
+    /// From a page of the venue's, in which somebody may have signed in.
+    pub fn by_browser(mut self, session: &str) -> Request {
+        self.headers.push(("cookie", format!("openoutcry_session={session}")));
+        self.with_header("origin", "http://x").with_header("x-requested-by", "openoutcry")
+    }
+
+    /// From a page of another site's.
+    pub fn forged(mut self) -> Request {
+        self.headers.retain(|(name, _)| *name != "origin");
+        let own = self.without_key().by_browser(ANN_S);
+        own.with_origin("http://evil.example")
+    }
+
+    fn with_origin(mut self, origin: &str) -> Request {
+        self.headers.retain(|(name, _)| *name != "origin");
+        self.with_header("origin", origin)
     }
 
     pub fn with_header(mut self, name: &'static str, value: &str) -> Request {

@@ -534,6 +534,7 @@ pub fn key() -> Shape {
         ("createdAt", Moment),
         ("lastUsedAt", nullable(Moment)),
         ("revokedAt", nullable(Moment)),
+        ("expiresAt", nullable(Moment)),
     ])
 }
 

@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 use super::client::{Answer, bare};
 use super::venue::Venue;
 
-const PASSWORD: &str = "a password of length";
-const OWN: [(&str, &str); 2] = [("origin", "http://x"), ("x-requested-by", "openoutcry")];
+pub const PASSWORD: &str = "a password of length";
+pub const OWN: [(&str, &str); 2] = [("origin", "http://x"), ("x-requested-by", "openoutcry")];
 
 /// A browser: what it keeps, and where the venue is.
-struct Browser<'a> {
-    venue: &'a Venue,
-    cookie: String,
+pub struct Browser<'a> {
+    pub venue: &'a Venue,
+    pub cookie: String,
 }
 
 impl<'a> Browser<'a> {
-    fn new(venue: &'a Venue) -> Browser<'a> {
+    pub fn new(venue: &'a Venue) -> Browser<'a> {
         Browser { venue, cookie: String::new() }
     }
 
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
         let cookie = [("cookie", self.cookie.as_str())];
         let mut all = headers.to_vec();
         if !self.cookie.is_empty() {
@@ -42,11 +42,11 @@ impl<'a> Browser<'a> {
         assert_eq!(taken.status, 200, "{taken:?}");
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], &Value::Null)
     }
 
-    fn post(&mut self, path: &str, body: &Value) -> Answer {
+    pub fn post(&mut self, path: &str, body: &Value) -> Answer {
         let answer = self.send("POST", path, &OWN, body);
         if let Some((_, cookie)) = answer.headers.iter().find(|(name, _)| name == "set-cookie") {
             let kept = cookie.split(';').next().unwrap();
@@ -58,7 +58,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-fn credentials(name: &str, password: &str) -> Value {
+pub fn credentials(name: &str, password: &str) -> Value {
     json!({ "profileName": name, "password": password })
 }
 

@@ -147,7 +147,7 @@ impl Venue {
         for command in [
             Command::OpenVenue(rules),
             Command::CreateUser { profile_name, profile_pic },
-            Command::AddKey { user: UserNo(0), role, label, hash },
+            Command::AddKey { user: UserNo(0), role, label, hash, ends: None },
         ] {
             let answer = engine.ask(command).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
@@ -199,6 +199,14 @@ impl Venue {
     pub fn gauges(&self, look: impl FnOnce(&Gauges)) {
         let (_, _, running) = self.served.as_ref().unwrap();
         look(&running.engine().meter().gauges);
+    }
+
+    /// Executes a command.
+    pub fn ask(&self, command: Command) -> engine::pending::Answer {
+        let (_, _, running) = self.served.as_ref().unwrap();
+        let answer = running.engine().ask(command).unwrap();
+        assert!(!matches!(answer.effects(), [Effect::Refused(_)]), "{answer:?}");
+        answer
     }
 
     pub fn client(&self, key: &str) -> Client {

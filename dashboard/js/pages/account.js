@@ -49,13 +49,21 @@ function ChangePassword() {
 function SecondFactor() {
   const ask = useAsk((stop) => get("/account/second-factor", {}, stop), []);
   const [begun, setBegun] = useState(/** @type {any} */ (null));
+  const [asked, setAsked] = useState(false);
+  const [current, setCurrent] = useState("");
   const [code, setCode] = useState("");
   const [codes, setCodes] = useState(/** @type {string[] | null} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
+  const tell = (/** @type {boolean} */ on) => {
+    if (session.value) session.value = { ...session.value, secondFactor: on };
+    ask.again();
+  };
   const begin = async () => {
     setError(null);
     try {
-      setBegun(await post("/account/second-factor", {}, { name: null }));
+      setBegun(await post("/account/second-factor", { current }, { name: null }));
+      setAsked(false);
+      setCurrent("");
     } catch (failed) {
       setError(failed);
     }
@@ -66,13 +74,15 @@ function SecondFactor() {
       const answer = await post("/account/second-factor/confirm", { code }, { name: null });
       setCodes(answer.recoveryCodes);
       setBegun(null);
-      ask.again();
+      setCode("");
+      tell(true);
     } catch (failed) {
       setError(failed);
     }
   };
   const off = async () => {
-    await remove("/account/second-factor").then(ask.again, setError);
+    setError(null);
+    await remove("/account/second-factor").then(() => tell(false), setError);
   };
   if (ask.error) return null;
   return html`<${Panel} title=${t("second-factor")} aside=${
@@ -89,6 +99,7 @@ function SecondFactor() {
       begun &&
       html`<p>${t("factor-secret")}</p>
       <div class="secret"><code>${begun.secret}</code><${Copy} text=${begun.secret}/></div>
+      <p><a href=${begun.uri}>${t("factor-link")}</a></p>
       <${Field} label=${t("factor-code")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids}
       inputmode="numeric" autocomplete="one-time-code" value=${code}
       onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>
@@ -99,12 +110,20 @@ function SecondFactor() {
       html`<p class="banner danger" role="alert"><${Icon} name="stop"/><span>${sentence(error)}</span>
       </p>`
     }${
+      ask.data?.on && html`<p class="small faint">${t("recovery-left", { n: ask.data.recoveryCodesLeft })}</p>`
+    }${
+      asked &&
+      html`<form class="stack" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
+      <${Password} label=${t("password-now")} value=${current} onInput=${setCurrent}/>
+      <${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}></form>`
+    }${
       !begun &&
+      !asked &&
       ask.data &&
       (ask.data.on
         ? html`<${Button} act=${off}>${t("factor-off")}
       </${Button}>`
-        : html`<${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}>`)
+        : html`<${Button} kind="primary" act=${async () => setAsked(true)}>${t("factor-on")}</${Button}>`)
     }</div></${Panel}>`;
 }
 

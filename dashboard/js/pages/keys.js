@@ -12,6 +12,10 @@ import { teller } from "../order-acts.js";
 
 export const title = () => t("keys");
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a key may last, in days; 0 for as long as it is not revoked. */
+const LASTS = [0, 7, 30, 90, 365];
+
 /** @param {string} language @param {string} label */
 function snippet(language, label) {
   const home = location.origin;
@@ -81,6 +85,7 @@ function Made({ made, onStored }) {
 export function Page() {
   const [label, setLabel] = useState("");
   const [scope, setScope] = useState("trade");
+  const [days, setDays] = useState(0);
   const [made, setMade] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const [asking, setAsking] = useState(/** @type {{what: "rotate" | "revoke", key: any} | null} */ (null));
@@ -94,7 +99,8 @@ export function Page() {
   const make = async () => {
     setError(null);
     try {
-      setMade(await post("/account/keys", { label, scope }, { name: newName("key"), tell: teller() }));
+      const ends = days ? { expiresAt: new Date(Date.now() + days * DAY_MS).toISOString() } : {};
+      setMade(await post("/account/keys", { label, scope, ...ends }, { name: newName("key"), tell: teller() }));
       setLabel("");
       ask.again();
     } catch (failed) {
@@ -181,6 +187,12 @@ export function Page() {
         <input type="radio" name="scope" checked=${scope === one} onChange=${() => setScope(one)}/>
         <span><b>${t(`scope.${one}`)}</b><span>${t(`scope-text.${one}`)}</span></span></label>`,
         )}</div></fieldset>
+      <${Field} label=${t("ends")} error=${fieldSentence(error, "expiresAt")}
+        control=${(/** @type {any} */ ids) => html`<select class="select" ...${ids}
+        onChange=${(/** @type {any} */ e) => setDays(Number(e.target.value))}>${LASTS.map(
+          (one) => html`<option key=${one} value=${one} selected=${one === days}>
+        ${one ? t("after-days", { n: f.count(one), count: one }) : t("never")}</option>`,
+        )}</select>`}/>
       ${
         error &&
         !fieldSentence(error, "label") &&

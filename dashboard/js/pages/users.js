@@ -103,6 +103,15 @@ function Chosen({ user, onDone }) {
       setError(failed);
     }
   };
+  const noFactor = async () => {
+    setError(null);
+    try {
+      await remove(`/admin/users/${user.id}/second-factor`);
+      notify({ kind: "done", title: t("factor-lost-done", { name: user.profileName }) });
+    } catch (failed) {
+      setError(failed);
+    }
+  };
   const setExposure = async () => {
     setError(null);
     try {
@@ -163,7 +172,7 @@ function Chosen({ user, onDone }) {
       <${Button} kind="s danger-line" act=${() => remove(`/admin/users/${user.id}/keys/${one.keyId}`).then(keys.again)}>
       ${t("key-act.revoke")}</${Button}></li>`,
         )}</ul>`
-      }</div>`
+      }<${Button} act=${noFactor}>${t("factor-lost")}</${Button}></div>`
     }
     ${
       link

@@ -76,6 +76,10 @@ sign-up eve argon2id-19-2-1 hash4 hash5
 ann sign-in +0s hash6 +1h +1d
 ann stays hash6 +2h
 ann sign-out all
+ann factor hash2 hash3 hash4 +0s hash5,hash6
+ann sign-in-by-code +0s hash5 +1h +1d +1s
+ann sign-in-by-recovery +0s hash6 +1h +1d hash5
+ann factor off
 "#;
 
 /// Records per block.

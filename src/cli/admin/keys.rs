@@ -9,12 +9,13 @@ use super::table;
 
 const NEW_KEY: [(&str, &str); 4] =
     [("key", "key"), ("key id", "keyId"), ("role", "role"), ("label", "label")];
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 7] = [
     ("KEY ID", "keyId"),
     ("ROLE", "role"),
     ("CREATED", "createdAt"),
     ("LAST USED", "lastUsedAt"),
     ("REVOKED", "revokedAt"),
+    ("EXPIRES", "expiresAt"),
     ("LABEL", "label"),
 ];
 const REVOKED: [(&str, &str); 3] =
@@ -64,6 +65,9 @@ pub(crate) enum KeysVerb {
         /// What it is for, in the operator's words
         #[arg(long, value_name = "TEXT")]
         label: String,
+        /// When it ends by itself, as 2030-01-31T18:00:00Z
+        #[arg(long, value_name = "TIME")]
+        expires_at: Option<String>,
     },
     /// Revoke a key
     Revoke {
@@ -84,8 +88,11 @@ pub(crate) async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), Ad
             let answer = session.get(&format!("/admin/users/{user}/keys")).await?;
             session.show(&answer, |json| table::list(json, "keys", &KEYS))
         }
-        KeysVerb::Create { user, role, label } => {
-            let body = json!({"role": role.name(), "label": label});
+        KeysVerb::Create { user, role, label, expires_at } => {
+            let mut body = json!({"role": role.name(), "label": label});
+            if let Some(time) = expires_at {
+                body["expiresAt"] = json!(time);
+            }
             let answer = session.post(&format!("/admin/users/{user}/keys"), &body).await?;
             session.show(&answer, |json| table::thing(json, &NEW_KEY))?;
             if answer.json.get("key").is_some_and(Value::is_string) {

@@ -262,7 +262,7 @@ impl History<'_> {
         if !TRADERS.iter().any(|trader| trader.name == bird.name) {
             let (role, label) = (Role::Trader, "flow".to_owned());
             let hash = bird.key_hash();
-            self.tell(Command::AddKey { user, role, label, hash })?;
+            self.tell(Command::AddKey { user, role, label, hash, ends: None })?;
         }
         self.people.push((bird, user));
         Ok(())
@@ -381,7 +381,7 @@ impl History<'_> {
             self.tell(Command::PlaceOrder(order))?;
         }
         let (role, label, hash) = (trader.role, "demo".to_owned(), trader.key_hash());
-        self.tell(Command::AddKey { user, role, label, hash })
+        self.tell(Command::AddKey { user, role, label, hash, ends: None })
     }
 }
 

@@ -28,10 +28,11 @@ use crate::market::MarketStatus;
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
-/// What some images have at their end, each added to the version: the groups of orders, how people
-/// sign in.
+/// What some images have at their end, each added to the version: how people sign in, the groups of
+/// orders, second factors.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
+const WITH_FACTORS: u32 = 4;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -59,9 +60,11 @@ impl Exchange {
         } = self;
         let grouped = orders.grouped();
         let mut version = IMAGE_VERSION;
-        for (part, there) in
-            [(WITH_SIGN_INS, !sign_ins.is_empty()), (WITH_GROUPS, !grouped.is_empty())]
-        {
+        for (part, there) in [
+            (WITH_SIGN_INS, !sign_ins.is_empty()),
+            (WITH_GROUPS, !grouped.is_empty()),
+            (WITH_FACTORS, !sign_ins.factors.is_empty()),
+        ] {
             version = version.saturating_add(if there { part } else { 0 });
         }
         version.write(sink);
@@ -88,6 +91,9 @@ impl Exchange {
                 group.write(sink);
                 order.write(sink);
             }
+        }
+        if !sign_ins.factors.is_empty() {
+            sign_ins.write_factors(sink);
         }
         Ok(())
     }
@@ -118,7 +124,7 @@ impl Exchange {
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
         let parts = version.wrapping_sub(IMAGE_VERSION);
-        if parts > WITH_SIGN_INS | WITH_GROUPS {
+        if parts > WITH_SIGN_INS | WITH_GROUPS | WITH_FACTORS {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -158,6 +164,9 @@ impl Exchange {
         }
         if parts & WITH_GROUPS != 0 {
             exchange.read_groups(source)?;
+        }
+        if parts & WITH_FACTORS != 0 {
+            exchange.sign_ins.read_factors(source)?;
         }
         exchange.schedule_all();
         Ok(exchange)

@@ -5,7 +5,9 @@ use super::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
 };
 use crate::catalogue::Localized;
-use crate::command::{BodyHash, Condition, IdempotencyKey, KeyHash, SeenTerms, TimeInForce};
+use crate::command::{
+    BodyHash, Condition, IdempotencyKey, KeyHash, RecoveryCodes, SeenTerms, TimeInForce,
+};
 use crate::decimal::Decimal;
 use crate::effect::{Holding, Party};
 use crate::ending::Ending;
@@ -96,6 +98,17 @@ impl Imaged for MarketSet {
         let markets: Vec<MarketNo> = Imaged::read(source)?;
         let ascending = markets.is_sorted();
         MarketSet::new(markets).filter(|_| ascending).ok_or(BadImage::Value("MarketSet"))
+    }
+}
+
+impl Imaged for RecoveryCodes {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_list(self.as_slice().iter(), sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let codes = RecoveryCodes::new(Imaged::read(source)?);
+        codes.ok_or(BadImage::Value("RecoveryCodes"))
     }
 }
 
@@ -209,6 +222,12 @@ imaged!(SeenTerms { price = "seen_price", quantity = "seen_quantity", filled = "
 imaged!(IdempotencyKey { caller, key = "once.key", part, body });
 imaged!(Party { order, user, remaining, fee });
 
+/// A hash in hexadecimal digits.
+fn hash_of(word: &str) -> Option<KeyHash> {
+    let bytes = data_encoding::HEXLOWER.decode(word.as_bytes()).ok()?;
+    bytes.try_into().ok().map(KeyHash)
+}
+
 shown! {
     FeeRate: it => Value::Decimal(it.decimal());
     Localized: it => Value::Group(vec![
@@ -216,10 +235,12 @@ shown! {
         ("en", Value::Text(&it.en)),
         ("es", Value::Text(&it.es)),
     ]);
-    KeyHash: it => Value::Hash(&it.0), name in n => n.word(name, |hash| {
-        let bytes = data_encoding::HEXLOWER.decode(hash.as_bytes()).ok()?;
-        bytes.try_into().ok().map(KeyHash)
-    });
+    KeyHash: it => Value::Hash(&it.0), name in n => n.word(name, hash_of);
+    RecoveryCodes: it => Value::List(it.as_slice().iter().map(|it| Value::Hash(&it.0)).collect()),
+        name in n => n.word(name, |list| {
+            let words = list.split(',').filter(|word| !word.is_empty());
+            RecoveryCodes::new(words.map(hash_of).collect::<Option<_>>()?)
+        });
     Reject: it => Value::Word(it.code());
     SeenTerms: it => Value::Group(vec![
         ("price", Value::Decimal(it.price.decimal())),

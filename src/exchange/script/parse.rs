@@ -137,6 +137,7 @@ impl Reader<'_> {
         self.pass_over("for")?;
         let user = self.user()?;
         let (mut role, mut label, mut hash) = (Role::Trader, name.to_owned(), key_hash(name));
+        let mut ends = None;
         while let Some(part) = self.next_if_bare() {
             match part {
                 "reader" => role = Role::Reader,
@@ -144,10 +145,11 @@ impl Reader<'_> {
                 "operator" => role = Role::Operator,
                 "label" => label = self.quoted()?,
                 "hash" => hash = KeyHash(self.hash()?),
+                "until" => ends = Some(self.moment()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }
-        Ok(Command::AddKey { user, role, label, hash })
+        Ok(Command::AddKey { user, role, label, hash, ends })
     }
 
     fn revision(&mut self) -> Result<Command, ScriptError> {

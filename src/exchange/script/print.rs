@@ -77,10 +77,13 @@ impl Writer<'_> {
                     self.part("pic", quote(profile_pic));
                 }
             }
-            Command::AddKey { user, role, label, hash } => {
+            Command::AddKey { user, role, label, hash, ends } => {
                 self.part("key", name);
                 self.part("for", self.names.of_user(*user));
                 self.key(name, *role, label, hash);
+                if let Some(ends) = ends {
+                    self.part("until", moment(*ends, self.now));
+                }
             }
             Command::CreateCategory(draft) => {
                 self.part("category", name);

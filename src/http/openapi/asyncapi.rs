@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::schemas;
 use super::{Members, Unfit};
 use crate::call::SharedState;
-use crate::packing::Packed;
+use crate::packed::Packed;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::wire::stream::{KINDS, MessageKind};

@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use self::operations::{Line, all_kinds};
 use super::call::SharedState;
-use super::packing::Packed;
+use super::cookies;
+use super::packed::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::route::{Endpoint, Route};
@@ -156,6 +157,12 @@ pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
                 "readerKey": key("Any key of the venue."),
                 "traderKey": key("A key that may trade, or an operator's."),
                 "operatorKey": key("An operator's key, which may ask everything."),
+                "session": {
+                    "type": "apiKey", "in": "cookie", "name": cookies::NAME,
+                    "description": "Whoever has signed in. Over TLS its name begins with __Host-. \
+                        It counts wherever a key does, for pages of the venue's own: a write also \
+                        needs X-Requested-By and an Origin of the same host.",
+                },
             },
         },
     }))
@@ -168,6 +175,12 @@ fn parameters() -> Value {
             "name": "Idempotency-Key", "in": "header", "schema": reference("Token"),
             "description": "A name for this request: repeated within a day under the same name, it \
                 is done once and answered the same.",
+        },
+        "X-Requested-By": {
+            "name": "X-Requested-By", "in": "header",
+            "schema": { "type": "string", "enum": [cookies::US] },
+            "description": "Needed of whoever comes without a key, beside an Origin of the same \
+                host: pages of other sites cannot send it.",
         },
         "If-Match": {
             "name": "If-Match", "in": "header", "schema": {
@@ -213,8 +226,8 @@ fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
     Ok(paths)
 }
 
-/// Whether the document tells of a route: a stream is not made of requests, and what only people in
-/// browsers ask for is not for programs.
+/// Whether the document tells of a route: a stream is not made of requests, and pages with their
+/// files are not for programs.
 pub const fn is_told_of(route: &Route) -> bool {
     route.told && !matches!(route.endpoint, Endpoint::Stream)
 }

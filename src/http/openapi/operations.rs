@@ -34,6 +34,11 @@ pub struct Line {
     codes: Vec<String>,
     /// `false` for a `POST` that takes no `Idempotency-Key`.
     once: Option<bool>,
+    /// By what a caller is known: `session` by that alone, `either` by a key as well; by a key
+    /// where it is left out.
+    by: Option<String>,
+    /// `false` for a write that the journal does not keep.
+    records: Option<bool>,
     /// Whether refusals are reported per operation, inside a successful answer.
     #[serde(default)]
     apart: bool,
@@ -53,7 +58,7 @@ impl Line {
             "operationId": self.id,
             "tags": [self.tag],
             "summary": self.is,
-            "security": security(route),
+            "security": security(route, self.by.as_deref()),
             "responses": self.responses(route, frame, example)?,
         });
         if !self.says.is_empty() {
@@ -113,6 +118,9 @@ impl Line {
             parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
         }
         let reads = route.method == Method::GET;
+        if !reads && (self.by.is_some() || matches!(route.endpoint, Endpoint::Visit(_))) {
+            parameters.push(json!({ "$ref": "#/components/parameters/X-Requested-By" }));
+        }
         if route.tagged {
             let name = if reads { "If-None-Match" } else { "If-Match" };
             let place = format!("#/components/parameters/{name}");
@@ -148,10 +156,12 @@ impl Line {
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
         let asks = matches!(route.endpoint, Endpoint::Write(_) | Endpoint::Several(_));
-        let asks = asks && !self.apart;
+        let keeps = self.records != Some(false);
+        let asks = asks && !self.apart && keeps;
         let halts = [Kind::Stopping, Kind::JournalUnavailable, Kind::OutcomeUnknown];
         let halts = halts.into_iter().filter(|_| asks);
-        let all = kinds(route).into_iter().chain(halts).chain(own).chain(named);
+        let kinds = kinds(route).into_iter().filter(|kind| keeps || *kind != Kind::RecordLimit);
+        let all = kinds.chain(halts).chain(own).chain(named);
         for (status, kinds) in problems::by_status(all) {
             responses.insert(status.to_string(), failure(route, &kinds, frame)?);
         }
@@ -160,12 +170,17 @@ impl Line {
 }
 
 /// The security requirement of a route.
-fn security(route: &Route) -> Value {
-    match route.access {
-        Access::Everybody => json!([]),
-        Access::Keys => json!([{ "readerKey": [] }]),
-        Access::Traders => json!([{ "traderKey": [] }]),
-        Access::Operators => json!([{ "operatorKey": [] }]),
+fn security(route: &Route, by: Option<&str>) -> Value {
+    let key = match route.access {
+        Access::Everybody => return json!([]),
+        Access::Keys => json!({ "readerKey": [] }),
+        Access::Traders => json!({ "traderKey": [] }),
+        Access::Operators => json!({ "operatorKey": [] }),
+    };
+    match by {
+        Some("session") => json!([{ "session": [] }]),
+        Some(_) => json!([key, { "session": [] }]),
+        None => json!([key]),
     }
 }
 
@@ -190,7 +205,9 @@ fn kinds(route: &Route) -> Vec<Kind> {
     if route.access != Access::Everybody {
         kinds.extend([Kind::MissingApiKey, Kind::InvalidApiKey, Kind::Starting]);
     }
-    if route.class != RequestClass::Probes {
+    // Visitors have no buckets, and what they ask is answered whatever they take.
+    let visits = matches!(route.endpoint, Endpoint::Visit(_));
+    if route.class != RequestClass::Probes && !visits {
         kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
     }
     // In the answer to a batch, only its single operations are refused for it.
@@ -231,8 +248,12 @@ fn kinds(route: &Route) -> Vec<Kind> {
 
 fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -> Value {
     let mut headers = headers_of(route);
-    if status == "201" {
+    // An invitation is shown once, and has no address.
+    if status == "201" && schema != "Invitation" {
         headers.insert("Location".to_owned(), header("Location"));
+    }
+    if route.method != Method::GET && (schema == "Session" || route.template == "/session") {
+        headers.insert("Set-Cookie".to_owned(), header("Set-Cookie"));
     }
     let about = match status {
         "201" => "Made.",
@@ -259,20 +280,23 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
 fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit> {
     let mut headers = headers_of(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());
+    if kinds.iter().all(|kind| kind.lacks_good_key()) {
+        headers.remove("Sequence");
+    }
     for kind in kinds {
         let code = kind.code();
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
         examples.insert(code.to_owned(), json!({ "$ref": example }));
-        if kind.retry_after().is_some() || kind.has_allowance() {
+        let waits = kind.has_allowance() || *kind == Kind::TooManyTries;
+        if kind.retry_after().is_some() || waits {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
         if *kind == Kind::UnsupportedMediaType {
             headers.insert("Accept-Encoding".to_owned(), header("Accept-Encoding"));
         }
         if kind.lacks_good_key() {
-            headers.remove("Sequence");
             headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
         }
     }
@@ -287,7 +311,8 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
 }
 
 fn headers_of(route: &Route) -> Members {
-    let (known, keys) = (route.access != Access::Everybody, route.class != RequestClass::Probes);
+    let known = route.access != Access::Everybody;
+    let keys = known && route.class != RequestClass::Probes;
     let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
     let sequence = ["Sequence"].into_iter().filter(|_| known);
     let limits = limits.into_iter().filter(|_| keys);

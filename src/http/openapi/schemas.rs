@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Members;
 use crate::wire::words::reference;
 use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
-use crate::wire::{order, problem, profile, quotes, statement, tape};
+use crate::wire::{order, problem, profile, quotes, site, statement, tape};
 
 /// Requests, words and records.
 const WRITTEN: &str = include_str!("schemas.json");
@@ -82,6 +82,13 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<problem::ProblemJson>,
         one::<profile::ProfileJson>,
         one::<profile::ProfileTradesJson>,
+        one::<site::BegunFactorJson>,
+        one::<site::FactorJson>,
+        one::<site::InvitationJson>,
+        one::<site::InvitedJson>,
+        one::<site::RecoveryCodesJson>,
+        one::<site::SessionJson>,
+        one::<site::SiteJson>,
         one::<statement::EquityJson>,
         one::<statement::LedgerJson>,
         one::<statement::MarketPnlJson>,

@@ -24,6 +24,7 @@ pub struct Session {
     /// As whom it acts.
     pub caller: Caller,
     key: Credential,
+    ends_by_itself: bool,
     _seat: Seat,
 }
 
@@ -40,14 +41,14 @@ impl Session {
         let caller = auth::holder(key, engine, &shared.caches.holders)?;
         tokens::take(&shared.keyring, &caller, RequestClass::Reads, false, Instant::now())?;
         let seat = shared.seats.take(caller.user)?;
-        Ok(Session { caller, key, _seat: seat })
+        let ends_by_itself = caller.ends_by_itself(engine);
+        Ok(Session { caller, key, ends_by_itself, _seat: seat })
     }
 
     /// Takes note of what was published since; whether the key is still good.
     pub fn refresh(&mut self, engine: &Engine, shared: &SharedState) -> bool {
         let (as_of, keys_as_of) = engine.watermark_and_keys();
-        // A session ends by itself, too.
-        if keys_as_of == self.caller.keys_as_of && self.caller.session().is_none() {
+        if keys_as_of == self.caller.keys_as_of && !self.ends_by_itself {
             self.caller.as_of = as_of;
             return true;
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
-use super::words::{ApiKey, Scope, Url};
+use super::words::{ApiKey, Picture, Scope};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use exchange::command::{Role, TradingMode};
 use exchange::ids::{KeyId, MarketId, UserId};
@@ -45,7 +45,7 @@ answers! {
     UserJson = "User" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
         available: Text<Money> = Text(row.balance.available);
         reserved: Text<Money> = Text(row.balance.reserved);
@@ -59,7 +59,7 @@ answers! {
     PersonJson = "Person" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
     }
 
@@ -86,6 +86,8 @@ answers! {
         /// As far as the running process knows.
         last_used_at: Option<Timestamp> = last_used.map(Timestamp);
         revoked_at: Option<Timestamp> = row.revoked_at.map(Timestamp);
+        /// When it ends by itself; null if it does not.
+        expires_at: Option<Timestamp> = row.ends.map(Timestamp);
     }
 
     /// One of the caller's keys, without the key.
@@ -102,8 +104,8 @@ answers! {
         session: bool = false;
         /// Whether the request came with it.
         current: bool = false;
-        /// When it ends by itself; null for a key, which does not.
-        expires_at: Option<Timestamp> = None;
+        /// When it ends by itself; null if it does not.
+        expires_at: Option<Timestamp> = row.ends.map(Timestamp);
     }
 }
 

@@ -65,6 +65,10 @@ const RENAMED: [(&str, &str); 13] = [
     ("winner", "winning_outcome_id"),
 ];
 
+/// Fields that are not told: who reads the journal need not be able to try passwords and codes.
+const UNSAID: [&str; 7] =
+    ["salt", "hashed", "password_salt", "factor_salt", "sealed", "recovery", "recovery_code"];
+
 /// Members that come before all others, and those that come after, in this order.
 const FIRST: [&str; 6] = ["orderId", "userId", "keyId", "marketId", "eventId", "categoryId"];
 const LAST: [&str; 5] =
@@ -160,8 +164,8 @@ impl<'a> Reading<'_, 'a> {
         let mut outcomes = Vec::new();
         for (name, value) in command.fields() {
             match (name, value) {
-                // Who reads the journal need not be able to try passwords.
-                ("seen" | "group", Value::None) | ("salt" | "hashed", _) => {}
+                ("seen" | "group" | "ends", Value::None) => {}
+                (name, _) if UNSAID.contains(&name) => {}
                 (_, Value::None) if revises => {}
                 ("yes_text" | "no_text", texts) => {
                     let id = if name == "yes_text" { "yes" } else { "no" };

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::account::scope_name;
-use super::words::{Scope, Url};
+use super::words::{Picture, Scope};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
 use crate::site::Site;
-use exchange::command::{KeyHash, Role};
-use exchange::ids::{KeyId, UserId};
+use exchange::command::{KeyHash, Role, SecondFactor};
+use exchange::ids::{KeyId, UserId, UserNo};
 use exchange::sign_in::Invitation;
 use exchange::units::{Money, TimeMs};
 use views::ReadModel;
@@ -29,23 +29,45 @@ answers! {
     SessionUserJson = "SessionUser" (row: &UserRow) {
         id: Text<UserId> = Text(row.id);
         profile_name: Text<Arc<str>> = Text(Arc::clone(&row.profile_name));
-        #[schemars(with = "Url")]
+        #[schemars(with = "Picture")]
         profile_pic: Text<Arc<str>> = Text(Arc::clone(&row.profile_pic));
     }
 
     /// Who is asking, and for how long.
     SessionJson = "Session" (
-        user: &UserRow, role: Role, key_id: KeyId, ends: Option<TimeMs>, name: Option<String>,
+        user: &UserRow, role: Role, key_id: KeyId, ends: Option<TimeMs>, known: Known,
     ) {
         user: SessionUserJson = SessionUserJson::of(user);
         #[schemars(with = "Scope")]
         scope: &'static str = scope_name(role);
         /// The session in the list of keys, or the key.
         key_id: Text<KeyId> = Text(key_id);
-        /// When it is over unless it is used; null for a key.
+        /// When it is over, a session unless it is used; null for a key that lasts.
         expires_at: Option<Timestamp> = ends.map(Timestamp);
         /// The name to sign in with; null for a user without a password.
-        sign_in_name: Option<String> = name;
+        sign_in_name: Option<Text<Arc<str>>> = known.name.map(Text);
+        /// Whether a code is asked for at signing in, too.
+        second_factor: bool = known.second_factor;
+    }
+
+    /// Whether a code is asked for at signing in.
+    FactorJson = "SecondFactor" (factor: Option<&SecondFactor>) {
+        on: bool = factor.is_some();
+        /// How many recovery codes are left.
+        recovery_codes_left: usize = factor.map_or(0, |factor| factor.recovery.as_slice().len());
+    }
+
+    /// A second factor that waits for its first code.
+    BegunFactorJson = "BegunSecondFactor" (secret: String, uri: String) {
+        /// For an authenticator, in base 32; shown this once.
+        secret: String = secret;
+        /// The same as a link, which an authenticator on the same device opens.
+        uri: String = uri;
+    }
+
+    /// Recovery codes, shown this once; each is good once in place of a code.
+    RecoveryCodesJson = "NewRecoveryCodes" (codes: Vec<String>) {
+        recovery_codes: Vec<String> = codes;
     }
 
     /// An invitation, shown this once.
@@ -64,21 +86,32 @@ answers! {
     }
 }
 
+/// How a user signs in.
+pub struct Known {
+    name: Option<Arc<str>>,
+    second_factor: bool,
+}
+
+impl Known {
+    fn of(view: &ReadModel, user: UserNo) -> Known {
+        let name = view.sign_ins.person(user).map(|person| person.name.as_str().into());
+        Known { name, second_factor: view.sign_ins.factor(user).is_some() }
+    }
+}
+
 impl SessionJson {
     /// The session with this hash.
     pub fn in_force(view: &ReadModel, session: KeyHash, now: TimeMs) -> Option<SessionJson> {
         let (person, row) = view.sign_ins.session(session, now)?;
-        let user = view.accounts.user(person.user)?;
-        let name = Some(person.name.as_str().to_owned());
-        Some(SessionJson::of(user, person.role, row.id, Some(row.until), name))
+        let (user, known) = (view.accounts.user(person.user)?, Known::of(view, person.user));
+        Some(SessionJson::of(user, person.role, row.id, Some(row.until), known))
     }
 
     /// The holder of a key.
     pub fn of_key(view: &ReadModel, caller: &Caller) -> Option<SessionJson> {
         let Via::Key(key) = caller.via else { return None };
         let (user, row) = (view.accounts.user(caller.user)?, view.accounts.key(key)?);
-        let person = view.sign_ins.person(caller.user);
-        let name = person.map(|person| person.name.as_str().to_owned());
-        Some(SessionJson::of(user, caller.role, row.id, None, name))
+        let known = Known::of(view, caller.user);
+        Some(SessionJson::of(user, caller.role, row.id, row.ends, known))
     }
 }

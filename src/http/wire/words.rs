@@ -149,6 +149,8 @@ macro_rules! words {
 words! {
     /// An address.
     Url = "Url",
+    /// A user's picture.
+    Picture = "Picture",
     /// An API key.
     ApiKey = "ApiKey",
     /// What a user's own key may do.

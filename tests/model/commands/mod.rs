@@ -10,8 +10,8 @@ use exchange::catalogue::{
 };
 use exchange::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
-    PasswordScheme, PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
-    TradingMode, Wording,
+    PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention,
+    Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{
@@ -649,6 +649,7 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             role: Role::Trader,
             label: String::new(),
             hash: KeyHash([pick % 64; 32]),
+            ends: (pick % 3 == 0).then_some(twin.now),
         },
         2 => {
             let key = KeyNo(small % (u32::try_from(twin.keys_count()).unwrap() + 1));
@@ -694,7 +695,7 @@ fn sign_in(twin: &Naive, small: u32) -> Command {
         }
         2 if twin.users_count < USERS_MAX => Command::SignUp { name, password },
         // Refused, so that there is no user more.
-        3 | 7 | 11 | 15 if twin.people.iter().any(|row| row.name == name) => {
+        3 | 7 | 11 if twin.people.iter().any(|row| row.name == name) => {
             Command::SignUp { name, password }
         }
         4 => {
@@ -709,7 +710,36 @@ fn sign_in(twin: &Naive, small: u32) -> Command {
         }
         12 => Command::ExtendSession { user, session, until: later(80_000) },
         13 => Command::SignOut { user, session: Some(session) },
-        14 if turn % 4 == 0 => Command::SignOut { user, session: None },
+        14 if turn.is_multiple_of(4) => Command::SignOut { user, session: None },
+        14 | 15 => second_factor(twin, turn, user, session),
         _ => Command::AdvanceClock,
+    }
+}
+
+/// Second factors, some of which are there.
+fn second_factor(twin: &Naive, turn: u32, user: UserNo, session: KeyHash) -> Command {
+    let person = twin.people.iter().find(|row| row.user == user);
+    let hash = |kind: u32| KeyHash([u8::try_from((turn + kind) % 251).unwrap(); 32]);
+    let later = |ms| TimeMs::new(twin.now.get() + i64::from(ms)).unwrap();
+    let (password_set, until, ends) =
+        (person.map_or(twin.now, |row| row.set), later(60_000), later(90_000));
+    let session = if turn.is_multiple_of(5) { session } else { hash(5) };
+    match turn % 7 {
+        0..=2 => {
+            let salt = person.filter(|_| !turn.is_multiple_of(4)).map_or(hash(1), |row| row.salt);
+            let recovery = RecoveryCodes::new(vec![hash(2), hash(3)]).unwrap();
+            let factor = SecondFactor { salt: hash(4), sealed: hash(5), used: twin.now, recovery };
+            Command::SetSecondFactor { user, password_salt: salt, factor }
+        }
+        3 | 4 => {
+            let used = later(turn % 3);
+            Command::SignInByCode { user, password_set, session, until, ends, used }
+        }
+        5 => {
+            let codes = person.and_then(|row| row.factor.as_ref()).map(|row| &row.1);
+            let recovery_code = codes.and_then(|codes| codes.last()).copied().unwrap_or(hash(6));
+            Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code }
+        }
+        _ => Command::ClearSecondFactor { user },
     }
 }

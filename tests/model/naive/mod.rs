@@ -166,7 +166,13 @@ impl Naive {
             | Command::SetPassword { .. }
             | Command::SignIn { .. }
             | Command::ExtendSession { .. }
-            | Command::SignOut { .. } => self.sign_in_command(command),
+            | Command::SignOut { .. }
+            | Command::SignInByCode { .. }
+            | Command::SignInByRecovery { .. }
+            | Command::ClearSecondFactor { .. } => self.sign_in_command(command),
+            Command::SetSecondFactor { user, password_salt, factor } => {
+                self.second_factor(*user, *password_salt, factor)
+            }
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }
@@ -211,7 +217,7 @@ impl Naive {
 
     fn keys(&mut self, command: &Command) -> Result<(), Reject> {
         match command {
-            Command::AddKey { user, role, label, hash } => {
+            Command::AddKey { user, role, label, hash, ends } => {
                 self.known_user(*user)?;
                 if self.keys.iter().any(|key| key.hash == hash.0 && !key.revoked) {
                     return Err(Reject::KeyTaken);
@@ -224,6 +230,7 @@ impl Naive {
                     role: *role,
                     label: label.clone(),
                     hash: *hash,
+                    ends: *ends,
                 });
             }
             Command::RevokeKey { user, key } => {

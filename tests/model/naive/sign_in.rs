@@ -1,6 +1,6 @@
 //! Signing in, written a second time: lists of invitations and of people.
 
-use exchange::command::{Command, KeyHash, Password, Role};
+use exchange::command::{Command, KeyHash, Password, Role, SecondFactor};
 use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
@@ -24,6 +24,9 @@ pub struct Person {
     pub set: TimeMs,
     /// Hash, end if unused, end.
     pub sessions: Vec<(KeyHash, TimeMs, TimeMs)>,
+    pub salt: KeyHash,
+    /// When the last code that was used began, and the recovery codes left.
+    pub factor: Option<(TimeMs, Vec<KeyHash>)>,
 }
 
 impl Naive {
@@ -52,28 +55,42 @@ impl Naive {
                 self.person(user, role, name, password);
             }
             Command::SignIn { user, password_set, session, until, ends } => {
-                let now = self.now;
-                let taken = |row: &Person| row.sessions.iter().any(|row| row.0 == session);
-                let taken = self.people.iter().any(taken);
+                let person = self.showing(user, password_set, session)?;
+                if person.factor.is_some() {
+                    return Err(Reject::SecondFactorRequired);
+                }
+                self.session(user, session, until, ends);
+            }
+            Command::SignInByCode { user, password_set, session, until, ends, used } => {
+                let factor = &mut self.showing(user, password_set, session)?.factor;
+                match factor {
+                    Some((last, _)) if *last < used => *last = used,
+                    _ => return Err(Reject::SecondFactorRefused),
+                }
+                self.emit(Effect::CodeUsed { user, used });
+                self.session(user, session, until, ends);
+            }
+            Command::SignInByRecovery {
+                user,
+                password_set,
+                session,
+                until,
+                ends,
+                recovery_code,
+            } => {
+                let factor = &mut self.showing(user, password_set, session)?.factor;
+                let (_, codes) = factor.as_mut().ok_or(Reject::SecondFactorRefused)?;
+                let place = codes.iter().position(|code| *code == recovery_code);
+                codes.remove(place.ok_or(Reject::SecondFactorRefused)?);
+                self.emit(Effect::RecoveryCodeUsed { user, recovery_code });
+                self.session(user, session, until, ends);
+            }
+            Command::ClearSecondFactor { user } => {
+                self.known_user(user)?;
                 let person = self.people.iter_mut().find(|row| row.user == user);
-                let person = person.filter(|row| row.set == password_set);
-                let person = person.ok_or(Reject::PasswordChanged)?;
-                let role = person.role;
-                if taken {
-                    return Err(Reject::KeyTaken);
-                }
-                person.sessions.retain(|(_, until, _)| *until > now);
-                let mut gone = None;
-                if person.sessions.len() == 16 {
-                    let first = person.sessions.iter().map(|row| row.1).min().unwrap();
-                    let place = person.sessions.iter().position(|row| row.1 == first).unwrap();
-                    gone = Some(person.sessions.remove(place).0);
-                }
-                person.sessions.push((session, until, ends));
-                if gone.is_some() {
-                    self.emit(Effect::SignedOut { user, session: gone });
-                }
-                self.emit(Effect::SignedIn { user, role, session, until, ends });
+                let factor = person.and_then(|row| row.factor.take());
+                factor.ok_or(Reject::SecondFactorNotFound)?;
+                self.emit(Effect::SecondFactorCleared { user });
             }
             Command::ExtendSession { user, session, until } => {
                 let now = self.now;
@@ -100,6 +117,51 @@ impl Naive {
         Ok(())
     }
 
+    pub(super) fn second_factor(
+        &mut self,
+        user: UserNo,
+        password_salt: KeyHash,
+        factor: &SecondFactor,
+    ) -> Result<(), Reject> {
+        let person = self.people.iter_mut().find(|row| row.user == user);
+        let person = person.filter(|row| row.salt == password_salt);
+        let codes = factor.recovery.as_slice().to_vec();
+        person.ok_or(Reject::PasswordChanged)?.factor = Some((factor.used, codes));
+        self.emit(Effect::SecondFactorSet { user, factor: factor.clone() });
+        Ok(())
+    }
+
+    fn showing(
+        &mut self,
+        user: UserNo,
+        password_set: TimeMs,
+        session: KeyHash,
+    ) -> Result<&mut Person, Reject> {
+        let taken = |row: &Person| row.sessions.iter().any(|row| row.0 == session);
+        let taken = self.people.iter().any(taken);
+        let person = self.people.iter_mut().find(|row| row.user == user);
+        let person = person.filter(|row| row.set == password_set).ok_or(Reject::PasswordChanged)?;
+        if taken { Err(Reject::KeyTaken) } else { Ok(person) }
+    }
+
+    fn session(&mut self, user: UserNo, session: KeyHash, until: TimeMs, ends: TimeMs) {
+        let now = self.now;
+        let person = self.people.iter_mut().find(|row| row.user == user).unwrap();
+        let role = person.role;
+        person.sessions.retain(|(_, until, _)| *until > now);
+        let mut gone = None;
+        if person.sessions.len() == 16 {
+            let first = person.sessions.iter().map(|row| row.1).min().unwrap();
+            let place = person.sessions.iter().position(|row| row.1 == first).unwrap();
+            gone = Some(person.sessions.remove(place).0);
+        }
+        person.sessions.push((session, until, ends));
+        if gone.is_some() {
+            self.emit(Effect::SignedOut { user, session: gone });
+        }
+        self.emit(Effect::SignedIn { user, role, session, until, ends });
+    }
+
     fn role_of(&self, user: UserNo, invitation: Option<KeyHash>) -> Result<Role, Reject> {
         let role = match invitation {
             Some(hash) => {
@@ -119,7 +181,8 @@ impl Naive {
 
     fn person(&mut self, user: UserNo, role: Role, name: Token, password: Password) {
         self.people.retain(|row| row.user != user);
-        self.people.push(Person { user, role, name, set: self.now, sessions: Vec::new() });
+        let (set, sessions, salt) = (self.now, Vec::new(), password.salt);
+        self.people.push(Person { user, role, name, set, sessions, salt, factor: None });
         self.emit(Effect::PasswordSet { user, role, name, password });
     }
 }

@@ -8,7 +8,8 @@ use super::super::catalogue::{
 };
 use super::super::command::{
     BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password, PasswordScheme,
-    PlaceOrder, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention, Side,
+    TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{
@@ -181,7 +182,7 @@ fn creation() -> BoxedStrategy<Command> {
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
             Command::CreateUser { profile_name, profile_pic }
         }),
-        key.prop_map(|(user, operator, label, hash)| Command::AddKey {
+        (key, of(time())).prop_map(|((user, operator, label, hash), ends)| Command::AddKey {
             user: UserNo(user),
             role: match operator {
                 None => Role::Reader,
@@ -190,6 +191,7 @@ fn creation() -> BoxedStrategy<Command> {
             },
             label,
             hash: KeyHash(hash),
+            ends,
         }),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
@@ -297,6 +299,39 @@ fn sign_in() -> BoxedStrategy<Command> {
             until
         }),
         (user(), of(hash())).prop_map(|(user, session)| Command::SignOut { user, session }),
+        second_factor(),
+    ]
+    .boxed()
+}
+
+fn second_factor() -> BoxedStrategy<Command> {
+    let hash = || any::<[u8; 32]>().prop_map(KeyHash);
+    let user = || (0..4_u32).prop_map(UserNo);
+    let codes = prop::collection::vec(hash(), 0..4);
+    let recovery = codes.prop_map(|codes| RecoveryCodes::new(codes).unwrap());
+    let factor = (hash(), hash(), time(), recovery)
+        .prop_map(|(salt, sealed, used, recovery)| SecondFactor { salt, sealed, used, recovery });
+    prop_oneof![
+        (user(), hash(), factor).prop_map(|(user, password_salt, factor)| {
+            Command::SetSecondFactor { user, password_salt, factor }
+        }),
+        (user(), time(), hash(), time(), time()).prop_map(
+            |(user, password_set, session, until, used)| {
+                let ends = until;
+                Command::SignInByCode { user, password_set, session, until, ends, used }
+            }
+        ),
+        (user(), time(), hash(), time(), hash()).prop_map(
+            |(user, password_set, session, until, recovery_code)| Command::SignInByRecovery {
+                user,
+                password_set,
+                session,
+                until,
+                ends: until,
+                recovery_code,
+            }
+        ),
+        user().prop_map(|user| Command::ClearSecondFactor { user }),
     ]
     .boxed()
 }

@@ -39,8 +39,10 @@ fn books_differ_in_all_parts_of_their_key() {
     assert!(others.iter().all(|other| kept.find(*other, &changed).is_none()));
 }
 
-const ANN: Holder = Holder { user: UserNo(1), via: Via::Key(KeyNo(1)), role: Role::Trader };
-const BOB: Holder = Holder { user: UserNo(2), via: Via::Key(KeyNo(2)), role: Role::Trader };
+const ANN: Holder =
+    Holder { user: UserNo(1), via: Via::Key(KeyNo(1)), role: Role::Trader, ends: None };
+const BOB: Holder =
+    Holder { user: UserNo(2), via: Via::Key(KeyNo(2)), role: Role::Trader, ends: None };
 
 /// Two hashes with the same slot.
 const HASHES: [KeyHash; 2] = [KeyHash([7; 32]), {

@@ -8,7 +8,7 @@ const HASH: KeyHash = KeyHash([7; 32]);
 
 fn added(key: u32, hash: KeyHash) -> Effect {
     let (role, label) = (Role::Trader, "laptop".to_owned());
-    Effect::KeyAdded { user: BOB, key: KeyNo(key), role, label, hash }
+    Effect::KeyAdded { user: BOB, key: KeyNo(key), role, label, hash, ends: None }
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_venue_and_the_beginning_of_another_demo_are_told_apart() {
     assert!(!is_a_demo(&engine.read()));
     assert!(matches!(check(&engine.read()), Err(SeedError::NotADemo)));
     let (role, label, hash) = (OPERATOR.role, "demo".to_owned(), OPERATOR.key_hash());
-    engine.ask(Command::AddKey { user: UserNo(0), role, label, hash }).unwrap();
+    engine.ask(Command::AddKey { user: UserNo(0), role, label, hash, ends: None }).unwrap();
     assert!(is_a_demo(&engine.read()));
     assert!(matches!(check(&engine.read()), Err(SeedError::OfAnother(_))));
 }

@@ -28,7 +28,7 @@ fn opened() -> (Running, Connection<DuplexStream>, DuplexStream) {
     for command in [
         Command::OpenVenue(Rules::current()),
         Command::CreateUser { profile_name, profile_pic },
-        Command::AddKey { user, role, label, hash },
+        Command::AddKey { user, role, label, hash, ends: None },
     ] {
         engine.ask(command).unwrap();
     }

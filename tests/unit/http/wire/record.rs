@@ -45,6 +45,11 @@ sign-up eve argon2id-19-2-1 hash4 hash5
 ann sign-in +0s hash6 +1h +1d
 ann stays hash6 +2h
 ann sign-out all
+ann factor hash2 hash3 hash4 +0s hash5,hash6
+ann sign-in-by-code +0s hash5 +1h +1d +1s
+ann sign-in-by-recovery +0s hash6 +1h +1d hash5
+ann factor off
+key k2 for ann until +1d
 once ann "KEY" clock
 "#;
 
@@ -93,6 +98,11 @@ SIGN_UP name scheme
 SIGN_IN userId passwordSet session until ends
 EXTEND_SESSION userId session until
 SIGN_OUT userId session
+SET_SECOND_FACTOR userId used
+SIGN_IN_BY_CODE userId passwordSet session until ends used
+SIGN_IN_BY_RECOVERY userId passwordSet session until ends
+CLEAR_SECOND_FACTOR userId
+ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {

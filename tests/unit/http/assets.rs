@@ -1,4 +1,4 @@
-//! Unit tests of `src/http/dashboard.rs`.
+//! Unit tests of `src/http/assets.rs`.
 
 #![allow(clippy::unwrap_used)] // a test may stop
 
@@ -6,7 +6,8 @@ use super::*;
 
 #[test]
 fn the_page_names_its_files_by_their_hash_and_each_is_there() {
-    let files = files().unwrap();
+    let files = Dashboard::BuiltIn;
+    let files = files.assets().unwrap();
     let page = FOLDER.get_file("index.html").unwrap().contents_utf8().unwrap();
     let mut named = 0;
     for part in page.split(ASSETS).skip(1) {
@@ -20,7 +21,8 @@ fn the_page_names_its_files_by_their_hash_and_each_is_there() {
 
 #[test]
 fn what_is_for_authors_is_not_served() {
-    let files = files().unwrap();
+    let files = Dashboard::BuiltIn;
+    let files = files.assets().unwrap();
     for path in files.all.keys() {
         assert!(!path.starts_with("tests/") && media_of(path).is_some(), "{path}");
     }
@@ -59,4 +61,26 @@ fn all_script_is_under_150_kilobytes_compressed() {
         }
     }
     assert!((10_000..150_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn an_operators_own_copy_is_read_whole_but_what_is_hidden() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Assets::read(dir.path()).is_err(), "it has no page");
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    std::fs::create_dir_all(dir.path().join("js")).unwrap();
+    std::fs::create_dir_all(dir.path().join(".git")).unwrap();
+    write("index.html", "<script src=\"/assets/js/app.js\"></script>");
+    write("js/app.js", "own");
+    write(".git/config.js", "hidden");
+    write(".hidden.js", "hidden");
+    write("notes.txt", "no file of a page");
+    std::os::unix::fs::symlink("/etc/hostname", dir.path().join("js/link.js")).unwrap();
+    let one = Assets::read(dir.path()).unwrap();
+    assert_eq!(one.all.keys().collect::<Vec<_>>(), ["js/app.js"]);
+    assert!(one.file(&format!("{}js/app.js", one.below)).is_some());
+    assert!(one.file("/assets/js/app.js").is_none());
+    write("js/app.js", "changed");
+    assert_ne!(Assets::read(dir.path()).unwrap().below, one.below, "its name changes with it");
+    assert!(Dashboard::Absent.assets().is_none());
 }
