@@ -34,8 +34,8 @@ pub(super) const LOG_DIR: &str = "log";
 pub(super) const COPY_DIR: &str = "sled";
 /// Exists in a directory while a journal is being imported into it.
 pub(super) const UNFINISHED_FILE: &str = "importing";
-/// Full segments whose ends a start compares with what follows, 4 ms each: those before are compared
-/// when they are read.
+/// Full segments whose ends a start compares with what follows, 4 ms each: those before are
+/// compared when they are read.
 const JOINTS_CHECKED: usize = 32;
 /// Reads of a log that is being written, until its end is seen between two writes.
 const TRIES_MAX: u32 = 20;
