@@ -10,7 +10,6 @@ use exchange::ids::{MarketNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::units::Sequence;
 
-
 /// The last two records that changed something; [`Sequence::ZERO`] where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Changed {
