@@ -230,7 +230,7 @@ fn wrong_usage_is_refused_before_any_request_is_sent() {
         vec!["users", "deposit", "../x", "1"],
         vec!["markets", "resolve", id, "maybe"],
         vec!["users", "list", "--key-file", "/does/not/exist"],
-        vec!["users", "list", "--url", "https://127.0.0.1"],
+        vec!["users", "list", "--url", "https://127.0.0.1", "--cacert", "/does/not/exist"],
         vec!["users"],
     ] {
         assert_eq!(admin(nowhere, &args).status.code(), Some(2), "{args:?}");

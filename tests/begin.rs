@@ -120,25 +120,17 @@ fn a_venue_begins_once_and_then_opens_without_being_asked_for() {
 }
 
 #[test]
-fn the_default_directory_begins_by_itself_where_there_is_none_and_says_so() {
+fn the_default_directory_begins_only_when_asked_for_like_any_other() {
     let dir = tempfile::tempdir().unwrap();
-    let here = |folder: &Path| {
+    let here = |more: &[&str]| {
         let mut command = starting::plain();
-        command.current_dir(folder).env("OPENOUTCRY_OPERATOR_KEY", KEY);
+        command.current_dir(dir.path()).args(more).env("OPENOUTCRY_OPERATOR_KEY", KEY);
         command
     };
-    assert_eq!(lines_of(here(dir.path())), ["a new venue begins in ./data"]);
-    assert_eq!(lines_of(here(dir.path())), Vec::<String>::new());
-    // Empty: where a disk is to be mounted, perhaps.
-    let other = tempfile::tempdir().unwrap();
-    fs::create_dir(other.path().join("data")).unwrap();
-    assert!(fails(here(other.path()), 1).contains("OPEN_MISSING: ./data"));
-    // Where it is named, it is no default.
-    let third = tempfile::tempdir().unwrap();
-    let mut named = here(third.path());
-    named.args(["--data", "./data"]);
-    assert!(fails(named, 1).contains("OPEN_MISSING"));
-    assert_eq!(below(third.path()), BTreeSet::new());
+    assert!(fails(here(&[]), 1).contains("OPEN_MISSING: ./data"));
+    assert_eq!(below(dir.path()), BTreeSet::new());
+    lines_of(here(&["--init"]));
+    assert_eq!(lines_of(here(&[])), Vec::<String>::new());
 }
 
 #[test]
@@ -163,7 +155,8 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
         let mut command = with(&data, &[]);
         command.env(name, value);
         let said = fails(command, 2);
-        assert!(said.contains(name) && said.contains(says), "{said}");
+        let named = if name == "OPENOUTCRY_LOG" { "--log" } else { name };
+        assert!(said.contains(named) && said.contains(says), "{said}");
     }
     for (name, value) in [
         ("OPENOUTCRY", "openoutcry"),

@@ -731,6 +731,31 @@ fn a_command_whose_answer_nobody_takes_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+fn what_an_operator_did_is_in_the_log() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = serve(data.path());
+    command.args(["--log-format", "json"]);
+    let server = Server::from(command);
+    let (keys, _) = traded(&server);
+    server.get("/trading/balance", KEY);
+    server.get("/trading/balance", &keys[0]);
+    let (_, log) = server.stop();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let acts: Vec<Value> = lines.filter(|line| line["message"] == "an operator acted").collect();
+    let deposit = acts.iter().find(|act| act["route"] == "/admin/users/{userId}/deposits").unwrap();
+    assert_eq!(
+        (&deposit["method"], &deposit["status"]),
+        (&"POST".into(), &200.into()),
+        "{deposit}"
+    );
+    assert!(deposit["sequence"].is_u64() && deposit["us"].is_u64(), "{deposit}");
+    assert!(["user", "request_id"].iter().all(|name| deposit[name].is_string()), "{deposit}");
+    // Reads and what others do are not acts of operators.
+    assert!(acts.iter().all(|act| act["route"].as_str().unwrap().starts_with("/admin/")), "{log}");
+    assert!(keys.iter().all(|key| !log.contains(key.as_str())) && !log.contains(KEY), "{log}");
+}
+
+#[test]
 fn limits_set_by_flags_are_reported_by_the_server() {
     let data = tempfile::tempdir().unwrap();
     let mut command = serve(data.path());

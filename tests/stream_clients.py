@@ -22,6 +22,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAKER, TAKER = "demo-ana-trader-on-a-local-venue-1", "demo-ben-trader-on-a-local-venue-2"
+OPERATOR = "demo-olga-operator-of-a-local-venue-5"
 INVENTORY, LINES_MAX, CLIENT_LINES_MAX = 25, 150, 60
 MARKETS = 3
 
@@ -128,14 +129,11 @@ def run(server, seconds, folder):
         return started
 
     try:
-        listed = venue.ask("/markets/public/list?limit=100")["markets"]
-        listed = [market["id"] for market in listed if market["status"] == "ACTIVE"]
-
-        def is_empty(market):
-            book = venue.ask(f"/trading/books/{market}/depth?outcome=yes")
-            return not book["bids"] and not book["asks"]
-
-        markets = [market for market in listed if is_empty(market)][:MARKETS]
+        # The demo's drafts, which nobody else quotes.
+        drafts = venue.ask("/admin/markets?status=DRAFT&limit=100", key=OPERATOR)["markets"]
+        markets = [market["id"] for market in drafts][:MARKETS]
+        for market in markets:
+            venue.ask(f"/admin/markets/{market}/publish", {}, OPERATOR)
         (folder / "follow.py").write_text(client_of_the_interface())
         address = venue.url.replace("http", "ws") + "/api/v1/stream"
         client = child("client", folder / "follow.py", address, MAKER, markets[0])

@@ -287,7 +287,7 @@ fn signals_sent_by_habit_end_no_server_and_the_others_end_it_in_order() {
         server.makes_a_user();
         assert_eq!(server.ends_by(ends), Some(0), "{ends}");
         let log = fs::read_to_string(log).unwrap();
-        assert!(log.contains("nothing to reload"), "{log}");
+        assert!(log.contains("SIGHUP: the settings were read again"), "{log}");
         assert!(log.contains("stopped sequence="), "{log}");
     }
 }

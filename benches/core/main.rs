@@ -9,6 +9,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
+#[allow(dead_code, reason = "the rest is for other benches")]
 #[path = "../bodies/mod.rs"]
 mod bodies;
 mod book;

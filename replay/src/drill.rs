@@ -83,8 +83,8 @@ fn differs(from: &Path, proved: &Value) -> Failure {
     Failure::Damaged(json!({ "ok": false, "error": error, "head": proved["head"] }))
 }
 
-/// Puts the figures in place of those of an earlier drill, at once, for everybody to read. `made` is
-/// in seconds since 1970.
+/// Puts the figures in place of those of an earlier drill, at once, for everybody to read. The
+/// restored directory was `made` so many seconds after the beginning of 1970.
 fn post(file: &Path, made: i64, records: u64) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut partial = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;

@@ -9,8 +9,9 @@ use exchange::command::{Command, KeyHash, Role};
 use exchange::effect::Effect;
 use exchange::ids::{KeyNo, UserNo};
 use exchange::rules::Rules;
-use exchange::units::Sequence;
+use exchange::units::{Sequence, TimeMs};
 use http::keys::{self, ApiKey, START_KEY_LABEL};
+use http::sign_in::INVITATION_MS;
 
 use super::Failure;
 
@@ -54,6 +55,20 @@ pub(crate) fn bootstrap(
             Ok(())
         }
     }
+}
+
+/// Invites the operator to set a password for the browser; returns what the link carries.
+///
+/// # Errors
+/// The system gives no random bytes, or the journal rejects the record.
+pub(crate) fn invite(engine: &Engine) -> Result<ApiKey, Failure> {
+    let token =
+        ApiKey::draw().map_err(|error| Failure::Failed(format!("no invitation: {error}")))?;
+    let ends = engine.now().get().saturating_add(INVITATION_MS);
+    let (user, role, invitation) = (OPERATOR, Role::Operator, token.hash());
+    let ends = TimeMs::new(ends).unwrap_or(TimeMs::MAX);
+    submit_or_fail(engine, Command::Invite { user, role, invitation, ends })?;
+    Ok(token)
 }
 
 /// Puts the configured operator key in force and revokes the one configured before.

@@ -1,5 +1,5 @@
-//! `openoutcry completions`: what a shell needs to complete the command line, and a package's manual
-//! pages.
+//! `openoutcry completions`: what a shell needs to complete the command line, and a package's
+//! manual pages.
 
 use std::path::PathBuf;
 

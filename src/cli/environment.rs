@@ -8,11 +8,12 @@ use clap::Command;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::Failure;
-use super::logging::FILTER;
 use super::operator_key;
 
 /// What every variable of ours begins with.
 const PREFIX: &str = "OPENOUTCRY_";
+/// The levels of a log filter.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The modules that log; all lines are from one of them.
 const OURS: &str = "openoutcry";
 
@@ -25,18 +26,23 @@ pub(crate) fn check(whole: &Command, names: impl Iterator<Item = OsString>) -> R
     let names = names.map(|name| name.to_string_lossy().into_owned());
     let ours = names.filter(|name| name.starts_with(PREFIX));
     let Some(unknown) = ours.filter(|name| !known.contains(name)).min() else { return Ok(()) };
-    let near = known.iter().map(|name| (strsim::damerau_levenshtein(name, &unknown), name));
-    let hint = near.min().map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
+    let hint = nearest(&unknown, known.iter().map(String::as_str));
     Err(Failure::Usage(format!(
         "{unknown} is no variable of this program{hint} (`openoutcry serve --help` has all)"
     )))
+}
+
+/// The hint to the name that a misspelt one was probably meant to be; nothing without names.
+pub(crate) fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known.map(|name| (strsim::damerau_levenshtein(name, unknown), name));
+    near.min().map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
 }
 
 /// The variables of all commands, so that one environment serves them all.
 fn known(whole: &Command) -> Vec<String> {
     let arguments = whole.get_subcommands().flat_map(Command::get_arguments);
     let of_flags = arguments.filter_map(clap::Arg::get_env).filter_map(|name| name.to_str());
-    of_flags.chain([operator_key::VARIABLE, FILTER]).map(str::to_owned).collect()
+    of_flags.chain([operator_key::VARIABLE]).map(str::to_owned).collect()
 }
 
 /// Checks a log filter: levels, or levels of our modules, with commas. A bare word that is no level
@@ -53,7 +59,8 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
             return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::http"));
         }
         if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {
-            return Err(format!("`{part}`: a level is off, error, warn, info, debug or trace"));
+            let hint = nearest(level, LEVELS.into_iter());
+            return Err(format!("`{part}`: a level is {}{hint}", LEVELS.join(", ")));
         }
     }
     Ok(())

@@ -1,20 +1,19 @@
-//! Logging to stderr, one line per event, filtered by `OPENOUTCRY_LOG`.
+//! Logging to stderr, one line per event, filtered by the setting `log`.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{self, PanicHookInfo};
+use std::sync::OnceLock;
 use std::thread;
 
 use clap::ValueEnum;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, reload};
 
 use super::Failure;
 use super::environment::check_filter;
 use super::output::{self, LogLine};
 
-/// The environment variable with the filter, in the syntax of `tracing`.
-pub(crate) const FILTER: &str = "OPENOUTCRY_LOG";
 /// The level of what the filter does not name, unless it has a level of its own for that.
-const FILTER_DEFAULT: &str = "info";
+pub(crate) const FILTER_DEFAULT: &str = "info";
 
 /// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -28,26 +27,54 @@ pub(crate) enum LogFormat {
 /// Path fragments that identify sled's source files in a panic location.
 const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 
+/// Replaces the filter in force.
+type Refilter = Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>;
+
+/// Set once logging has started.
+static REFILTER: OnceLock<Refilter> = OnceLock::new();
+
 /// Starts logging to the queue of [`output`], panics included.
 ///
 /// # Errors
 /// The filter is invalid, or logging cannot start.
-pub(crate) fn start(format: LogFormat) -> Result<(), Failure> {
-    let text = std::env::var_os(FILTER).unwrap_or_default();
-    let text = text.into_string().map_err(|_| Failure::Usage(format!("{FILTER}: not text")))?;
-    let filter = filter(&text)?;
+pub(crate) fn start(format: LogFormat, text: &str) -> Result<(), Failure> {
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(text)?)
         .with_writer(|| LogLine)
         // By default it reports what it cannot write on stderr, and panics if that fails too.
         .log_internal_errors(false);
-    let started = match format {
-        LogFormat::Text => subscriber.with_ansi(output::log_is_on_a_terminal()).try_init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
+    let (started, refilter): (_, Refilter) = match format {
+        LogFormat::Text => {
+            let text = subscriber.with_ansi(output::log_is_on_a_terminal()).with_filter_reloading();
+            let handle = text.reload_handle();
+            (text.try_init(), Box::new(move |filter| handle.reload(filter)))
+        }
+        LogFormat::Json => {
+            let json = subscriber.json().flatten_event(true).with_filter_reloading();
+            let handle = json.reload_handle();
+            (json.try_init(), Box::new(move |filter| handle.reload(filter)))
+        }
     };
     started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
+    // Nobody starts it twice.
+    drop(REFILTER.set(refilter));
     panic::set_hook(Box::new(log_panic));
     Ok(())
+}
+
+/// Logs by another filter from now on.
+///
+/// # Errors
+/// The filter is invalid.
+pub(crate) fn refilter(text: &str) -> Result<(), Failure> {
+    let filter = filter(text)?;
+    let replaced = REFILTER.get().map_or(Ok(()), |refilter| refilter(filter));
+    replaced.map_err(|error| Failure::Failed(format!("the log's filter stays: {error}")))
+}
+
+/// A filter's text, if it is one.
+pub(crate) fn filter_text(text: &str) -> Result<String, String> {
+    check_filter(text).map(|()| text.to_owned())
 }
 
 /// Logs a panic. sled panics on some kinds of damage; its callers catch and report that, so that is
@@ -99,7 +126,7 @@ fn in_crates(text: &str) -> String {
 /// The filter of a text. It comes after the default, so that a filter for one module does not
 /// silence the others: the log must say why the venue halted. A level for all replaces the default.
 fn filter(text: &str) -> Result<EnvFilter, Failure> {
-    let refused = |why: String| Failure::Usage(format!("{FILTER}={text}: {why}"));
+    let refused = |why: String| Failure::Usage(format!("log filter {text}: {why}"));
     check_filter(text).map_err(refused)?;
     let named = in_crates(text);
     let parts: Vec<_> = named.split(',').filter(|part| !part.is_empty()).collect();

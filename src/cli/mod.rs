@@ -6,6 +6,13 @@ pub(crate) mod admin;
 pub(crate) mod output;
 pub(crate) mod logging;
 pub(crate) mod signals;
+pub(crate) mod settings;
+pub(crate) mod config_file;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod reload;
+pub(crate) mod init;
+pub(crate) mod entrances;
 pub(crate) mod serve;
 mod site;
 pub(crate) mod archive_folder;
@@ -28,7 +35,8 @@ answers, matches deterministically, and can rebuild its whole state from that jo
 
 const EXAMPLES: &str = "Examples:
   openoutcry serve --demo                     try it: catalogue, users, keys and trading books
-  openoutcry serve --init --data /var/lib/openoutcry --listen 127.0.0.1:8080
+  openoutcry init /var/lib/openoutcry         begin a venue: settings, journal, operator's key
+  openoutcry serve --data /var/lib/openoutcry
   openoutcry admin users list                 operate a running server; see admin --help
 
 Exit codes: 0 success, 1 failure, 2 usage; of serve also 3, the journal is refused.";
@@ -43,8 +51,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Begin a venue: its directory, its settings, its operator
+    Init(init::InitArgs),
     /// Run the exchange
-    Serve(serve::ServeArgs),
+    Serve(settings::ServeArgs),
+    /// Show the settings that a start would take
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
+    /// Look at what a server needs, and say what would mend it
+    Doctor(settings::ServeArgs),
     /// Operate a running venue: users, keys, money, markets, the catalogue
     Admin(admin::AdminArgs),
     /// Print a shell's completion script
@@ -75,10 +90,12 @@ pub(crate) fn run() -> ExitCode {
         Ok(cli) => cli.command,
         Err(said) => return output::usage(&said),
     };
+    let known = || environment::check(&Cli::command(), names());
     let outcome = match command {
-        Verb::Serve(args) => {
-            environment::check(&Cli::command(), names()).and_then(|()| serve::run(&args))
-        }
+        Verb::Init(args) => known().and_then(|()| init::run(&args)),
+        Verb::Serve(args) => known().and_then(|()| serve::run(Cli::command(), &args)),
+        Verb::Config(verb) => known().and_then(|()| config::run(&verb, Cli::command())),
+        Verb::Doctor(args) => known().and_then(|()| doctor::run(Cli::command(), &args)),
         Verb::Admin(args) => admin::run(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };

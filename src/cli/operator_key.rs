@@ -1,4 +1,8 @@
-//! The operator's key as the environment gives it: checked before anything is touched.
+//! The operator's key as the environment or a file gives it: checked before anything is touched.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use super::Failure;
 use super::demo::people;
@@ -20,17 +24,30 @@ const PUBLISHED_EXAMPLE: &str = "choose-a-long-secret-of-your-own-here";
 /// can read a process's arguments.
 pub(crate) const VARIABLE: &str = "OPENOUTCRY_OPERATOR_KEY";
 
-/// The operator's key from the environment, if set.
+/// Bytes read of a file with a key: more than any key has.
+const FILE_BYTES_MAX: u64 = 4096;
+
+/// The operator's key from the environment, or else from the file, if there is one.
 ///
 /// # Errors
-/// It is not acceptable.
-pub(crate) fn from_environment() -> Result<Option<String>, Failure> {
-    let Some(key) = std::env::var_os(VARIABLE) else { return Ok(None) };
-    // What is not Unicode is no key either.
-    let key = key.into_string().unwrap_or_default();
+/// It is not acceptable, or the file cannot be read.
+pub(crate) fn wanted(file: Option<&Path>) -> Result<Option<String>, Failure> {
+    let (key, source) = match (std::env::var_os(VARIABLE), file) {
+        // What is not Unicode is no key either.
+        (Some(key), _) => (key.into_string().unwrap_or_default(), VARIABLE.to_owned()),
+        (None, Some(file)) => {
+            let source = file.display().to_string();
+            let mut text = String::new();
+            let read = File::open(file)
+                .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
+            read.map_err(|error| Failure::Usage(format!("{source}: {error}")))?;
+            (text.trim().to_owned(), source)
+        }
+        (None, None) => return Ok(None),
+    };
     match fault(&key) {
         None => Ok(Some(key)),
-        Some(fault) => Err(Failure::Usage(format!("{VARIABLE} {fault}"))),
+        Some(fault) => Err(Failure::Usage(format!("{source} {fault}"))),
     }
 }
 

@@ -40,8 +40,8 @@ impl Signals {
     }
 
     /// Waits for the first that ends the server. A hangup does where there is a terminal, which
-    /// was closed; elsewhere it asks for a reload, and there is nothing to reload.
-    pub(crate) async fn first(&mut self) {
+    /// was closed; elsewhere it has the settings read again.
+    pub(crate) async fn first(&mut self, reload: &mut impl FnMut()) {
         let name = loop {
             tokio::select! {
                 _ = self.terminate.recv() => break "SIGTERM",
@@ -51,7 +51,7 @@ impl Signals {
                     if self.at_terminal {
                         break "SIGHUP";
                     }
-                    tracing::info!("SIGHUP: there is nothing to reload; the server goes on");
+                    reload();
                 }
             }
         };

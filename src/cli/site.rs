@@ -1,6 +1,9 @@
 //! The flags that say what the venue is to a browser.
 
+use std::net::IpAddr;
+
 use clap::{Args, ValueEnum};
+use ipnet::IpNet;
 
 use exchange::units::Money;
 use http::site::{SignUp, Site};
@@ -16,6 +19,26 @@ pub(crate) struct SiteArgs {
     /// names]
     #[arg(long, value_name = "URL", env = "OPENOUTCRY_PUBLIC_URL", value_parser = public_url)]
     public_url: Option<String>,
+    /// Origin of another site whose pages may ask with a key (CORS), as `https://app.example`;
+    /// several with commas
+    #[arg(
+        long = "cors-origin",
+        value_name = "ORIGIN",
+        env = "OPENOUTCRY_CORS_ORIGIN",
+        value_delimiter = ',',
+        value_parser = public_url
+    )]
+    origins: Vec<String>,
+    /// Proxy, or network of proxies, that is believed where a client is (X-Forwarded-For), as
+    /// `127.0.0.1` or `10.0.0.0/8`; several with commas
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "ADDR[/BITS]",
+        env = "OPENOUTCRY_TRUSTED_PROXY",
+        value_delimiter = ',',
+        value_parser = network
+    )]
+    proxies: Vec<IpNet>,
     /// Who may make an account in the browser [default: invite; open in the demo]
     #[arg(long, value_name = "WHO", env = "OPENOUTCRY_SIGNUP", value_enum)]
     signup: Option<WhoSignsUp>,
@@ -36,6 +59,11 @@ enum WhoSignsUp {
 }
 
 impl SiteArgs {
+    /// Address under which browsers reach the venue, if it is named.
+    pub(crate) fn public_url(&self) -> Option<&str> {
+        self.public_url.as_deref()
+    }
+
     /// The site; the demo is open, with play money.
     pub(crate) fn site(&self, demo: bool) -> Site {
         let sign_up = match self.signup {
@@ -45,8 +73,15 @@ impl SiteArgs {
             Some(WhoSignsUp::Invite) | None => SignUp::Invite,
         };
         let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
-        Site { public_url: self.public_url.clone(), sign_up, faucet, demo }
+        let SiteArgs { public_url, origins, proxies, .. } = self.clone();
+        Site { public_url, origins, proxies, sign_up, faucet, demo, ..Site::default() }
     }
+}
+
+/// A network, or an address alone.
+fn network(text: &str) -> Result<IpNet, String> {
+    let alone = text.parse::<IpAddr>().map(IpNet::from);
+    alone.or_else(|_| text.parse()).map_err(|_| "must be an address or a network".to_owned())
 }
 
 fn faucet(text: &str) -> Result<Money, String> {

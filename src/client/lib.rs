@@ -1,6 +1,8 @@
 //! HTTP client of `admin` and `play`: one keep-alive HTTP/1.1 connection, one request at a time.
 
 pub mod stream;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER};
 use hyper::{Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// Timeout for one answer.
@@ -27,6 +30,9 @@ const REPEAT_PAUSE_MAX_SECONDS: u64 = 5;
 /// The server's address and the base path of its API.
 #[derive(Debug, Clone)]
 pub struct Target {
+    /// Whom TLS is believed from; plain HTTP if nobody.
+    #[cfg(feature = "tls")]
+    trust: Option<tls::Trust>,
     host: String,
     port: u16,
     host_header: HeaderValue,
@@ -41,11 +47,26 @@ impl Target {
     pub fn parse(url: &str) -> Result<Target, ClientError> {
         let bad = || ClientError::Url(url.to_owned());
         let uri: Uri = url.parse().map_err(|_| bad())?;
-        let authority = uri.authority().ok_or_else(bad)?;
         if uri.scheme_str() == Some("https") {
             return Err(ClientError::Https(url.to_owned()));
         }
-        if uri.scheme_str() != Some("http") || uri.query().is_some() {
+        Target::at(url, "http", 80)
+    }
+
+    /// Reads a base URL, `https://host[:port][/api/v1]`.
+    ///
+    /// # Errors
+    /// [`ClientError::Url`].
+    #[cfg(feature = "tls")]
+    pub fn over_tls(url: &str, trust: tls::Trust) -> Result<Target, ClientError> {
+        Ok(Target { trust: Some(trust), ..Target::at(url, "https", 443)? })
+    }
+
+    fn at(url: &str, scheme: &str, port: u16) -> Result<Target, ClientError> {
+        let bad = || ClientError::Url(url.to_owned());
+        let uri: Uri = url.parse().map_err(|_| bad())?;
+        let authority = uri.authority().ok_or_else(bad)?;
+        if uri.scheme_str() != Some(scheme) || uri.query().is_some() {
             return Err(bad());
         }
         let base_path = match uri.path().trim_end_matches('/') {
@@ -53,9 +74,11 @@ impl Target {
             path => path,
         };
         Ok(Target {
+            #[cfg(feature = "tls")]
+            trust: None,
             // A URL puts an IPv6 address in brackets; the resolver wants it without.
             host: authority.host().trim_matches(['[', ']']).to_owned(),
-            port: authority.port_u16().unwrap_or(80),
+            port: authority.port_u16().unwrap_or(port),
             host_header: HeaderValue::from_str(authority.as_str()).map_err(|_| bad())?,
             base_path: base_path.to_owned(),
         })
@@ -153,7 +176,7 @@ impl Problem {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Not a base URL.
-    #[error("`{0}` is not of the form http://host[:port][/api/v1]")]
+    #[error("`{0}` is not of the form http[s]://host[:port][/api/v1]")]
     Url(String),
     /// A base URL of a server with TLS.
     #[error(
@@ -315,18 +338,36 @@ fn pause_of(seconds: u64) -> Duration {
     Duration::from_secs(seconds.min(REPEAT_PAUSE_MAX_SECONDS)).max(REPEAT_PAUSE)
 }
 
+impl Target {
+    fn no_connection(&self, error: std::io::Error) -> ClientError {
+        ClientError::Connect { address: format!("{}:{}", self.host, self.port), error }
+    }
+}
+
 async fn socket(target: &Target) -> Result<TcpStream, ClientError> {
-    let connect_error =
-        |error| ClientError::Connect { address: format!("{}:{}", target.host, target.port), error };
-    let stream = TcpStream::connect((target.host.as_str(), target.port)).await;
-    let stream = stream.map_err(connect_error)?;
+    let failed = |error| target.no_connection(error);
+    let stream = TcpStream::connect((target.host.as_str(), target.port)).await.map_err(failed)?;
     // With one small request at a time, Nagle's algorithm would only add latency.
-    stream.set_nodelay(true).map_err(connect_error)?;
+    stream.set_nodelay(true).map_err(failed)?;
     Ok(stream)
 }
 
 async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
-    let (sender, connection) = handshake(TokioIo::new(socket(target).await?)).await?;
+    let stream = socket(target).await?;
+    #[cfg(feature = "tls")]
+    if let Some(trust) = &target.trust {
+        let stream = trust.connect(&target.host, stream).await;
+        return over(stream.map_err(|error| target.no_connection(error))?).await;
+    }
+    over(stream).await
+}
+
+/// Speaks HTTP on a connection.
+async fn over<S>(stream: S) -> Result<SendRequest<Full<Bytes>>, ClientError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
         // The next request gets the same error and reports it.
         drop(connection.await);

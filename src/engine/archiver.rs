@@ -122,9 +122,13 @@ impl Stepped for Archiver {
         }
         let ArchiveStatus { archived, behind, .. } = self.board.status();
         if behind == 0 {
-            tracing::info!(%archived, "the archive is complete");
+            tracing::info!(archived = archived.get(), "the archive is complete");
         } else {
-            tracing::error!(%archived, behind, "the archive ends before the journal");
+            tracing::error!(
+                archived = archived.get(),
+                behind,
+                "the archive ends before the journal"
+            );
         }
     }
 }
@@ -169,7 +173,10 @@ impl Archiver {
         self.board.failed();
         let ArchiveStatus { archived, behind, failures } = self.board.status();
         tracing::error!(
-            error, %archived, behind, failures,
+            error,
+            archived = archived.get(),
+            behind,
+            failures,
             "not archived; trading goes on and it is tried again"
         );
     }
@@ -231,7 +238,13 @@ impl Archiver {
         let oldest = self.journal.read(archived.next()).next().and_then(Result::ok);
         let since = oldest.and_then(|block| block.records().first().map(|record| record.time));
         let seconds = since.map_or(0, |since| (clock::now().get() - since.get()).max(0) / 1_000);
-        tracing::info!(%archived, behind, behind_seconds = seconds, failures, "archiving");
+        tracing::info!(
+            archived = archived.get(),
+            behind,
+            behind_seconds = seconds,
+            failures,
+            "archiving"
+        );
         self.last_log = (Instant::now(), archived);
     }
 }

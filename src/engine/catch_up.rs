@@ -71,7 +71,7 @@ pub fn catch_up(
     match replay(journal, restored, history, meter) {
         Err(StartError::Halted(reason)) if from != Sequence::ZERO => {
             tracing::error!(
-                snapshot = %from, %reason,
+                snapshot = from.get(), %reason,
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
             let nothing = empty_state(history.inspect(|history| history.doubt()));
@@ -145,9 +145,11 @@ fn fold(
 /// Takes a snapshot out of use that the journal has proved wrong.
 fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
     match folder.set_aside(snapshot) {
-        Ok(()) => tracing::warn!(%snapshot, "the snapshot was wrong and is set aside"),
+        Ok(()) => {
+            tracing::warn!(snapshot = snapshot.get(), "the snapshot was wrong and is set aside")
+        }
         Err(error) => tracing::error!(
-            %snapshot, %error,
+            snapshot = snapshot.get(), %error,
             "the snapshot was wrong and could not be set aside: delete it, the server stopped"
         ),
     }
@@ -172,7 +174,7 @@ fn restore_newest(
     let Ok(restored) = restored else { return empty_state(Some(history)) };
     history.folded(restored.sequence());
     if restored.sequence() > Sequence::ZERO {
-        tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
+        tracing::info!(sequence = restored.sequence().get(), "a snapshot was restored");
     }
     restored
 }

@@ -219,7 +219,7 @@ pub(super) fn apply(
         Err(Stop::Listener(never)) => match never {},
         Err(Stop::Fault(fault)) => fault,
     };
-    tracing::error!(block = %block.first(), %fault, "block not applied");
+    tracing::error!(block = block.first().get(), %fault, "block not applied");
     Err(fault.into())
 }
 

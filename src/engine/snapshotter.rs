@@ -191,14 +191,18 @@ impl Snapshotter {
                 let duration = began.elapsed();
                 self.board.took(sequence, duration, bytes);
                 tracing::info!(
-                    %sequence, bytes, duration_ms = duration.as_millis(), "snapshot taken"
+                    sequence = sequence.get(),
+                    bytes,
+                    duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+                    "snapshot taken"
                 );
             }
             Err(SnapshotFailure::Ended(_)) => {}
             Err(failure) => {
                 self.failed = true;
                 self.board.failed();
-                tracing::error!(%sequence, %failure, "no snapshot; the venue goes on");
+                let sequence = sequence.get();
+                tracing::error!(sequence, %failure, "no snapshot; the venue goes on");
             }
         }
         if let Err(error) = self.folder.retain(sequence) {

@@ -123,9 +123,18 @@ pub struct Granted {
 pub struct ConnectionSlot {
     slots: Arc<Slots>,
     seat: Arc<Seat>,
-    address: OnceLock<IpAddr>,
+    arrival: OnceLock<Arrival>,
     /// Whether its client is there.
     pub presence: Presence,
+}
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    /// Who is connected; a proxy, perhaps.
+    pub peer: IpAddr,
+    /// Whether it came in by the operators' own entrance.
+    pub operators: bool,
 }
 
 impl ConnectionSlots {
@@ -171,7 +180,7 @@ impl ConnectionSlots {
             slot: Arc::new(ConnectionSlot {
                 slots: Arc::clone(&self.0),
                 seat,
-                address: OnceLock::new(),
+                arrival: OnceLock::new(),
                 presence: Presence::default(),
             }),
             evicted,
@@ -182,12 +191,17 @@ impl ConnectionSlots {
 impl ConnectionSlot {
     /// Where its client is, if that is known.
     pub fn address(&self) -> Option<IpAddr> {
-        self.address.get().copied()
+        self.arrival.get().map(|arrival| arrival.peer)
     }
 
-    /// Notes where its client is; the first note counts.
-    pub fn is_from(&self, address: IpAddr) {
-        self.address.get_or_init(|| address);
+    /// Whether it came in by the operators' own entrance.
+    pub fn is_operators(&self) -> bool {
+        self.arrival.get().is_some_and(|arrival| arrival.operators)
+    }
+
+    /// Notes where it comes from; the first note counts.
+    pub fn arrives(&self, arrival: Arrival) {
+        self.arrival.get_or_init(|| arrival);
     }
 
     /// Whether the slot was evicted: the connection is about to be closed.

@@ -3,25 +3,25 @@
 //!
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
-use std::future::poll_fn;
 use std::num::NonZeroU32;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Body;
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
+use super::answer_log::{self, Answered};
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, Origin, SharedState};
+use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
+use super::cors;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -30,6 +30,7 @@ use super::media;
 use super::packing;
 use super::preconditions::Preconditions;
 use super::problem::{Kind, Problem};
+use super::proxies;
 use super::rates::{Allowance, RequestClass};
 use super::reply::Reply;
 use super::request_id::{RequestId, RequestIds};
@@ -49,6 +50,10 @@ use super::venue::Venue;
 use super::visit::receive;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
+use exchange::units::Sequence;
+
+/// A browser that was here over TLS comes back over TLS, for a year.
+const STRICT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Checks requests, calls their endpoints and completes their answers.
 pub struct Door {
@@ -63,11 +68,13 @@ pub struct Door {
 #[derive(Default)]
 struct Known<'a> {
     connection: Option<&'a ConnectionSlot>,
+    /// Of a page of another site's that may ask.
+    origin: Option<HeaderValue>,
     route: Option<&'a Route>,
     allowance: Option<Allowance>,
-    /// Whether the caller has shown a key. Others are not told how far the journal is: it grows
-    /// with what everybody does.
-    caller: bool,
+    /// Who has shown a key. Others are not told how far the journal is: it grows with what
+    /// everybody does.
+    caller: Option<Caller>,
 }
 
 impl Door {
@@ -140,7 +147,8 @@ impl Door {
         let mut body = IncomingBody::new(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
-        let mut known = Known { connection, ..Known::default() };
+        let origin = cors::allowed(&head.headers, &self.shared.site);
+        let mut known = Known { connection, origin, ..Known::default() };
         let dispatched = {
             // Pin it in place: the future is large, and moving it would copy it.
             let dispatching = pin!(self.dispatch(&head, &mut body, &mut known, id, began));
@@ -170,14 +178,10 @@ impl Door {
         // The time spent on draining an unread body does not count.
         began = began.checked_add(waited).unwrap_or(began);
         self.shared.traffic.count(known.route.map(|route| route.number), status, began);
-        tracing::debug!(
-            %method,
-            route = known.route.map_or("none", |route| route.template),
-            status,
-            us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-            request_id = id.as_str(),
-            "answered"
-        );
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let answered = Answered { method: &method, status, us, request_id: id.as_str() };
+        let (headers, caller) = (response.headers(), known.caller.as_ref());
+        answer_log::log(&answered, known.route, headers, caller, &self.shared.venue);
         response
     }
 
@@ -227,6 +231,9 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         head::check_size(head, &self.limits)?;
+        if known.origin.is_some() && cors::is_preflight(head) {
+            return Ok(Reply::no_content(Sequence::ZERO));
+        }
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
@@ -241,6 +248,8 @@ impl Door {
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
                 let address = known.connection.and_then(ConnectionSlot::address);
+                let proxies = &self.shared.site.proxies;
+                let address = address.map(|peer| proxies::client(peer, &head.headers, proxies));
                 return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
                     .await;
             }
@@ -252,7 +261,8 @@ impl Door {
         if let Some(session) = caller.session() {
             sign_in::extend(engine, caller.user, session);
         }
-        known.caller = true;
+        known.caller = Some(caller);
+        self.check_entrance(known)?;
         if known.connection.is_some_and(|slot| !slot.hold(&caller, began, engine)) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
@@ -280,6 +290,17 @@ impl Door {
         asked.await.map_err(|problem| self.explained(problem, &caller))
     }
 
+    /// Refuses what is the operators' where they have an entrance of their own, and it is not this.
+    fn check_entrance(&self, known: &Known<'_>) -> Result<(), Problem> {
+        let theirs = known.route.is_some_and(|route| route.access == Access::Operators);
+        let elsewhere = known.connection.is_some_and(|slot| !slot.is_operators());
+        if self.shared.site.apart && theirs && elsewhere {
+            let detail = "this path is answered at the operators' own address (--admin-listen)";
+            return Err(Problem::new(Kind::Forbidden, detail));
+        }
+        Ok(())
+    }
+
     /// A problem of a caller with what belongs to every one.
     pub fn explained(&self, problem: Problem, caller: &Caller) -> Problem {
         Problem {
@@ -304,7 +325,7 @@ impl Door {
             Err(problem) => return Err(problem),
         };
         if let Some(session) = &session {
-            known.caller = true;
+            known.caller = Some(session.caller);
             if known.connection.is_some_and(|slot| !slot.hold(&session.caller, began, engine)) {
                 let detail = "this connection gave way to another; nothing was accepted";
                 return Err(Problem::new(Kind::Overloaded, detail));
@@ -412,46 +433,28 @@ impl Door {
     ) -> Response<Content> {
         let mut allowance = known.allowance;
         let response = match outcome {
-            Ok(reply) => success(reply, known.caller, headers),
+            Ok(reply) => success(reply, known.caller.is_some(), headers),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
                 // A key may be revoked while its request is read.
-                let told = known.caller && problem.kind != Kind::InvalidApiKey;
+                let told = known.caller.is_some() && problem.kind != Kind::InvalidApiKey;
                 let sequence = problem.sequence.unwrap_or_else(|| self.shared.venue.sequence());
                 let sequence = Some(sequence).filter(|_| told);
                 allowance = problem.allowance.as_deref().copied().or(allowance);
                 failure(&problem, sequence, request_id, headers).map(Content::Whole)
             }
         };
-        complete(response, allowance, request_id)
+        let mut response = complete(response, allowance, request_id);
+        if let Some(origin) = &known.origin {
+            cors::allow(response.headers_mut(), origin.clone());
+        }
+        if self.shared.site.is_strict() {
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT);
+        }
+        response
     }
-}
-
-/// The result of a future, or `None` if it panicked.
-async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(|cx| poll_caught(future.as_mut(), cx)).await
-}
-
-fn poll_caught<F: Future + ?Sized>(
-    future: Pin<&mut F>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<F::Output>> {
-    // After a panic the future is never polled again, so its broken state is not observed.
-    match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => Poll::Ready(None),
-    }
-}
-
-/// An endpoint's answer, if it is there, even if it panics.
-pub fn polled(
-    future: Pin<&mut (dyn Future<Output = Result<Reply, Problem>> + Send)>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Reply, Problem>> {
-    let panicked = || Err(Problem::internal("an endpoint panicked"));
-    poll_caught(future, cx).map(|came| came.unwrap_or_else(panicked))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::auth::{Caller, Via};
 use super::rates::{Allowance, Bucket, Rate, Rates, RequestClass};
@@ -79,7 +79,7 @@ impl<T: Default> Table<T> {
 /// The use of keys, and the limits and counts of their users.
 #[derive(Debug)]
 pub struct Keyring {
-    rates: Rates,
+    rates: RwLock<Rates>,
     began: Instant,
     keys: Table<LastUse>,
     users: Table<UserUse>,
@@ -99,7 +99,23 @@ impl Keyring {
     /// Nothing used yet, under these limits.
     pub fn new(rates: Rates) -> Keyring {
         let (keys, users) = (Table::new(), Table::new());
-        Keyring { rates, began: Instant::now(), keys, users, heaviest: Mutex::default() }
+        Keyring {
+            rates: RwLock::new(rates),
+            began: Instant::now(),
+            keys,
+            users,
+            heaviest: Mutex::default(),
+        }
+    }
+
+    /// Limits everybody in another way from now on. What is left in a bucket stays, as time until
+    /// it is full.
+    pub fn limit(&self, rates: Rates) {
+        *self.rates.write() = rates;
+    }
+
+    fn rates(&self) -> Rates {
+        *self.rates.read()
     }
 
     /// Records the use of a key and takes one of its user's tokens for its request. `None` if there
@@ -111,7 +127,7 @@ impl Keyring {
             self.keys.row(key.index())?.store(minute, Ordering::Relaxed);
         }
         let row = self.users.row(caller.user.index())?;
-        let (rate, bucket) = (self.rates.of(class)?, row.bucket(class)?);
+        let (rate, bucket) = (self.rates().of(class)?, row.bucket(class)?);
         (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))
     }
 
@@ -132,9 +148,9 @@ impl Keyring {
         let Some(row) = row else {
             return Ok(());
         };
-        let now = self.now();
+        let (now, rates) = (self.now(), self.rates());
         let wanted = [(RequestClass::Cancels, cancels), (RequestClass::Writes, writes)];
-        let limited = |class| self.rates.of(class).zip(row.bucket(class));
+        let limited = |class| rates.of(class).zip(row.bucket(class));
         let more = |class, tokens: u32| tokens.saturating_sub(u32::from(drew == class));
         let give_back = |class, tokens| {
             if let Some((rate, bucket)) = limited(class) {
@@ -197,7 +213,7 @@ impl Keyring {
     }
 
     fn daily(&self, caller: &Caller) -> Option<Rate> {
-        self.rates.records.0.filter(|_| !caller.is_operator())
+        self.rates().records.0.filter(|_| !caller.is_operator())
     }
 
     /// The users with most records since the process started, and how many, most first.
@@ -230,7 +246,7 @@ impl Keyring {
 
     /// The rate and state of a class's bucket, taking nothing; `None` if there is no limit.
     pub fn look(&self, caller: &Caller, class: RequestClass) -> Option<(u32, Allowance)> {
-        let (rate, row) = (self.rates.of(class)?, self.users.row(caller.user.index())?);
+        let (rate, row) = (self.rates().of(class)?, self.users.row(caller.user.index())?);
         let bucket = row.bucket(class).filter(|_| !caller.is_operator())?;
         Some((rate.tokens(), bucket.look(rate, self.now())))
     }

@@ -8,6 +8,7 @@ pub mod connection_slots;
 pub mod workers;
 pub mod members;
 pub mod venue;
+mod answer_log;
 pub mod asking;
 mod bell;
 pub mod gather;
@@ -17,13 +18,24 @@ pub mod mailbox;
 pub mod past;
 mod framing;
 mod client_stream;
+mod socket;
+#[cfg(feature = "tls")]
+mod certificate;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "without_tls.rs"]
+pub mod tls;
 mod presence;
 pub mod door;
+mod caught;
 pub mod head;
 pub mod body;
 pub mod traffic;
 pub mod auth;
 pub mod cookies;
+mod cors;
+mod proxies;
 pub mod site;
 pub mod passwords;
 pub mod visit;
@@ -97,4 +109,4 @@ pub mod dashboard;
 pub mod pictures;
 
 pub use limits::Limits;
-pub use server::{serve, serve_site};
+pub use server::{Entrance, serve, serve_door, serve_site};

@@ -11,6 +11,9 @@ pub struct Limits {
     /// Most open connections. A further one evicts the oldest that has never sent a valid key, or
     /// is answered 503 and closed. Each costs about 20 KiB and a file descriptor.
     pub connections_max: usize,
+    /// Longest time that a client may take for the handshake of TLS. How many may be at it is
+    /// bounded by the connections.
+    pub handshake_wait: Duration,
     /// Longest wait for a request's head, from the opening of the connection or the previous
     /// answer. It is also the longest idle time of a connection, since hyper has one timer for
     /// both. Longer than the usual minute of the pools in front of a server, so that they close
@@ -43,6 +46,7 @@ impl Limits {
     /// The limits of a production server.
     pub const STANDARD: Limits = Limits {
         connections_max: 4096,
+        handshake_wait: Duration::from_secs(10),
         head_wait: Duration::from_secs(75),
         body_wait: Duration::from_secs(10),
         write_wait: Duration::from_secs(30),

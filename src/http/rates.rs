@@ -215,8 +215,10 @@ impl Bucket {
 
     /// Returns tokens that the caller took and did not need.
     pub fn give_back(&self, rate: Rate, tokens: u32) {
-        // The caller added this amount in `take`, so the subtraction cannot underflow.
-        self.0.fetch_sub(rate.interval().saturating_mul(u64::from(tokens)), Ordering::Relaxed);
+        let worth = rate.interval().saturating_mul(u64::from(tokens));
+        // They were taken at another rate, perhaps, and were worth less.
+        let given = |full: u64| Some(full.saturating_sub(worth));
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, given).unwrap_or_default();
     }
 
     /// The state of the bucket; takes nothing.

@@ -1,8 +1,11 @@
 //! Accepts connections, hands them to the workers, and rejects those for which there is no slot.
 
+use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,10 +16,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::connection_slots::ConnectionSlots;
+use super::connection_slots::{Arrival, ConnectionSlots};
 use super::door::Door;
 use super::limits::Limits;
 use super::site::Site;
+use super::tls::Tls;
 use super::venue::Venue;
 use super::workers::{self, Workers};
 
@@ -65,6 +69,50 @@ pub async fn serve_site(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let door = Arc::new(Door::of_site(venue, limits, site).map_err(io::Error::other)?);
+    serve_door(vec![Entrance::plain(listener)], door, limits, shutdown).await
+}
+
+/// Where connections come in.
+#[derive(Debug)]
+pub struct Entrance {
+    /// What accepts them.
+    pub listener: TcpListener,
+    /// What they speak TLS by; plain HTTP if there is none.
+    pub tls: Option<Arc<Tls>>,
+    /// Whether it is for operators: where the site has such, what is theirs is refused elsewhere.
+    pub operators: bool,
+}
+
+impl Entrance {
+    /// For everybody, over plain HTTP.
+    pub const fn plain(listener: TcpListener) -> Entrance {
+        Entrance { listener, tls: None, operators: false }
+    }
+}
+
+/// The next connection, and where it came in.
+async fn accept(entrances: &[Entrance]) -> (io::Result<(TcpStream, SocketAddr)>, &Entrance) {
+    poll_fn(|cx| {
+        let mut all = entrances.iter();
+        let came = all.find_map(|entrance| match entrance.listener.poll_accept(cx) {
+            Poll::Ready(accepted) => Some((accepted, entrance)),
+            Poll::Pending => None,
+        });
+        came.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
+}
+
+/// [`serve_site`] through a door that is there already, and several entrances.
+///
+/// # Errors
+/// A worker cannot be started.
+pub async fn serve_door(
+    entrances: Vec<Entrance>,
+    door: Arc<Door>,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let mut workers = Workers::open(workers_count(), &door, limits)?;
     let slots = ConnectionSlots::new(limits.connections_max);
     let rejection_permits = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
@@ -78,14 +126,19 @@ pub async fn serve_site(
             () = &mut shutdown => break,
             Some(ended) = rejections.join_next() => workers::report(ended),
             () = &mut follow_keys => {}
-            accepted = listener.accept() => match accepted {
+            (accepted, entrance) = accept(&entrances) => match accepted {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     sleep(ACCEPT_PAUSE).await;
                 }
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     if let Some(taken) = slots.take(door.venue().engine().ok()) {
-                        workers.take(stream, taken);
+                        let (peer, operators) = (peer.ip(), entrance.operators);
+                        taken.slot.arrives(Arrival { peer, operators });
+                        workers.take(stream, entrance.tls.clone(), taken);
+                    } else if entrance.tls.is_some() {
+                        // To say why would take a handshake.
+                        door.traffic().turn_away();
                     } else if let Ok(permit) = Arc::clone(&rejection_permits).try_acquire_owned() {
                         rejections.spawn(reject(stream, Arc::clone(&door), permit));
                     }
@@ -93,7 +146,7 @@ pub async fn serve_site(
             }
         }
     }
-    drop(listener);
+    drop(entrances);
     door.shared().ends.stop();
     // Let pending rejections finish, too.
     let answered = async {

@@ -29,7 +29,7 @@ const IDLE_MS: i64 = 12 * HOUR_MS;
 /// How long it lasts at most.
 const SESSION_MS: i64 = 30 * 24 * HOUR_MS;
 /// How long an invitation can be used.
-const INVITATION_MS: i64 = 72 * HOUR_MS;
+pub const INVITATION_MS: i64 = 72 * HOUR_MS;
 /// A session is extended when it was for the last time so long ago, so that using it costs few
 /// records.
 const EXTEND_AFTER_MS: i64 = HOUR_MS;

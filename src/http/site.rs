@@ -1,6 +1,8 @@
 //! What the venue is to a browser: the names under which it is reached, who may sign up, and what a
 //! new user of a venue with play money gets.
 
+use ipnet::IpNet;
+
 use exchange::units::Money;
 
 /// Who may make an account.
@@ -31,17 +33,31 @@ impl SignUp {
 pub struct Site {
     /// Scheme, host and perhaps port under which browsers reach it; loopback names if `None`.
     pub public_url: Option<String>,
+    /// Whether this server speaks TLS itself.
+    pub tls: bool,
     /// Who may make an account.
     pub sign_up: SignUp,
     /// Play money that a user may ask for, if there is any.
     pub faucet: Option<Money>,
     /// Whether it is the demo.
     pub demo: bool,
+    /// Origins of other sites whose pages may ask with a key, as `https://app.example`.
+    pub origins: Vec<String>,
+    /// Proxies that are believed where a client is.
+    pub proxies: Vec<IpNet>,
+    /// Whether operators have an entrance of their own, and what is theirs is refused elsewhere.
+    pub apart: bool,
 }
 
 impl Site {
     /// Whether browsers reach it over TLS.
     pub fn secure(&self) -> bool {
+        self.tls || self.is_strict()
+    }
+
+    /// Whether browsers are to use nothing but TLS with it from now on. Not under loopback names,
+    /// which belong to every program of the machine.
+    pub fn is_strict(&self) -> bool {
         self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }
 

@@ -30,10 +30,12 @@ use super::door::Door;
 use super::limits::Limits;
 use super::mailbox;
 use super::placed_here::PlacedHere;
+use super::socket::Socket;
 use super::stream::commands::Beginning;
 use super::stream::connection::Connection;
 use super::stream::ending::Ending;
 use super::stream::upgrade::{self, Handover, Opening};
+use super::tls::Tls;
 use engine::Engine;
 
 /// Threads of a worker for work that takes long: two queries about the past, and compression.
@@ -73,8 +75,8 @@ thread_local! {
     static TURN: Cell<Turn> = const { Cell::new(Turn::Fresh) };
 }
 
-/// A connection and its slot.
-pub type AcceptedConnection = (std::net::TcpStream, Granted);
+/// A connection, what it speaks TLS by, and its slot.
+pub type AcceptedConnection = (std::net::TcpStream, Option<Arc<Tls>>, Granted);
 
 /// The workers, which are given connections in turn.
 pub struct Workers {
@@ -99,11 +101,11 @@ impl Workers {
     }
 
     /// Hands a connection to the next worker.
-    pub fn take(&mut self, stream: TcpStream, taken: Granted) {
+    pub fn take(&mut self, stream: TcpStream, tls: Option<Arc<Tls>>, taken: Granted) {
         self.next = self.next.saturating_add(1).checked_rem(self.workers.len()).unwrap_or(0);
         let handed_over = stream.into_std().map(|stream| {
             let worker = self.workers.get(self.next);
-            worker.map(|worker| worker.connections.send((stream, taken)).is_ok())
+            worker.map(|worker| worker.connections.send((stream, tls, taken)).is_ok())
         });
         if !matches!(handed_over, Ok(Some(true))) {
             tracing::error!("no worker took a connection");
@@ -160,11 +162,12 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
             Some(ended) = connections.join_next() => report(ended),
             next = taken.recv() => match next {
                 None => break,
-                Some((stream, taken)) => match TcpStream::from_std(stream) {
+                Some((stream, tls, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
                         let (door, leaving) = (Arc::clone(&door), leaving.clone());
-                        connections.spawn(serve_connection(stream, door, limits, leaving, taken));
+                        let connection = (stream, tls, taken);
+                        connections.spawn(serve_connection(connection, door, limits, leaving));
                     }
                 },
             }
@@ -238,19 +241,16 @@ async fn cancel_for_those_who_left(mut left: UnboundedReceiver<Left>) {
 
 /// Serves one connection until it ends or is evicted.
 async fn serve_connection(
-    stream: TcpStream,
+    (stream, tls, Granted { slot, evicted }): (TcpStream, Option<Arc<Tls>>, Granted),
     door: Arc<Door>,
     limits: Limits,
     leaving: UnboundedSender<Left>,
-    Granted { slot, evicted }: Granted,
 ) {
     let _connected = door.traffic().connect();
-    if let Ok(peer) = stream.peer_addr() {
-        slot.is_from(peer.ip());
-    }
     // Dropped after the connection.
     let _closing;
     let serving = async {
+        let Some(stream) = shake_hands(stream, tls, limits).await else { return };
         let Some((stream, read, opening)) = serve_http(stream, &door, limits, &slot).await else {
             return;
         };
@@ -266,14 +266,29 @@ async fn serve_connection(
     }
 }
 
+/// Begins to speak TLS on a connection, if that is spoken; `None` if it comes to nothing.
+async fn shake_hands(stream: TcpStream, tls: Option<Arc<Tls>>, limits: Limits) -> Option<Socket> {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "answers may be delayed by the network stack");
+    }
+    let Some(tls) = tls else { return Some(Socket::Tcp(stream)) };
+    // Boxed, so that it takes no room of the connection's later life.
+    match timeout(limits.handshake_wait, Box::pin(tls.accept(stream))).await {
+        Ok(Ok(stream)) => return Some(Socket::Tls(Box::new(stream))),
+        Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+    None
+}
+
 /// Answers requests until the connection ends, or becomes that of a stream: then what was read of
 /// it already, too.
 async fn serve_http(
-    stream: TcpStream,
+    stream: Socket,
     door: &Arc<Door>,
     limits: Limits,
     slot: &Arc<ConnectionSlot>,
-) -> Option<(ClientStream<TcpStream>, Bytes, Opening)> {
+) -> Option<(ClientStream<Socket>, Bytes, Opening)> {
     let handover = Handover::default();
     let presence = slot.presence.clone();
     let (answering, slot, handing) = (Arc::clone(door), Arc::clone(slot), handover.clone());
@@ -296,9 +311,6 @@ async fn serve_http(
             Ok::<_, Infallible>(door.answer_on(request, Some(&slot)).await)
         })
     });
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "answers may be delayed by the network stack");
-    }
     let body_max = u64::try_from(limits.body_bytes_max).unwrap_or(u64::MAX);
     let stream = ClientStream::new(stream, body_max, limits.write_wait, presence);
     let mut connection = http1::Builder::new()
@@ -350,7 +362,7 @@ fn notice_gone(stream: &TcpStream) -> io::Result<()> {
 
 /// Serves a stream until it ends.
 async fn serve_stream(
-    stream: ClientStream<TcpStream>,
+    stream: ClientStream<Socket>,
     read: &[u8],
     Opening { session }: Opening,
     door: &Arc<Door>,
@@ -359,7 +371,7 @@ async fn serve_stream(
     slot: &Arc<ConnectionSlot>,
 ) {
     /// Has its orders cancelled, however the connection ends.
-    struct Leaving(Box<Connection<TcpStream>>, Engine, UnboundedSender<Left>);
+    struct Leaving(Box<Connection<Socket>>, Engine, UnboundedSender<Left>);
 
     impl Drop for Leaving {
         fn drop(&mut self) {
@@ -375,7 +387,7 @@ async fn serve_stream(
     let mut ends = door.shared().ends.listen();
     let beginning = Beginning { door, engine: engine.clone(), slot, session, write_wait };
     let stream = stream.into_inner();
-    if let Err(error) = notice_gone(&stream) {
+    if let Err(error) = notice_gone(stream.tcp()) {
         tracing::debug!(%error, "a client that vanishes may not be noticed for long");
     }
     let connection = Connection::open(beginning, stream, read);

@@ -30,6 +30,15 @@ fn never_dumped() {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
 }
 
+/// Bytes that a file system has for whoever asks.
+///
+/// # Errors
+/// The path is not there.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(path)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// The files and folders in a folder, itself included, that others than their owner can read or
 /// change.
 ///

@@ -17,7 +17,7 @@ test("a trader sees what an order would do, sends it once, finds it in the portf
   await page.goto(`/markets/${market.id}?buy=yes`);
   await ticket(page).getByLabel("Contracts", { exact: true }).fill("3");
   await ticket(page).locator(".preview").getByText("fill at once").waitFor();
-  assert.match(await ticket(page).locator(".preview").innerText(), /Leaves your available/);
+  assert.match(await ticket(page).locator(".preview").innerText(), /(Leaves|Comes to) your available/);
   const before = (await api("ana", "/trading/orders")).orders.length;
   await ticket(page).getByRole("button", { name: /^Buy 3 / }).click();
   await page.getByRole("status").getByText("Filled 3").waitFor();

@@ -39,7 +39,8 @@ pub const PICTURE: &str = "https://assets.example.org/p.png";
 /// Everybody may sign up, and has 1,000.00 of play money.
 fn site() -> Site {
     let faucet = Some(Money::new(100_000_000_000));
-    Site { public_url: Some("http://x".to_owned()), sign_up: SignUp::Open, faucet, demo: false }
+    let public_url = Some("http://x".to_owned());
+    Site { public_url, sign_up: SignUp::Open, faucet, ..Site::default() }
 }
 
 /// A venue, served until dropped.

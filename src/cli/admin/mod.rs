@@ -70,6 +70,9 @@ struct ServerArgs {
         default_value = "http://127.0.0.1:8080"
     )]
     url: String,
+    /// A file of root certificates in PEM, which https is believed from instead of the system's
+    #[arg(long, global = true, value_name = "FILE", env = "OPENOUTCRY_CACERT")]
+    cacert: Option<PathBuf>,
     /// A file with the operator's key; by default the key is taken from the environment
     #[arg(long, global = true, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -121,7 +124,7 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
         AdminVerb::Import(args) => import::read(args)?,
         _ => Vec::new(),
     };
-    let target = Target::parse(&server.url).map_err(usage)?;
+    let target = target(server)?;
     let key = ApiKey::new(&operator_key(server.key_file.as_deref())?).map_err(usage)?;
     // The one that looks up a host's name; the runtime would panic without it.
     os::check_threads(1).map_err(|error| AdminError::Local(error.to_string()))?;
@@ -138,6 +141,16 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             AdminVerb::Venue(verb) => venue::run(&mut session, verb).await,
         }
     })
+}
+
+/// The server, over TLS if its URL says so.
+fn target(server: &ServerArgs) -> Result<Target, AdminError> {
+    #[cfg(feature = "tls")]
+    if server.url.starts_with("https://") {
+        let trust = client::tls::Trust::in_roots(server.cacert.as_deref());
+        return Target::over_tls(&server.url, trust.map_err(AdminError::Usage)?).map_err(usage);
+    }
+    Target::parse(&server.url).map_err(usage)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

@@ -1,7 +1,6 @@
 //! The text that the demo prints once it listens: users with their keys, and example `curl` lines.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 
 use exchange::command::Direction;
 use exchange::ids::MarketId;
@@ -26,10 +25,10 @@ struct Example<'a> {
     price: Tick,
 }
 
-/// The whole text, ending in a newline; `address` is what the server listens on.
-pub(crate) fn banner(model: &ReadModel, address: SocketAddr) -> String {
-    let base = format!("http://{address}/api/v1");
-    let mut text = format!("\nOpen http://{address} in a browser, and make yourself an account.\n");
+/// The whole text, ending in a newline; `url` is where the server listens.
+pub(crate) fn banner(model: &ReadModel, url: &str) -> String {
+    let base = format!("{url}/api/v1");
+    let mut text = format!("\nOpen {url} in a browser, and make yourself an account.\n");
     text.extend(["\nopenoutcry demo for programs on ", &base, "\n\n"]);
     table(model, &mut text);
     let Some(example) = example(model) else {

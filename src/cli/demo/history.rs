@@ -92,8 +92,8 @@ pub(crate) fn write(
     pictures: Pictures,
 ) -> Result<Option<Sequence>, SeedError> {
     let there = journal.head().time;
-    let begun = journal.read(Sequence::ZERO.next()).next().transpose()?;
-    let first = begun.as_ref().and_then(|block| Some((block.records().first()?.time, block)));
+    let block = journal.read(Sequence::ZERO.next()).next().transpose()?;
+    let first = block.as_ref().and_then(|block| Some((block.records().first()?.time, block)));
     let (began, hash, pictures) = match first {
         None => (later(now, -SPAN_MS), None, pictures),
         Some((began, block)) => {

@@ -14,17 +14,18 @@ use tokio::time::sleep;
 use super::chance::Chance;
 use super::flow::{self, Wish};
 use super::people::{Bird, MAKERS, OPERATOR};
+use super::pictures::Pictures;
 use super::script::later;
 use super::walk::Walk;
 use engine::clock;
 use exchange::units::{LOTS_PER_CONTRACT, Lots, Tick, TimeMs};
 
 /// Between two looks of somebody at a market, about.
-const PACE: Duration = Duration::from_millis(1000);
+const PACE: Duration = Duration::from_secs(1);
 /// After refusals or a lost connection the pace halves, at most so often.
 const SLOWER_MOST: u32 = 6;
 /// Between two looks at which markets there are.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// Markets that most look at, and in how many of a hundred cases.
 const HOT: (usize, u64) = (7, 65);
 /// How beliefs shake in an hour, in thousandths of log-odds.
@@ -182,7 +183,9 @@ impl Living {
         else {
             return Ok(());
         };
-        if now < later(deadline, DECIDED_AFTER_MS) || self.is_tied(market).await? {
+        // Others' questions, which have other pictures, are for others to decide.
+        let theirs = market["logo"].as_str().and_then(Pictures::beside).is_none();
+        if theirs || now < later(deadline, DECIDED_AFTER_MS) || self.is_tied(market).await? {
             return Ok(());
         }
         let yes = u64::from(price_of_yes(market).map_or(50, Tick::get));

@@ -217,7 +217,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         memory.sent = 0;
         memory.unsent.clear();
         give_back(std::mem::take(&mut memory.unsent));
-        Poll::Ready(Ok(()))
+        // Over TLS some of it may still be on this side.
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 }
 

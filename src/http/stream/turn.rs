@@ -268,7 +268,10 @@ impl Turns {
             return;
         }
         self.lost = lost;
-        tracing::warn!(through = %lost, "the stream's hub fell behind: its readers go on anew");
+        tracing::warn!(
+            through = lost.get(),
+            "the stream's hub fell behind: its readers go on anew"
+        );
         let rings: Vec<_> = self.shared.with_rings(|rings| {
             rings.iter().map(|(topic, ring)| (*topic, Arc::clone(ring))).collect()
         });

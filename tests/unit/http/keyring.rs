@@ -118,3 +118,26 @@ fn the_users_with_most_records_are_known() {
     assert!(heaviest.is_sorted_by_key(|(_, written)| std::cmp::Reverse(*written)));
     assert!(heaviest.iter().all(|(user, _)| user.0 >= 15), "{heaviest:?}");
 }
+
+#[test]
+fn limits_change_for_everybody_while_they_are_used() {
+    let limited = |reads: &str| Rates { reads: reads.parse().unwrap(), ..Rates::NONE };
+    let keyring = Keyring::new(limited("1:1"));
+    let ann = caller(3, Role::Trader);
+    let admit = || keyring.admit(&ann, RequestClass::Reads, Instant::now());
+    assert_eq!(admit().unwrap().limit, 1);
+    keyring.limit(limited("1000000:1000"));
+    // What is left of the second that the first one took is more than the new bucket holds.
+    let left = admit().unwrap();
+    assert_eq!((left.limit, left.remaining), (1000, 0));
+    keyring.limit(limited("0"));
+    assert_eq!(admit(), None);
+}
+
+#[test]
+fn what_is_given_back_at_a_slower_rate_does_not_lock_a_user_out() {
+    let (bucket, quick, slow) = (Bucket::default(), Rate::new(1000, 10), Rate::new(1, 10));
+    bucket.take(quick.unwrap(), 1, 0);
+    bucket.give_back(slow.unwrap(), 1);
+    assert_eq!(bucket.look(quick.unwrap(), 0).remaining, 10);
+}

@@ -1,11 +1,8 @@
 //! Unit tests of `src/views/changes.rs`.
 
-use std::io::{BufReader, BufWriter, Read, Write};
-
 use super::super::ReadModel;
 use super::super::fixture::*;
 use super::*;
-use crate::history::History;
 use crate::performance::{Day, Score};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
@@ -135,28 +132,4 @@ fn each_channel_names_its_last_record_and_the_one_before_it() {
         let found = found.map(|changed| (changed.last.get(), changed.before.get()));
         assert_eq!(found, expected, "at {record}");
     }
-}
-
-/// What the version before had says how far it goes.
-#[test]
-fn a_market_of_the_version_before_is_read() {
-    let mut bytes = Vec::new();
-    let mut sink = Sink { out: BufWriter::new(&mut bytes as &mut dyn Write), failed: Ok(()) };
-    let changed =
-        |last, before| Changed { last: Sequence::new(last), before: Sequence::new(before) };
-    let [book, trades, activity] = [changed(9, 8), changed(7, 0), changed(11, 7)];
-    for changed in [book, trades, activity] {
-        changed.save(&mut sink);
-    }
-    Sequence::new(5).save(&mut sink);
-    true.save(&mut sink);
-    sink.out.flush().unwrap();
-    drop(sink);
-    let mut bytes = &bytes[..];
-    let from = BufReader::new(&mut bytes as &mut dyn Read);
-    let mut source =
-        Source { from, version: 8, sizes: Sizes::default(), history: History::default() };
-    let loaded = MarketChanges::load(&mut source).unwrap();
-    let (top, all) = (book, changed(11, 0));
-    assert_eq!(loaded, MarketChanges { book, trades, activity, top, all, ended: true });
 }

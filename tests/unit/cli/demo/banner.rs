@@ -9,7 +9,7 @@ const ADDRESS: &str = "127.0.0.1:8137";
 fn the_lines_name_the_address_the_keys_and_a_living_market() {
     let engine = venue();
     let model = engine.read();
-    let text = banner(&model, ADDRESS.parse().unwrap());
+    let text = banner(&model, &format!("http://{ADDRESS}"));
     for person in Person::all() {
         let key = model.accounts.key_by_hash(&person.key_hash()).unwrap();
         let available = model.accounts.user(key.user).unwrap().balance.available.to_string();
@@ -52,7 +52,7 @@ fn the_printed_order_would_fill_whole_at_once() {
 
 #[test]
 fn a_venue_without_markets_says_so() {
-    let text = banner(&ReadModel::new(), ADDRESS.parse().unwrap());
+    let text = banner(&ReadModel::new(), &format!("http://{ADDRESS}"));
     assert!(text.contains("No market takes orders"));
     assert!(!text.contains("curl"));
 }

@@ -1,6 +1,14 @@
 //! Unit tests of `src/cli/demo/living.rs`.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::cli::demo::venue;
+use engine::meter::Meter;
+use exchange::market::MarketStatus;
+use http::site::{SignUp, Site};
+use http::venue::Venue;
+use tokio::net::TcpListener;
 
 #[test]
 fn a_probability_is_read_in_whole_cents() {
@@ -22,4 +30,79 @@ fn moments_are_read_and_shown() {
     let at = moment(&row, "at").unwrap();
     assert_eq!(shown(at), "2026-11-21T12:00:00.250Z");
     assert_eq!(moment(&row, "else"), None);
+}
+
+/// A demo whose past ended some days ago, served at an address.
+async fn served() -> (engine::Engine, SocketAddr) {
+    let engine = venue();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let venue = Venue::opening(Arc::new(Meter::default()));
+    venue.open(engine.clone());
+    let site = Site { sign_up: SignUp::Open, demo: true, ..Site::default() };
+    let limits = http::Limits::STANDARD;
+    tokio::spawn(http::serve_site(listener, venue, limits, site, std::future::pending()));
+    (engine, address)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_trade_and_the_operator_asks_anew_what_is_over() {
+    let (engine, address) = served().await;
+    let active = || {
+        let model = engine.read();
+        let rows = model.catalogue.markets_published();
+        let rows = rows.filter(|row| row.status == MarketStatus::Active);
+        rows.map(|row| row.draft.questions.en.clone()).collect::<Vec<String>>()
+    };
+    let before = active();
+    let mut living = Living::begin(address, 1).await.unwrap();
+    living.look().await.unwrap();
+    living.look().await.unwrap();
+    // Those of the last days are over, decided, and asked again, each once.
+    let after = active();
+    let anew = ["Will it rain in Lisbon at the weekend?", "Will the next derby end in a draw?"];
+    for question in anew {
+        assert_eq!(after.iter().filter(|other| *other == question).count(), 1, "{question}");
+    }
+    let created = engine.read().catalogue.markets_created().count();
+    assert!((66 + anew.len()..=66 + 6).contains(&created), "{created}");
+    let closed = engine.read().catalogue.markets_published().any(|row| {
+        row.status == MarketStatus::Closed
+            && row.draft.deadline < later(engine.now(), -DECIDED_AFTER_MS)
+    });
+    assert!(!closed, "all are decided");
+    assert!(before.len() >= 40 && after.len() >= 40);
+
+    let trades = || {
+        let model = engine.read();
+        let rows = model.catalogue.markets_published();
+        rows.map(|row| model.tape.trades_count(row.no)).sum::<usize>()
+    };
+    let (before, first) = (trades(), engine.watermark());
+    for _ in 0..30 {
+        match living.visit().await {
+            Ok(()) | Err(Pause::Refused(_)) => {}
+            Err(Pause::Lost(why)) => panic!("{why}"),
+        }
+    }
+    assert!(trades() > before + 10 && engine.watermark() > first);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_venue_is_waited_for_and_ends_nobody() {
+    let (engine, address) = served().await;
+    let mut living = Living::begin(address, 2).await.unwrap();
+    living.look().await.unwrap();
+    let mode = exchange::command::TradingMode::ReadOnly;
+    engine.ask(exchange::command::Command::SetVenueMode { mode }).unwrap();
+    let first = engine.watermark();
+    let refused = living.visit().await;
+    assert!(matches!(refused, Err(Pause::Refused(_))), "{refused:?}");
+    // The refusals are few records, and everything goes on once it may.
+    let mode = exchange::command::TradingMode::Normal;
+    engine.ask(exchange::command::Command::SetVenueMode { mode }).unwrap();
+    assert!(engine.watermark().get() - first.get() < 20);
+    for _ in 0..5 {
+        living.visit().await.unwrap();
+    }
 }

@@ -50,6 +50,18 @@ async fn a_blocked_connection_keeps_what_is_left_and_an_idle_one_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_layer_below_holds_back_is_sent_on() {
+    let (mut client, server) = duplex(64);
+    let mut frames = Frames::new(tokio::io::BufWriter::new(server), &[]);
+    frames.push(&[b"{}"]);
+    std::future::poll_fn(|cx| frames.poll_flush(cx)).await.unwrap();
+    drop(frames);
+    let mut bytes = Vec::new();
+    client.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(bytes, [0x81, 2, b'{', b'}']);
+}
+
+#[tokio::test]
 async fn pings_are_answered_and_what_is_no_frame_is_read_to_its_end() {
     let (mut client, server) = duplex(64);
     let mut frames = Frames::new(server, &[0x89, 0x80, 0, 0, 0, 0]);

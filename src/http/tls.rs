@@ -1,0 +1,123 @@
+//! TLS: the certificate and key of a server, which can be read again while it runs. Connections
+//! that are open keep theirs; new ones get what was read last.
+//!
+//! HTTP/1.1 alone is offered: what refuses ambiguous requests (`framing.rs`) knows no other.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::certificate;
+use exchange::units::TimeMs;
+
+/// A connection whose handshake is done.
+pub type TlsStream = tokio_rustls::server::TlsStream<TcpStream>;
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The processor lacks instructions that the cryptography is written with.
+    #[error(
+        "TLS_PROCESSOR: this processor lacks instructions that TLS here is written with (of 2014 \
+         and later: AES, AVX2, ADX); put a proxy with TLS in front of the server"
+    )]
+    Processor,
+    /// A file cannot be read.
+    #[error("TLS_FILE: {0}: {1}")]
+    File(String, pem::Error),
+    /// The file has no certificate.
+    #[error("TLS_FILE: {0}: there is no certificate in it")]
+    Empty(String),
+    /// Certificate and key do not belong together, or are of a kind that is not known.
+    #[error("TLS_PAIR: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+/// The certificate chain and key in use.
+#[derive(Debug)]
+pub struct Tls(RwLock<InUse>);
+
+#[derive(Debug)]
+struct InUse {
+    chain: Vec<CertificateDer<'static>>,
+    config: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads the chain, the server's own certificate first, and the key, both PEM.
+    ///
+    /// # Errors
+    /// [`TlsError`].
+    pub fn open(chain: &Path, key: &Path) -> Result<Tls, TlsError> {
+        Ok(Tls(RwLock::new(InUse::read(chain, key)?)))
+    }
+
+    /// Reads them again; whether the certificate is another. What is in use stays if they are at
+    /// fault.
+    ///
+    /// # Errors
+    /// [`TlsError`].
+    pub fn reload(&self, chain: &Path, key: &Path) -> Result<bool, TlsError> {
+        let read = InUse::read(chain, key)?;
+        let mut in_use = self.0.write();
+        let differs = in_use.chain != read.chain;
+        *in_use = read;
+        Ok(differs)
+    }
+
+    /// The first moment at which a certificate of the chain is over, if that can be read.
+    pub fn ends(&self) -> Option<TimeMs> {
+        self.0.read().chain.iter().filter_map(|one| certificate::ends(one)).min()
+    }
+
+    /// Shakes hands with a client.
+    ///
+    /// # Errors
+    /// It does not speak TLS as it must, or has gone.
+    pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream> {
+        let config = Arc::clone(&self.0.read().config);
+        TlsAcceptor::from(config).accept(stream).await
+    }
+}
+
+impl InUse {
+    fn read(chain: &Path, key: &Path) -> Result<InUse, TlsError> {
+        // The library would panic later.
+        if !graviola::util::is_cpu_supported() {
+            return Err(TlsError::Processor);
+        }
+        let failed = |path: &Path| {
+            let name = path.display().to_string();
+            move |error| TlsError::File(name, error)
+        };
+        let certificates = CertificateDer::pem_file_iter(chain).map_err(failed(chain))?;
+        let certificates: Result<Vec<_>, _> = certificates.collect();
+        let certificates = certificates.map_err(failed(chain))?;
+        if certificates.is_empty() {
+            return Err(TlsError::Empty(chain.display().to_string()));
+        }
+        let key = PrivateKeyDer::from_pem_file(key).map_err(failed(key))?;
+        // Its suites are those of TLS 1.3, and of 1.2 those with forward secrecy and AEAD.
+        let provider = Arc::new(rustls_graviola::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(certificates.clone(), key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // Sessions go on by tickets, which cost the server no memory.
+        config.ticketer = rustls_graviola::Ticketer::new()?;
+        Ok(InUse { chain: certificates, config: Arc::new(config) })
+    }
+}
+
+/// The connection underneath.
+pub fn tcp(stream: &TlsStream) -> &TcpStream {
+    stream.get_ref().0
+}
