@@ -2,7 +2,6 @@
 
 use exchange::catalogue::Outcome;
 use exchange::command::{Command, PlaceOrder, Side, Wording};
-use exchange::effect::Effect;
 use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::units::{Lots, Sequence, Tick};
 use http::stream::channel::Channel;
@@ -26,23 +25,24 @@ impl Changed {
     fn ask(&mut self, venue: &Venue, command: Command) -> Sequence {
         let seen = || {
             let id = venue.market_id(MARKET).to_string();
-            let [bids, asks] = venue.shown().books.remove(&id).unwrap();
+            let mut shown = venue.shown();
+            let book = shown.books.remove(&id).unwrap();
             let probability = venue.engine.read().probability_of_yes(MARKET);
-            ([bids.first().copied(), asks.first().copied()], probability)
+            let best = [book[0].first().copied(), book[1].first().copied()];
+            (best, probability, (book, shown.trades[&id]))
         };
         let before = seen();
-        let answer = venue.engine.ask(command).unwrap();
-        let (sequence, now) = (answer.sequence(), seen());
-        if let [Effect::Refused(_)] = answer.effects() {
-            return sequence;
-        }
+        let sequence = venue.engine.ask(command).unwrap().sequence();
+        let now = seen();
         if before.0 != now.0 {
             self.top.push(sequence.get());
         }
         if before.1 != now.1 {
             self.quote.push(sequence.get());
         }
-        self.all.push(sequence.get());
+        if before.2 != now.2 {
+            self.all.push(sequence.get());
+        }
         sequence
     }
 

@@ -1,6 +1,6 @@
-//! Drafts: snapshots of orders, copied from the exchange a slice at a time, so that no command
-//! waits for a whole book. What happens to the levels that were copied already is applied to the
-//! copy, so that in the end all of it is as of one record.
+//! Drafts: snapshots of orders, copied from the exchange a slice at a time: no command waits for a
+//! whole book. What happens to the levels that were copied already is applied to the copy, so that
+//! in the end all of it is as of one record.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -27,10 +27,9 @@ fn venue() -> (Running, Vec<Channel>) {
         engine.ask(Command::PublishMarket { market }).unwrap();
     }
     let view = engine.read();
-    let channel = |row: &views::catalogue::MarketRow| {
-        ["book", "orders"].map(|kind| Channel::parse(&format!("{kind}:{}", row.id)).unwrap())
-    };
-    let channels = view.catalogue.markets_published().flat_map(channel).collect();
+    let ids: Vec<_> = view.catalogue.markets_published().map(|row| row.id).collect();
+    let of = |kind| ids.iter().map(move |id| Channel::parse(&format!("{kind}:{id}")).unwrap());
+    let channels = of("book").chain(of("orders")).collect();
     drop(view);
     (running, channels)
 }
