@@ -183,9 +183,9 @@ fn an_image_truncated_or_extended_is_refused() {
     let longer = [&image[..], &[0]].concat();
     assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
     let mut later = image;
-    // Four versions tell whether people sign in, and whether orders have groups.
-    later[0] = 5;
-    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(5));
+    // Each of 32 versions tells which of five parts an image has.
+    later[0] = 33;
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(33));
 }
 
 /// Errors that no single field shows are caught by the checks across fields.

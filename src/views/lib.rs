@@ -349,7 +349,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 9;
+pub const IMAGE_VERSION: u32 = 10;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 

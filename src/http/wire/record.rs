@@ -161,7 +161,7 @@ impl<'a> Reading<'_, 'a> {
         for (name, value) in command.fields() {
             match (name, value) {
                 // Who reads the journal need not be able to try passwords.
-                ("seen" | "group", Value::None) | ("salt" | "hashed", _) => {}
+                ("seen" | "group" | "key" | "slug", Value::None) | ("salt" | "hashed", _) => {}
                 (_, Value::None) if revises => {}
                 ("yes_text" | "no_text", texts) => {
                     let id = if name == "yes_text" { "yes" } else { "no" };

@@ -149,6 +149,10 @@ macro_rules! words {
 words! {
     /// An address.
     Url = "Url",
+    /// The name of a market or an event in addresses.
+    AddressSlug = "AddressSlug",
+    /// An id, or a slug in its place.
+    IdOrSlug = "IdOrSlug",
     /// An API key.
     ApiKey = "ApiKey",
     /// What a user's own key may do.
