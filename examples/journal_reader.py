@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import struct
 import sys
 import zlib
@@ -163,11 +164,21 @@ def is_token(text):
     return 1 <= len(text) <= 64 and all("!" <= c <= "~" for c in text)
 
 
+def is_slug(text):
+    words = re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", text) and len(text) <= 80
+    bare = text.replace("-", "")
+    form = "-".join((bare[:8], bare[8:12], bare[12:16], bare[16:20], bare[20:]))
+    return words and not (re.fullmatch("[0-9a-f]{32}", bare) and text in (bare, form))
+
+
 # (number, version): {field: type}
 FURTHER = {
     (20, 2): {"user": "u32", "order": "u64", "price": "opt<u8>", "quantity": "opt<u64>",
               "seen_price": "u8", "seen_quantity": "u64", "seen_filled": "u64"},
-    **{(kind, 2): {**KINDS[kind][1], "group": "text"} for kind in (19, 22, 30)},
+    **{(kind, 2): {**KINDS[kind][1], "group": "text"} for kind in (19, 22, 24, 30)},
+    **{(kind, 2): {**KINDS[kind][1], "slug": "text"} for kind in (8, 9, 10, 11)},
+    **{(kind, 3): {**KINDS[kind][1], "group": "opt<text>", "key": "u32"}
+       for kind in (19, 22, 30)},
     (3, 2): {**KINDS[3][1], "ends": "i64"},
 }
 
@@ -194,8 +205,10 @@ def record(body, kind, version, flags):
         check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
         client = fields["client_order_id"]
         check(client is None or is_token(client), "client_order_id")
-    if "group" in fields:
+    if fields.get("group") is not None:
         check(len(fields["group"]) <= 32 and is_token(fields["group"]), "group")
+    if "slug" in fields and kind != 7:
+        check(is_slug(fields["slug"]), "slug")
     if kind in (32, 33):
         check(is_token(fields["name"]), "name")
     if kind == 40:

@@ -334,7 +334,12 @@ impl Venue {
                 }
             }
             Move::CancelAll { user } => {
-                self.ask(Command::CancelOrders { user: UserNo(user), market: None, group: None });
+                self.ask(Command::CancelOrders {
+                    user: UserNo(user),
+                    market: None,
+                    group: None,
+                    key: None,
+                });
             }
             Move::TakeFees { user, tenths } => {
                 let before = self.totals.kept;

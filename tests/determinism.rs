@@ -236,9 +236,9 @@ fn commands_alike() -> Vec<Command> {
     let mut alike: Vec<Command> =
         orders_alike(user, market).into_iter().map(Command::PlaceOrder).collect();
     alike.extend([
-        Command::Heartbeat { user, timeout_seconds: 5 },
-        Command::Heartbeat { user, timeout_seconds: 6 },
-        Command::Heartbeat { user: UserNo(2), timeout_seconds: 5 },
+        Command::Heartbeat { user, timeout_seconds: 5, group: None },
+        Command::Heartbeat { user, timeout_seconds: 6, group: None },
+        Command::Heartbeat { user: UserNo(2), timeout_seconds: 5, group: None },
         Command::SetVenueMode { mode: TradingMode::CancelOnly },
         Command::SetVenueMode { mode: TradingMode::ReadOnly },
         Command::SetUserMode { user, mode: TradingMode::CancelOnly },

@@ -532,13 +532,13 @@ fn renewed(engine: &Engine, timeout_seconds: u32) -> (TimeMs, TimeMs) {
     let user = UserNo(0);
     // On a slow machine half of the time may be over before it is renewed.
     for _ in 0..100 {
-        engine.ask(Command::Heartbeat { user, timeout_seconds }).unwrap();
+        engine.ask(Command::Heartbeat { user, timeout_seconds, group: None }).unwrap();
         let journaled = heartbeat(engine).until.unwrap();
         let armed = engine.now();
         while engine.now() == armed {
             std::hint::spin_loop();
         }
-        if let Some(promised) = engine.renew_heartbeat(user, timeout_seconds, journaled) {
+        if let Some(promised) = engine.renew_heartbeat((user, None), timeout_seconds, journaled) {
             return (journaled, promised);
         }
     }
@@ -556,23 +556,23 @@ fn a_renewed_heartbeat_is_not_journaled_before_it_must_and_a_stop_keeps_it() {
     let engine = running.engine();
     opened(&engine);
     let (journaled, promised) = renewed(&engine, 300);
-    assert!(promised > journaled && engine.heartbeat_promised(UserNo(0)) == Some(promised));
+    assert!(promised > journaled && engine.heartbeat_promised((UserNo(0), None)) == Some(promised));
     let head = engine.watermark();
     for _ in 0..1_000 {
-        assert!(engine.renew_heartbeat(UserNo(0), 300, journaled).is_some());
+        assert!(engine.renew_heartbeat((UserNo(0), None), 300, journaled).is_some());
     }
-    let promised = engine.heartbeat_promised(UserNo(0)).unwrap();
+    let promised = engine.heartbeat_promised((UserNo(0), None)).unwrap();
     assert_eq!((engine.watermark(), heartbeat(&engine).until), (head, Some(journaled)));
     // Another time-out, or none, is a command's business.
-    assert_eq!(engine.renew_heartbeat(UserNo(0), 299, journaled), None);
-    assert_eq!(engine.renew_heartbeat(UserNo(0), 0, journaled), None);
+    assert_eq!(engine.renew_heartbeat((UserNo(0), None), 299, journaled), None);
+    assert_eq!(engine.renew_heartbeat((UserNo(0), None), 0, journaled), None);
     running.stop().unwrap();
     let running = store.start();
     let engine = running.engine();
     assert!(heartbeat(&engine).until.is_some_and(|until| until >= promised));
     // Of what was before the start nothing is known: the first beat is journaled.
     let until = heartbeat(&engine).until.unwrap();
-    assert_eq!(engine.renew_heartbeat(UserNo(0), 300, until), None);
+    assert_eq!(engine.renew_heartbeat((UserNo(0), None), 300, until), None);
     running.stop().unwrap();
 }
 
@@ -585,7 +585,7 @@ fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
         let (key, body) = (Token::new("beat").unwrap(), BodyHash([1; 32]));
         let caller = UserNo(0);
         let once = Some(Box::new(IdempotencyKey { caller, key, body, part: 0 }));
-        let command = Command::Heartbeat { user: caller, timeout_seconds: 300 };
+        let command = Command::Heartbeat { user: caller, timeout_seconds: 300, group: None };
         KeyedCommand { once, command }
     };
     engine.ask(once()).unwrap();

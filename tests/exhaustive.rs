@@ -149,6 +149,7 @@ impl Letter {
                 copy_from: None,
                 client_order_id: None,
                 group: None,
+                key: None,
             }),
             Letter::Cancel { nth } => {
                 let (user, order) = named(nth);

@@ -20,9 +20,10 @@ use exchange::command::{
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
-use exchange::ids::{CategoryNo, Group, MarketNo, Token, UserNo};
+use exchange::ids::{CategoryNo, Group, KeyNo, MarketNo, Token, UserNo};
 use exchange::results::{EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect};
 use exchange::rules::Rules;
+use exchange::slugs::Slug;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::block::{Block, Head, RawBlock};
 use journal::memory::MemoryJournal;
@@ -256,9 +257,9 @@ fn fields(command: &Command) -> Value {
         Command::CancelOrder { user, order } => {
             json!({ "user": user.0, "order": order.0.get() })
         }
-        Command::CancelOrders { user, market, group } => {
+        Command::CancelOrders { user, market, group, key } => {
             let fields = json!({ "user": user.0, "market": market.map(|market| market.0) });
-            with_group(fields, group.as_deref())
+            with_key(with_group(fields, group.as_deref()), *key)
         }
         Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
             "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
@@ -270,25 +271,35 @@ fn fields(command: &Command) -> Value {
 
 fn draft_fields(command: &Command) -> Value {
     match command {
-        Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
+        Command::CreateEvent(event) => with_slug(
+            json!({ "titles": texts(&event.titles),
             "sub_titles": texts(&event.sub_titles), "images": event.images,
             "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
             "categories": numbers(&event.categories),
             "mutually_exclusive": event.mutually_exclusive }),
-        Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
+            event.slug.as_ref(),
+        ),
+        Command::CreateMarket(market) => with_slug(
+            json!({ "questions": texts(&market.questions),
             "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
             "no_text": texts(&market.no_text), "logo": market.logo,
             "deadline": market.deadline.get(), "categories": numbers(&market.categories),
             "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
             "dispute_window_seconds": market.dispute_window_seconds,
             "maker_fee": market.fees.maker.get(), "taker_fee": market.fees.taker.get() }),
-        Command::ReviseEvent { event, revision } => json!({ "event": event.0,
+            market.slug.as_ref(),
+        ),
+        Command::ReviseEvent { event, revision } => with_slug(
+            json!({ "event": event.0,
             "titles": texts_option(revision.titles.as_ref()),
             "sub_titles": texts_option(revision.sub_titles.as_ref()),
             "descriptions": texts_option(revision.descriptions.as_ref()),
             "images": revision.images, "highlighted": revision.highlighted,
             "categories": revision.categories.as_deref().map(numbers) }),
-        Command::ReviseMarket { market, revision } => json!({ "market": market.0,
+            revision.slug.as_ref(),
+        ),
+        Command::ReviseMarket { market, revision } => with_slug(
+            json!({ "market": market.0,
             "questions": texts_option(revision.questions.as_ref()),
             "descriptions": texts_option(revision.descriptions.as_ref()),
             "yes_text": texts_option(revision.yes_text.as_ref()),
@@ -298,14 +309,17 @@ fn draft_fields(command: &Command) -> Value {
             "highlighted": revision.highlighted,
             "maker_fee": revision.maker_fee.map(FeeRate::get),
             "taker_fee": revision.taker_fee.map(FeeRate::get) }),
+            revision.slug.as_ref(),
+        ),
         switch => switch_fields(switch),
     }
 }
 
 fn switch_fields(command: &Command) -> Value {
     match command {
-        Command::Heartbeat { user, timeout_seconds } => {
-            json!({ "user": user.0, "timeout_seconds": timeout_seconds })
+        Command::Heartbeat { user, timeout_seconds, group } => {
+            let fields = json!({ "user": user.0, "timeout_seconds": timeout_seconds });
+            with_group(fields, group.as_deref())
         }
         Command::SetVenueMode { mode } => json!({ "mode": mode_number(*mode) }),
         Command::SetUserMode { user, mode } => {
@@ -390,12 +404,29 @@ fn order_fields(order: &PlaceOrder) -> Value {
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
         "copy_from": order.copy_from.map(|user| user.0),
         "client_order_id": order.client_order_id.as_ref().map(ToString::to_string) });
-    with_group(fields, order.group.as_deref())
+    with_key(with_group(fields, order.group.as_deref()), order.key)
 }
 
 fn with_group(mut fields: Value, group: Option<&Group>) -> Value {
     if let Some(group) = group {
         fields["group"] = json!(group.to_string());
+    }
+    fields
+}
+
+fn with_slug(mut fields: Value, slug: Option<&Slug>) -> Value {
+    if let Some(slug) = slug {
+        fields["slug"] = json!(slug.as_str());
+    }
+    fields
+}
+
+/// In a version that has keys, a group may be missing.
+fn with_key(mut fields: Value, key: Option<KeyNo>) -> Value {
+    if let Some(key) = key {
+        fields["key"] = json!(key.0);
+        let group = fields.get("group").cloned().unwrap_or_default();
+        fields["group"] = group;
     }
     fields
 }
@@ -599,10 +630,25 @@ fn effects_match_the_page() {
         assert_eq!(*name, page_name(effect));
         let mut fields = &bytes[1..];
         let mut value = by_table(rows, &mut fields);
-        if let Effect::OrderAccepted { terms, .. } = effect
-            && terms.group.is_some()
-        {
-            value["group"] = by_type("text", &mut fields);
+        let slug = match effect {
+            Effect::EventCreated { draft, .. } => draft.slug.is_some(),
+            Effect::MarketCreated { draft, .. } => draft.slug.is_some(),
+            Effect::EventRevised { revision, .. } => revision.slug.is_some(),
+            Effect::MarketRevised { revision, .. } => revision.slug.is_some(),
+            _ => false,
+        };
+        if slug {
+            value["slug"] = by_type("text", &mut fields);
+        }
+        if let Effect::OrderAccepted { terms, .. } = effect {
+            match (&terms.group, terms.key) {
+                (None, None) => {}
+                (Some(_), None) => value["group"] = by_type("text", &mut fields),
+                (_, Some(_)) => {
+                    value["group"] = by_type("opt<text>", &mut fields);
+                    value["key"] = by_type("u32", &mut fields);
+                }
+            }
         }
         if let Effect::KeyAdded { ends: Some(_), .. } = effect {
             value["ends"] = by_type("i64", &mut fields);
@@ -678,6 +724,7 @@ fn example() -> Vec<Block> {
         copy_from: None,
         client_order_id: Token::new("s-1").map(Box::new),
         group: None,
+        key: None,
     });
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
     let once = Some(Box::new(IdempotencyKey { caller, key, part: 0, body: BodyHash([7; 32]) }));

@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 22] = [
+const SCRIPTS: [&str; 25] = [
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -41,18 +41,21 @@ const SCRIPTS: [&str; 22] = [
     "conversion",
     "expiry",
     "fees",
+    "group_heartbeats",
     "groups",
     "heartbeat",
     "idempotency_keys",
     "keys",
     "life_cycle",
     "netting",
+    "orders_of_a_key",
     "refusals",
     "replace",
     "self_trade",
     "settlement",
     "second_factor",
     "sign_in",
+    "slugs",
     "switches",
     "time_in_force",
     "voiding",

@@ -183,9 +183,9 @@ fn an_image_truncated_or_extended_is_refused() {
     let longer = [&image[..], &[0]].concat();
     assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
     let mut later = image;
-    // Eight versions tell whether people sign in, orders have groups, and people second factors.
-    later[0] = 9;
-    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(9));
+    // Each of 64 versions tells which of six parts an image has.
+    later[0] = 65;
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(65));
 }
 
 /// Errors that no single field shows are caught by the checks across fields.

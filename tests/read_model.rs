@@ -363,6 +363,7 @@ fn draft(market: u32) -> MarketDraft {
         highlighted: false,
         dispute_window_seconds: market * 5,
         fees: exchange::fees::Fees::NONE,
+        slug: None,
     }
 }
 
@@ -426,7 +427,7 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         30 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         3 => (user(), prop::option::of(market()))
-            .prop_map(|(user, market)| Command::CancelOrders { user, market, group: None }),
+            .prop_map(|(user, market)| Command::CancelOrders { user, market, group: None, key: None }),
         6 => Just(Command::AdvanceClock),
         2 => market().prop_map(|market| Command::SuspendMarket { market }),
         4 => market().prop_map(|market| Command::ReopenMarket { market, deadline: None }),

@@ -25,7 +25,7 @@ export function Pair({ market, stats, question, long }) {
       if (!open || !cost)
         return html`<span class="px none"><span class="word"><bdi>${word}</bdi>
       </span> <span>${open ? (stats ? t("no-offers") : "") : t(`short.${market.status}`)}</span></span>`;
-      return html`<a class=${`px ${outcome}`} href=${`/markets/${market.id}?buy=${outcome}`}
+      return html`<a class=${`px ${outcome}`} href=${`/markets/${market.slug ?? market.id}?buy=${outcome}`}
       aria-label=${t("buy-on", { word: long ? t("buy-word", { word }) : word, price: f.price(cost), question: name })}>
       <span class="word">${
         long

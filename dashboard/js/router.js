@@ -6,8 +6,8 @@ import { signal } from "./lib.js";
 /** @type {[RegExp, string, string[]][]} */
 const PATHS = [
   [/^\/$/, "markets", []],
-  [/^\/markets\/([0-9a-f-]{36})$/i, "market", ["id"]],
-  [/^\/events\/([0-9a-f-]{36})$/i, "event", ["id"]],
+  [/^\/markets\/([0-9a-z-]+)$/i, "market", ["id"]],
+  [/^\/events\/([0-9a-z-]+)$/i, "event", ["id"]],
   [/^\/portfolio$/, "portfolio", []],
   [/^\/orders\/([0-9a-f-]{36})$/i, "order", ["id"]],
   [/^\/keys$/, "keys", []],
@@ -22,6 +22,9 @@ const PATHS = [
   [/^\/admin\/catalogue$/, "catalogue", []],
   [/^\/admin\/users$/, "users", []],
 ];
+
+/** Whether an address has an id, not a slug. @param {string} name */
+export const isId = (name) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name);
 
 /** @param {string} path @returns {Pick<Route, "page" | "params">} */
 export function match(path) {

@@ -286,7 +286,7 @@ export function Ticket({ market, book, held, picked, open: shown, onClose, onSen
     return html`<section class=${panel} id="ticket"
     aria-label=${t("ticket.title")}><div class="row between sheet-close">${close}</div>
     <${Empty} title=${t("ticket.sign-in")} text=${t("ticket.sign-in-text")}>
-    <a class="btn primary" href=${`/sign-in?next=${encodeURIComponent(`/markets/${market.id}`)}`}>${t("sign-in")}</a>
+    <a class="btn primary" href=${`/sign-in?next=${encodeURIComponent(`/markets/${market.slug ?? market.id}`)}`}>${t("sign-in")}</a>
     </${Empty}></section>`;
   const why = !trades(market)
     ? t("ticket.closed", { state: t(`status.${market.status === "ACTIVE" ? "CLOSED" : market.status}`) })

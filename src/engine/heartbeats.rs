@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parking_lot::Mutex;
 
 use exchange::command::Command;
-use exchange::ids::UserNo;
+use exchange::restrictions::Guarded;
 use exchange::units::TimeMs;
 
 /// How long before the journaled time runs out a renewal is journaled: more than a slow disk takes,
@@ -18,10 +18,10 @@ const AHEAD_MS: i64 = 1_000;
 /// Renewals journaled in one block.
 const RENEWALS_PER_BLOCK: usize = 256;
 
-/// One user's heartbeat since the start.
+/// A heartbeat since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
-    user: UserNo,
+    whose: Guarded,
     /// The time-out that the user asked for.
     timeout_seconds: u32,
     /// When it runs out by the journal.
@@ -49,31 +49,33 @@ impl Beat {
 
     /// The command that keeps the promise when it is stamped `at`.
     pub fn renewal(&self, at: TimeMs) -> Option<Command> {
-        let (user, timeout_seconds) = (self.user, self.seconds_from(at));
-        self.outstanding().then_some(Command::Heartbeat { user, timeout_seconds })
+        let ((user, group), timeout_seconds) = (self.whose, self.seconds_from(at));
+        let group = group.map(Box::new);
+        self.outstanding().then_some(Command::Heartbeat { user, timeout_seconds, group })
     }
 }
 
-/// The heartbeats that were set or renewed since the start: one per user, gone once run out.
+/// The heartbeats that were set or renewed since the start: one per user and group, gone once run
+/// out.
 #[derive(Debug, Default)]
 struct Table {
-    beats: BTreeMap<UserNo, Beat>,
-    wakes: BTreeSet<(TimeMs, UserNo)>,
+    beats: BTreeMap<Guarded, Beat>,
+    wakes: BTreeSet<(TimeMs, Guarded)>,
     closed: bool,
 }
 
 impl Table {
-    fn take(&mut self, user: UserNo) -> Option<Beat> {
-        let beat = self.beats.remove(&user)?;
-        self.wakes.remove(&(beat.wakes(), user));
+    fn take(&mut self, whose: Guarded) -> Option<Beat> {
+        let beat = self.beats.remove(&whose)?;
+        self.wakes.remove(&(beat.wakes(), whose));
         Some(beat)
     }
 
     fn put(&mut self, beat: Beat) {
-        if let Some(before) = self.beats.insert(beat.user, beat) {
-            self.wakes.remove(&(before.wakes(), before.user));
+        if let Some(before) = self.beats.insert(beat.whose, beat) {
+            self.wakes.remove(&(before.wakes(), before.whose));
         }
-        self.wakes.insert((beat.wakes(), beat.user));
+        self.wakes.insert((beat.wakes(), beat.whose));
     }
 }
 
@@ -86,7 +88,7 @@ impl Heartbeats {
     /// the journaled time, which the caller's reads `shown`, is left. Returns when it runs out.
     pub fn renew(
         &self,
-        user: UserNo,
+        whose: Guarded,
         timeout_seconds: u32,
         shown: TimeMs,
         now: impl FnOnce() -> TimeMs,
@@ -94,7 +96,7 @@ impl Heartbeats {
         let mut table = self.0.lock();
         // Under the lock: a block that is stamped later finds this promise.
         let now = now();
-        let beat = *table.beats.get(&user)?;
+        let beat = *table.beats.get(&whose)?;
         let left = beat.journaled.get().saturating_sub(now.get());
         let half = i64::from(timeout_seconds).saturating_mul(500);
         let same = beat.timeout_seconds == timeout_seconds && beat.journaled == shown;
@@ -106,25 +108,25 @@ impl Heartbeats {
         Some(promised)
     }
 
-    /// When the user's heartbeat runs out by the answers.
-    pub fn promised(&self, user: UserNo) -> Option<TimeMs> {
-        self.0.lock().beats.get(&user).map(|beat| beat.promised)
+    /// When a heartbeat runs out by the answers.
+    pub fn promised(&self, whose: Guarded) -> Option<TimeMs> {
+        self.0.lock().beats.get(&whose).map(|beat| beat.promised)
     }
 
-    /// The user's heartbeat was stamped into a block.
-    pub(super) fn stamped(&self, user: UserNo, timeout_seconds: u32, at: TimeMs) {
+    /// A heartbeat was stamped into a block.
+    pub(super) fn stamped(&self, whose: Guarded, timeout_seconds: u32, at: TimeMs) {
         let mut table = self.0.lock();
         if timeout_seconds == 0 {
-            table.take(user);
+            table.take(whose);
             return;
         }
         let journaled = at.after_seconds(timeout_seconds);
-        table.put(Beat { user, timeout_seconds, journaled, promised: journaled });
+        table.put(Beat { whose, timeout_seconds, journaled, promised: journaled });
     }
 
-    /// Takes out a user's heartbeat, of which nothing is known from here on.
-    pub(super) fn take(&self, user: UserNo) -> Option<Beat> {
-        self.0.lock().take(user)
+    /// Takes out a heartbeat, of which nothing is known from here on.
+    pub(super) fn take(&self, whose: Guarded) -> Option<Beat> {
+        self.0.lock().take(whose)
     }
 
     /// Puts back what was taken out.
@@ -143,10 +145,10 @@ impl Heartbeats {
     pub(super) fn due(&self, now: TimeMs) -> Option<(TimeMs, Vec<Command>)> {
         let mut table = self.0.lock();
         let mut due = Vec::new();
-        while let Some((_, user)) = table.wakes.first().copied().filter(|(at, _)| *at <= now)
+        while let Some((_, whose)) = table.wakes.first().copied().filter(|(at, _)| *at <= now)
             && due.len() < RENEWALS_PER_BLOCK
         {
-            due.extend(table.take(user).filter(Beat::outstanding));
+            due.extend(table.take(whose).filter(Beat::outstanding));
         }
         Some(table.journal(now, due)).filter(|(_, renewals)| !renewals.is_empty())
     }

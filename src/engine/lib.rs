@@ -43,6 +43,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 
 use exchange::command::{Command, KeyedCommand};
 use exchange::ids::UserNo;
+use exchange::restrictions::Guarded;
 use exchange::units::{Sequence, TimeMs};
 use journal::record::{self, RECORD_BYTES_MAX};
 use views::ReadModel;
@@ -213,24 +214,24 @@ impl Engine {
         self.0.clock.now()
     }
 
-    /// Renews a user's heartbeat without a record, if what the reader's view shows of it allows
+    /// Renews a heartbeat without a record, if what the reader's view shows of it allows
     /// that; returns when it runs out. The sequencer journals it in time.
     pub fn renew_heartbeat(
         &self,
-        user: UserNo,
+        whose: Guarded,
         timeout_seconds: u32,
         shown: TimeMs,
     ) -> Option<TimeMs> {
         if self.0.halt.reason().is_some() {
             return None;
         }
-        self.0.heartbeats.renew(user, timeout_seconds, shown, || self.now())
+        self.0.heartbeats.renew(whose, timeout_seconds, shown, || self.now())
     }
 
-    /// When a user's heartbeat runs out by what was answered, which can be later than the read
+    /// When a heartbeat runs out by what was answered, which can be later than the read
     /// model shows.
-    pub fn heartbeat_promised(&self, user: UserNo) -> Option<TimeMs> {
-        self.0.heartbeats.promised(user)
+    pub fn heartbeat_promised(&self, whose: Guarded) -> Option<TimeMs> {
+        self.0.heartbeats.promised(whose)
     }
 
     /// How many client order ids and idempotency keys are remembered.

@@ -334,17 +334,18 @@ impl<J: Journal> Sequencer<J> {
     /// Stamps a heartbeat. One with a key may be a repetition, which changes nothing: what was
     /// promised before must hold after it.
     fn stamp_heartbeat(&self, open: &mut OpenBlock, asked: KeyedCommand) -> Option<KeyedCommand> {
-        let Command::Heartbeat { user, timeout_seconds } = asked.command else {
+        let Command::Heartbeat { user, timeout_seconds, ref group } = asked.command else {
             return open.stamp(asked);
         };
+        let whose = (user, group.as_deref().copied());
         let keyed = asked.once.is_some();
-        let before = if keyed { self.heartbeats.take(user) } else { None };
+        let before = if keyed { self.heartbeats.take(whose) } else { None };
         let renewal = before.and_then(|beat| beat.renewal(open.time));
         let full = renewal.is_some_and(|renewal| open.stamp(renewal.into()).is_some());
         let left = if full { Some(asked) } else { open.stamp(asked) };
         match (&left, before) {
             (Some(_), Some(before)) => self.heartbeats.put_back(before),
-            (None, _) if !keyed => self.heartbeats.stamped(user, timeout_seconds, open.time),
+            (None, _) if !keyed => self.heartbeats.stamped(whose, timeout_seconds, open.time),
             _ => {}
         }
         left

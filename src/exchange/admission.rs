@@ -81,7 +81,8 @@ pub(super) fn admit_sender<'a>(
         venue.known_user(trader)?;
     }
     venue.admit_trading(terms.user)?;
-    venue.admit_heartbeat(terms.user, at)?;
+    venue.admit_heartbeat(terms.user, terms.group.as_deref().copied(), at)?;
+    terms.key.map_or(Ok(()), |key| venue.known_key(terms.user, key))?;
     venue.public_market(terms.market)
 }
 
@@ -154,7 +155,7 @@ pub(super) fn admit_amend<F: Floor>(
     }
     venue.admit_trading(user)?;
     let (slot, before) = find_own(floor, user, no)?;
-    let over = venue.restrictions.of(user).heartbeat.over(at.time);
+    let over = venue.restrictions.silent(user, before.group, at.time);
     if before.expired(at.time) || over {
         return Err(Stop::Refused(Reject::OrderNotOpen));
     }

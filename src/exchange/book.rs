@@ -240,6 +240,7 @@ struct Queue {
     side: Direction,
     tick: Tick,
     last: Sequence,
+    keyed: bool,
 }
 
 impl Book {
@@ -262,10 +263,11 @@ impl Book {
         Ok(())
     }
 
-    /// Reads a market's book, with its orders into the pool: orders of records up to `last`.
+    /// Reads a market's book, with its orders into the pool: orders of records up to `last`, whose
+    /// keys follow if they are `keyed`.
     pub(crate) fn read(
         market: MarketNo,
-        last: Sequence,
+        (last, keyed): (Sequence, bool),
         pool: &mut OrderPool,
         source: &mut impl ImageSource,
     ) -> Result<Book, BadImage> {
@@ -282,7 +284,7 @@ impl Book {
                     return Err(BadImage::Contradiction("price levels out of order"));
                 }
                 before = Some(tick);
-                book.read_level(Queue { market, side, tick, last }, pool, source)?;
+                book.read_level(Queue { market, side, tick, last, keyed }, pool, source)?;
             }
         }
         Ok(book)
@@ -299,7 +301,7 @@ impl Book {
             return Err(BadImage::Contradiction("a price level without orders"));
         }
         for _ in 0..orders_count {
-            let order = read_order(queue.market, queue.tick, source)?;
+            let order = read_order(queue.market, queue.tick, queue.keyed, source)?;
             if order.direction() != queue.side {
                 return Err(BadImage::Contradiction("an order on the wrong side"));
             }
@@ -355,6 +357,7 @@ impl Exchange {
             *target = match &record.command {
                 Command::PlaceOrder(terms) => Glimpse {
                     user: terms.user,
+                    key: terms.key,
                     market: terms.market,
                     price: terms.wording.yes_price(terms.price),
                     ..Glimpse::NOTHING
@@ -364,11 +367,11 @@ impl Exchange {
         }
         let (mut seen, mut near) = (0, [[None; 4]; AHEAD]);
         for (target, near) in targets.iter().zip(&mut near) {
-            let Glimpse { user, market, price, queue } = *target;
+            let Glimpse { user, key, market, price, queue } = *target;
             seen ^= self.ledger.prefetch(user, market);
             let book = self.markets.get(market.index()).map(|market| &market.book);
             let last = book.and_then(|book| book.prefetch(price));
-            *near = [last, self.orders.last_of(user), queue.before, queue.after];
+            *near = [last, self.orders.last_of(user, key), queue.before, queue.after];
         }
         let neighbours = near.iter().flatten().map(|slot| self.orders.glimpse(*slot));
         neighbours.fold(seen, |seen, neighbour| seen ^ i64::from(neighbour.user.0))

@@ -11,6 +11,7 @@ use super::ids::{CategoryNo, EventNo, MarketNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count, write_text,
 };
+use super::slugs::{Slug, Slugs};
 use super::table::{choice, part};
 use super::units::{Lots, SettlementPrice, TimeMs};
 
@@ -84,6 +85,9 @@ part! {
         pub categories: Vec<CategoryNo>,
         /// Whether at most one of its markets resolves yes. Never changes.
         pub mutually_exclusive: bool,
+        ; 2
+        /// Its name in addresses.
+        pub slug: Slug,
     }
 }
 
@@ -113,6 +117,9 @@ part! {
         pub dispute_window_seconds: u32,
         /// What trading costs.
         pub fees: Fees,
+        ; 2
+        /// Its name in addresses.
+        pub slug: Slug,
     }
 }
 
@@ -132,6 +139,7 @@ impl MarketDraft {
             highlighted: false,
             dispute_window_seconds: 0,
             fees: Fees::NONE,
+            slug: None,
         }
     }
 }
@@ -152,6 +160,9 @@ part! {
         pub highlighted: Option<bool>,
         /// The event's own categories.
         pub categories: Option<Vec<CategoryNo>>,
+        ; 2
+        /// Its name in addresses; former ones stay its own.
+        pub slug: Slug,
     }
 }
 
@@ -179,20 +190,31 @@ part! {
         pub maker_fee: Option<FeeRate>,
         /// What an incoming order pays. Only while the market is a DRAFT.
         pub taker_fee: Option<FeeRate>,
+        ; 2
+        /// Its name in addresses; former ones stay its own.
+        pub slug: Slug,
     }
 }
 
 impl EventDraft {
     /// Applies a revision.
     pub fn revise(&mut self, revision: &EventRevision) {
-        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
-            revision;
+        let EventRevision {
+            titles,
+            sub_titles,
+            descriptions,
+            images,
+            highlighted,
+            categories,
+            slug,
+        } = revision;
         take_over(&mut self.titles, titles.as_ref());
         take_over(&mut self.sub_titles, sub_titles.as_ref());
         take_over(&mut self.descriptions, descriptions.as_ref());
         take_over(&mut self.images, images.as_ref());
         take_over(&mut self.highlighted, highlighted.as_ref());
         take_over(&mut self.categories, categories.as_ref());
+        self.slug = slug.clone().or_else(|| self.slug.take());
     }
 }
 
@@ -210,6 +232,7 @@ impl MarketDraft {
             highlighted,
             maker_fee,
             taker_fee,
+            slug,
         } = revision;
         take_over(&mut self.questions, questions.as_ref());
         take_over(&mut self.descriptions, descriptions.as_ref());
@@ -221,6 +244,7 @@ impl MarketDraft {
         take_over(&mut self.highlighted, highlighted.as_ref());
         take_over(&mut self.fees.maker, maker_fee.as_ref());
         take_over(&mut self.fees.taker, taker_fee.as_ref());
+        self.slug = slug.clone().or_else(|| self.slug.take());
     }
 }
 
@@ -231,12 +255,16 @@ fn take_over<T: Clone>(value: &mut T, revised: Option<&T>) {
     }
 }
 
-/// What the exchange keeps of categories and events.
+/// What the exchange keeps of categories and events, and all slugs.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     slugs: FxHashSet<String>,
     categories_count: usize,
     events: Vec<Event>,
+    /// Whose slugs of markets are.
+    pub market_slugs: Slugs<MarketNo>,
+    /// Whose slugs of events are.
+    pub event_slugs: Slugs<EventNo>,
 }
 
 impl Catalogue {
@@ -313,7 +341,9 @@ impl Catalogue {
 /// market's image names its event.
 impl Imaged for Catalogue {
     fn write(&self, sink: &mut impl ImageSink) {
-        let Catalogue { slugs: _, categories_count, events } = self;
+        // Slugs of markets and events stand at the image's end.
+        let Catalogue { slugs: _, categories_count, events, market_slugs: _, event_slugs: _ } =
+            self;
         write_count(*categories_count, sink);
         for slug in self.slugs_sorted() {
             write_text(slug, sink);
@@ -347,6 +377,6 @@ impl Imaged for Catalogue {
             let (mutually_exclusive, sets) = (bool::read(source)?, Lots::read(source)?);
             events.push(Event { mutually_exclusive, markets: Vec::new(), sets });
         }
-        Ok(Catalogue { slugs, categories_count, events })
+        Ok(Catalogue { slugs, categories_count, events, ..Catalogue::default() })
     }
 }

@@ -199,6 +199,9 @@ part! {
         ; 2
         /// The group to which the owner counts it.
         pub group: Box<Group>,
+        ; 3
+        /// The owner's API key that it was sent with; `None` for one without, as of a browser.
+        pub key: KeyNo,
     }
 }
 
@@ -224,6 +227,7 @@ impl PlaceOrder {
             copy_from: None,
             client_order_id: None,
             group: None,
+            key: None,
         }
     }
 }
@@ -330,23 +334,23 @@ table! {
         /// Creates a category.
         7 create_category = CreateCategory(draft: CategoryDraft);
         /// Creates an event.
-        8 create_event = CreateEvent(draft: Box<EventDraft>);
+        8 create_event = CreateEvent(draft: Box<EventDraft>) @ 2;
         /// Creates a market, as a DRAFT.
-        9 create_market = CreateMarket(draft: Box<MarketDraft>);
+        9 create_market = CreateMarket(draft: Box<MarketDraft>) @ 2;
         /// Changes an event's texts or flags.
         10 revise_event = ReviseEvent {
             /// Event.
             event: EventNo,
             /// What changes.
             revision: Box<EventRevision>,
-        };
+        } @ 2;
         /// Changes a market's texts, flags or deadline.
         11 revise_market = ReviseMarket {
             /// Market.
             market: MarketNo,
             /// What changes.
             revision: Box<MarketRevision>,
-        };
+        } @ 2;
         /// DRAFT to ACTIVE.
         12 publish_market = PublishMarket {
             /// Market.
@@ -389,7 +393,7 @@ table! {
             price: SettlementPrice,
         } => "void {market} {price=0.50?*:}";
         /// Places an order.
-        19 place_order = PlaceOrder(order: PlaceOrder) @ 2;
+        19 place_order = PlaceOrder(order: PlaceOrder) @ 2 3;
         /// Changes a resting order's price, total quantity, or both.
         20 amend_order = AmendOrder {
             /// Owner.
@@ -420,18 +424,24 @@ table! {
             ; 2
             /// Only those of this group.
             group: Box<Group>,
-        } => "{user} cancel all {group?group *:} {market?*:}";
+            ; 3
+            /// Only those that were sent with this key.
+            key: KeyNo,
+        } => "{user} cancel all {group?group *:} {key?by *:} {market?*:}";
         /// Executes everything that is due by this record's time: deadlines, the ends of dispute
         /// windows, heartbeat timeouts, order expiries (semantics 3).
         23 advance_clock = AdvanceClock => "clock";
-        /// Resets a dead man's switch: the user's orders are cancelled unless another heartbeat
-        /// arrives in time.
+        /// Resets a dead man's switch: the user's orders, or those of a group, are cancelled unless
+        /// another heartbeat arrives in time.
         24 heartbeat = Heartbeat {
             /// User.
             user: UserNo,
             /// Seconds until the switch runs out; zero disarms it.
             timeout_seconds: u32,
-        } => "{user} heartbeat {timeout_seconds=0s?*:off}";
+            ; 2
+            /// The group whose switch it is; `None` for that of all orders.
+            group: Box<Group>,
+        } => "{user} heartbeat {timeout_seconds=0s?*:off} {group?group *:}";
         /// Sets the trading mode of the whole venue.
         25 set_venue_mode = SetVenueMode {
             /// The new mode.
@@ -467,7 +477,7 @@ table! {
             replaced: OrderNo,
             /// The order that is placed.
             terms: Box<PlaceOrder>,
-        } @ 2;
+        } @ 2 3;
         /// Invites a user to set a password; an earlier invitation of the user is over.
         31 invite = Invite {
             /// Who is invited.
@@ -581,6 +591,17 @@ impl Command {
             Command::ReplaceOrder { terms, .. } => Some(terms),
             _ => None,
         }
+    }
+
+    /// The same, sent with this API key: the order that it places says so.
+    #[must_use]
+    pub fn by_key(mut self, key: Option<KeyNo>) -> Command {
+        match &mut self {
+            Command::PlaceOrder(terms) => terms.key = key,
+            Command::ReplaceOrder { terms, .. } => terms.key = key,
+            _ => {}
+        }
+        self
     }
 }
 

@@ -9,7 +9,7 @@ use super::catalogue::{
 };
 use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, SecondFactor, TradingMode};
 use super::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
+    CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
 use super::invariant::Broken;
 use super::ledger::{Account, Position, Purse};
@@ -440,6 +440,23 @@ table! {
             /// Which; `None` for all.
             session: Option<KeyHash>,
         } => "{user} is signed out";
+        /// The dead man's switch of a user's group was set.
+        38 group_heartbeat_set = GroupHeartbeatSet {
+            /// User.
+            user: UserNo,
+            /// Group.
+            group: Box<Group>,
+            /// When it runs out; `None`: never.
+            until: Option<TimeMs>,
+        } => "heartbeat of {user} for {group} {until?until *:off}";
+        /// The switch of a user's group ran out. The group's orders are cancelled in the same
+        /// record, and new ones are refused until it is set again.
+        39 group_heartbeat_expired = GroupHeartbeatExpired {
+            /// User.
+            user: UserNo,
+            /// Group.
+            group: Box<Group>,
+        } => "heartbeat of {user} for {group} has run out";
         /// A user is asked for a code from now on, too.
         43 second_factor_set = SecondFactorSet {
             /// Whose.

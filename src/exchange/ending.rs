@@ -14,9 +14,10 @@ use std::num::NonZeroU32;
 use super::book::Book;
 use super::catalogue::Outcome;
 use super::effect::{CancelReason, Effect};
-use super::ids::{MarketNo, OrderNo, UserNo};
+use super::ids::{Group, MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::market::{Market, MarketStatus, Trigger};
+use super::restrictions::Guarded;
 use super::rules::{Rules, SLICE};
 use super::units::{SettlementPrice, TimeMs};
 use super::{Exchange, Stamp};
@@ -328,31 +329,36 @@ impl Exchange {
         Ok(gone)
     }
 
-    /// Takes a user off the schedule whose last order is gone.
-    pub(super) fn nothing_abandoned(&mut self, user: UserNo) {
-        let heartbeat = self.restrictions.of(user).heartbeat;
-        if let Some(until) = heartbeat.until.filter(|_| heartbeat.expired) {
-            self.schedule.remove(until, Due::Abandoned(user));
+    /// Takes orders off the schedule whose switch has run out, if none of them is left.
+    pub(super) fn nothing_abandoned(&mut self, whose: Guarded) {
+        let heartbeat = self.restrictions.heartbeat(whose);
+        let Some(until) = heartbeat.until.filter(|_| heartbeat.expired) else { return };
+        if !self.orders.has_guarded(whose) {
+            self.schedule.remove(until, Due::Abandoned(whose.0, whose.1.map(Box::new)));
         }
     }
 
-    /// Cancels orders of a user whose heartbeat has run out, oldest first, as many as the record
-    /// may; schedules the rest.
+    /// Cancels orders whose switch has run out, oldest first, as many as the record may; schedules
+    /// the rest.
     pub(super) fn cancel_abandoned(
         &mut self,
-        user: UserNo,
+        whose: Guarded,
         work: &mut Work,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let mut slots = self.orders.of_user(user).to_vec();
+        let (user, group) = whose;
+        let mut slots = match group {
+            None => self.orders.of_user(user),
+            Some(group) => self.orders.of_group(user, group).collect(),
+        };
         self.orders.sort_oldest_first(&mut slots);
         let left = slots.len() > work.most();
         slots.truncate(work.most());
         work.spend(slots.len());
         self.cancel_all(slots, CancelReason::HeartbeatExpired, at, effects)?;
-        if let Some(until) = self.restrictions.of(user).heartbeat.until.filter(|_| left) {
-            self.schedule.add(until, Due::Abandoned(user));
+        if let Some(until) = self.restrictions.heartbeat(whose).until.filter(|_| left) {
+            self.schedule.add(until, Due::Abandoned(user, group.map(Box::new)));
         }
         Ok(())
     }
@@ -366,7 +372,7 @@ impl Exchange {
 
 /// Something on the schedule. Of two entries due at one time, the kind listed first, then the lower
 /// number, is executed first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
     /// An order expires.
     Expiry(OrderNo),
@@ -374,19 +380,22 @@ pub enum Due {
     Deadline(MarketNo),
     /// A market pays out.
     WindowEnd(MarketNo),
-    /// A user's heartbeat runs out.
-    Heartbeat(UserNo),
+    /// A user's heartbeat, or that of a group, runs out.
+    Heartbeat(UserNo, Option<Box<Group>>),
     /// A market's end goes on (`ending.rs`).
     Ending(MarketNo),
-    /// Orders are left of a user whose heartbeat has run out.
-    Abandoned(UserNo),
+    /// Orders are left of a user or a group whose heartbeat has run out.
+    Abandoned(UserNo, Option<Box<Group>>),
 }
 
+// There may be one for each order.
+const _: () = assert!(size_of::<Due>() == 16);
+
 impl Due {
-    const fn is_bulk(self) -> bool {
+    const fn is_bulk(&self) -> bool {
         match self {
-            Due::Expiry(_) | Due::Ending(_) | Due::Abandoned(_) => true,
-            Due::Deadline(_) | Due::WindowEnd(_) | Due::Heartbeat(_) => false,
+            Due::Expiry(_) | Due::Ending(_) | Due::Abandoned(..) => true,
+            Due::Deadline(_) | Due::WindowEnd(_) | Due::Heartbeat(..) => false,
         }
     }
 }
@@ -401,25 +410,25 @@ pub struct Schedule {
 impl Schedule {
     /// The earliest moment at which something is due.
     pub fn next(&self) -> Option<TimeMs> {
-        self.first().map(|(time, _)| time)
+        self.first().map(|(time, _)| *time)
     }
 
-    fn first(&self) -> Option<(TimeMs, Due)> {
+    fn first(&self) -> Option<&(TimeMs, Due)> {
         let firsts = [self.moments.first(), self.bulk.first()];
-        firsts.into_iter().flatten().min().copied()
+        firsts.into_iter().flatten().min()
     }
 
     /// Adds an entry.
     pub fn add(&mut self, time: TimeMs, due: Due) {
-        self.entries(due).insert((time, due));
+        self.entries(&due).insert((time, due));
     }
 
     /// Removes an entry.
     pub fn remove(&mut self, time: TimeMs, due: Due) {
-        self.entries(due).remove(&(time, due));
+        self.entries(&due).remove(&(time, due));
     }
 
-    const fn entries(&mut self, due: Due) -> &mut BTreeSet<(TimeMs, Due)> {
+    const fn entries(&mut self, due: &Due) -> &mut BTreeSet<(TimeMs, Due)> {
         if due.is_bulk() { &mut self.bulk } else { &mut self.moments }
     }
 
@@ -427,11 +436,11 @@ impl Schedule {
     /// is due and those come first.
     fn take(&mut self, now: TimeMs, moments_first: bool) -> Option<Due> {
         let moment = self.moments.first().filter(|(time, _)| moments_first && *time <= now);
-        let (time, due) = moment.copied().or_else(|| self.first())?;
+        let (time, due) = moment.or_else(|| self.first())?.clone();
         if time > now {
             return None;
         }
-        self.remove(time, due);
+        self.remove(time, due.clone());
         Some(due)
     }
 }
@@ -470,13 +479,15 @@ impl Exchange {
                     self.apply_trigger(market, Trigger::Close, &mut work, at, effects)?;
                 }
                 Due::WindowEnd(market) => self.settle(market, &mut work, at, effects)?,
-                Due::Heartbeat(user) => {
+                Due::Heartbeat(user, group) => {
                     work.spend(1);
-                    self.expire_heartbeat(user, &mut work, at, effects)?;
+                    let whose = (user, group.as_deref().copied());
+                    self.expire_heartbeat(whose, &mut work, at, effects)?;
                 }
                 Due::Ending(market) => self.end_further(market, &mut work, at, effects)?,
-                Due::Abandoned(user) => {
-                    self.cancel_abandoned(user, &mut work, at, effects)?;
+                Due::Abandoned(user, group) => {
+                    let whose = (user, group.as_deref().copied());
+                    self.cancel_abandoned(whose, &mut work, at, effects)?;
                 }
             }
         }

@@ -47,7 +47,8 @@ impl Fingerprint {
         Fingerprint::of_name(1, user, name)
     }
 
-    /// Of all terms of an order but its client order id, and of the order that it replaces.
+    /// Of what a user asks for with an order, but for its client order id, and of the order that it
+    /// replaces.
     fn of_order(terms: &PlaceOrder, replaced: Option<OrderNo>) -> Fingerprint {
         let PlaceOrder {
             user,
@@ -62,6 +63,8 @@ impl Fingerprint {
             copy_from,
             client_order_id: _,
             group,
+            // A user may repeat a request with another key.
+            key: _,
         } = terms;
         let (force, expires_at) = match time_in_force {
             TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),

@@ -188,6 +188,9 @@ macro_rules! labels {
                 (visible && !text.is_empty()).then_some($name(bytes))
             }
 
+            /// Sorts before all others.
+            pub const LEAST: $name = $name([0; $max]);
+
             /// The text as the client wrote it.
             pub fn as_str(&self) -> &str {
                 let length = self.0.iter().position(|byte| *byte == 0).unwrap_or($max);

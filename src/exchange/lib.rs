@@ -23,6 +23,7 @@ pub mod credentials;
 pub mod command;
 pub mod effect;
 pub mod reject;
+pub mod slugs;
 pub mod catalogue;
 pub mod fees;
 pub mod orders;
@@ -239,8 +240,9 @@ impl Exchange {
             C::ReplaceOrder { replaced, terms } => {
                 matching::replace_order(self, *replaced, terms, at, effects)
             }
-            C::CancelOrders { user, market, group } => {
-                self.cancel_orders(*user, *market, group.as_deref().copied(), at, effects)
+            C::CancelOrders { user, market, group, key } => {
+                let of = (group.as_deref().copied(), *key);
+                self.cancel_orders(*user, *market, of, at, effects)
             }
             C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
@@ -272,8 +274,9 @@ impl Exchange {
             }
             C::DisputeMarket { market } => self.move_market(*market, Trigger::Dispute, at, effects),
             C::VoidMarket { market, price } => self.void_market(*market, *price, at, effects),
-            C::Heartbeat { user, timeout_seconds } => {
-                self.heartbeat(*user, *timeout_seconds, at, effects)
+            C::Heartbeat { user, timeout_seconds, group } => {
+                let whose = (*user, group.as_deref().copied());
+                self.heartbeat(whose, *timeout_seconds, at, effects)
             }
             C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),

@@ -175,6 +175,7 @@ impl Exchange {
         if !self.catalogue.has_categories(categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
+        self.catalogue.market_slugs.admit(revision.slug.as_ref(), Some(market))?;
         let state = self.market(market).ok_or(Reject::MarketNotFound)?;
         let before = state.fees;
         let fees = Fees {
@@ -196,6 +197,7 @@ impl Exchange {
             self.set_deadline(market, deadline)?;
         }
         self.market_mut(market)?.fees = fees;
+        self.catalogue.market_slugs.give(revision.slug.as_ref(), market);
         effects.push(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::admission::{Amendment, Incoming, admit_amend, admit_crossing, admit_o
 use super::command::{PlaceOrder, TimeInForce};
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::Fees;
-use super::ids::{Group, MarketNo, OrderNo, TradeIndex, UserNo};
+use super::ids::{Group, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::orders::{Order, Slot};
@@ -347,37 +347,31 @@ fn report(order: &Order, purse: &Purse, effects: &mut Vec<Effect>) {
 }
 
 impl Exchange {
-    /// Cancels all of a user's resting orders, oldest first, or only those of a market or a group.
+    /// Cancels all of a user's resting orders, oldest first, or only those of a market, those of a
+    /// group and those that were sent with a key.
     pub(super) fn cancel_orders(
         &mut self,
         user: UserNo,
         market: Option<MarketNo>,
-        group: Option<Group>,
+        (group, key): (Option<Group>, Option<KeyNo>),
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
         self.admit_cancelling(user)?;
-        let slots = match (market, group) {
-            (None, None) => self.orders.of_user(user).to_vec(),
-            (market, Some(group)) => {
-                market.map(|market| self.public_market(market)).transpose()?;
-                let here = |slot: &Slot| {
-                    market.is_none_or(|market| self.orders.is_of(*slot, user, market))
-                };
-                self.orders.of_group(user, group).filter(here).collect()
-            }
-            (Some(market), None) => {
-                // Whichever are fewer: a user with thousands of orders elsewhere could otherwise
-                // make cheap commands expensive for everybody (script `pitfall_owners_list`).
-                let book = &self.public_market(market)?.book;
-                let own = self.orders.of_user(user);
-                let few = book.orders_count() < own.len();
-                let slots = if few { book.slots(&self.orders, own.len()) } else { own.to_vec() };
-                let here = |slot: &Slot| self.orders.is_of(*slot, user, market);
-                slots.into_iter().filter(here).collect()
-            }
+        key.map_or(Ok(()), |key| self.known_key(user, key))?;
+        let book = market.map(|market| self.public_market(market)).transpose()?;
+        let book = book.map(|market| &market.book);
+        let own = self.orders.count_of(user) as usize;
+        // Whichever are few: a user with thousands of orders elsewhere could otherwise make cheap
+        // commands expensive for everybody (script `pitfall_owners_list`).
+        let mut slots = match (group, key, book) {
+            (Some(group), ..) => self.orders.of_group(user, group).collect(),
+            (None, Some(key), _) => self.orders.of_key(user, key).to_vec(),
+            (None, None, Some(book)) if book.orders_count() < own => book.slots(&self.orders, own),
+            (None, None, _) => self.orders.of_user(user),
         };
+        slots.retain(|slot| self.orders.is_among(*slot, user, market, key));
         Ok(self.cancel_all(slots, CancelReason::User, at, effects)?)
     }
 

@@ -4,17 +4,20 @@
 mod entry;
 pub(super) mod image;
 mod index;
+mod owned;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use entry::{Entry, Rare};
+use entry::{Entry, Rare, Sender};
 use index::SequenceIndex;
+use owned::Owned;
 
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
-use super::ids::{Group, MarketNo, OrderNo, UserNo};
+use super::ids::{Group, KeyNo, MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Terms;
+use super::restrictions::Guarded;
 use super::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused.
@@ -89,6 +92,8 @@ pub struct Order {
     pub copy_from: Option<UserNo>,
     /// The group to which its owner counts it.
     pub group: Option<Group>,
+    /// The API key that it was sent with.
+    pub key: Option<KeyNo>,
 }
 
 impl Order {
@@ -108,6 +113,7 @@ impl Order {
             condition: terms.condition,
             copy_from: terms.copy_from,
             group: terms.group.as_deref().copied(),
+            key: terms.key,
         }
     }
 
@@ -163,6 +169,7 @@ pub struct RestingOrder {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Glimpse {
     pub user: UserNo,
+    pub key: Option<KeyNo>,
     pub market: MarketNo,
     pub price: Tick,
     pub queue: Links,
@@ -172,6 +179,7 @@ impl Glimpse {
     /// A stand-in where nothing is known.
     pub const NOTHING: Glimpse = Glimpse {
         user: UserNo(0),
+        key: None,
         market: MarketNo(0),
         price: Tick::MIN,
         queue: Links { before: None, after: None },
@@ -187,11 +195,12 @@ pub struct OrderPool {
     /// The first free slot; the others follow by `queue.after`.
     free: Option<Slot>,
     by_number: SequenceIndex,
-    /// The slots of each user's orders, in no order.
-    by_user: Vec<Vec<Slot>>,
+    by_user: Vec<Owned>,
     /// The orders that have a group.
     by_group: BTreeSet<(UserNo, Group, OrderNo)>,
     count: u32,
+    /// Of these, how many were sent with a key.
+    keyed: u32,
 }
 
 impl OrderPool {
@@ -200,20 +209,30 @@ impl OrderPool {
         self.count
     }
 
+    /// Resting orders that were sent with a key.
+    pub const fn keyed(&self) -> u32 {
+        self.keyed
+    }
+
     /// Adds an empty list for a new user; users are numbered in order.
     pub fn add_user(&mut self) {
-        self.by_user.push(Vec::new());
+        self.by_user.push(Owned::default());
     }
 
     /// The slots of a user's resting orders, in no order: at most as many as the rules allow one
     /// user.
-    pub fn of_user(&self, user: UserNo) -> &[Slot] {
-        self.by_user.get(user.index()).map_or(&[], Vec::as_slice)
+    pub fn of_user(&self, user: UserNo) -> Vec<Slot> {
+        self.by_user.get(user.index()).map_or_else(Vec::new, Owned::all)
+    }
+
+    /// The slots of those that were sent with this key, in no order.
+    pub fn of_key(&self, user: UserNo, key: KeyNo) -> &[Slot] {
+        self.by_user.get(user.index()).map_or(&[], |own| own.sent_with(Some(key)))
     }
 
     /// Resting orders of a user.
     pub fn count_of(&self, user: UserNo) -> u32 {
-        u32::try_from(self.of_user(user).len()).unwrap_or(u32::MAX)
+        self.by_user.get(user.index()).map_or(0, Owned::count)
     }
 
     /// The slots of a user's resting orders of a group, oldest first.
@@ -221,6 +240,14 @@ impl OrderPool {
         let [first, last] = [Sequence::ZERO, Sequence::new(u64::MAX)].map(OrderNo);
         let all = self.by_group.range((user, group, first)..=(user, group, last));
         all.filter_map(|(.., no)| self.find(*no))
+    }
+
+    /// Whether any order rests that a dead man's switch guards.
+    pub(super) fn has_guarded(&self, (user, group): Guarded) -> bool {
+        match group {
+            None => self.count_of(user) > 0,
+            Some(group) => self.of_group(user, group).next().is_some(),
+        }
     }
 
     /// Every resting order that has a group, by owner, group and number.
@@ -256,20 +283,32 @@ impl OrderPool {
         let entry = self.entries.get(slot.map_or(0, Slot::index));
         entry.map_or(Glimpse::NOTHING, |entry| Glimpse {
             user: entry.user,
+            key: entry.key.map(Sender::key),
             market: entry.market,
             price: entry.price,
             queue: entry.queue,
         })
     }
 
-    /// The end of a user's list.
-    pub(super) fn last_of(&self, user: UserNo) -> Option<Slot> {
-        self.of_user(user).last().copied()
+    /// The end of a user's list of the orders that were sent with this key, or with none.
+    pub(super) fn last_of(&self, user: UserNo, key: Option<KeyNo>) -> Option<Slot> {
+        self.by_user.get(user.index())?.sent_with(key).last().copied()
     }
 
-    /// Whether the order in a slot is this user's in this market.
-    pub fn is_of(&self, slot: Slot, user: UserNo, market: MarketNo) -> bool {
-        self.entry(slot).is_ok_and(|entry| entry.user == user && entry.market == market)
+    /// Whether the order in a slot is this user's, in this market and sent with this key where those
+    /// are given.
+    pub fn is_among(
+        &self,
+        slot: Slot,
+        user: UserNo,
+        market: Option<MarketNo>,
+        key: Option<KeyNo>,
+    ) -> bool {
+        self.entry(slot).is_ok_and(|entry| {
+            entry.user == user
+                && market.is_none_or(|market| entry.market == market)
+                && key.is_none_or(|key| entry.key.map(Sender::key) == Some(key))
+        })
     }
 
     /// The order as its book sees it.
@@ -304,9 +343,7 @@ impl OrderPool {
 
     /// Adds an order; it is not yet in any queue.
     pub fn insert(&mut self, order: &Order) -> Result<Slot, Broken> {
-        let own = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
-        let owned = u32::try_from(own.len()).map_err(|_| Broken::Capacity)?;
-        let entry = Entry { owned, ..Entry::of(order)? };
+        let entry = Entry::of(order)?;
         let slot = if let Some(slot) = self.free {
             let free = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
             self.free = free.queue.after;
@@ -316,8 +353,11 @@ impl OrderPool {
             self.entries.push(entry);
             Slot::at(self.entries.len()).ok_or(Broken::Capacity)?
         };
-        own.push(slot);
+        let own = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let owned = own.add(entry.key.map(Sender::key), slot).ok_or(Broken::Capacity)?;
+        self.entry_mut(slot)?.owned = owned;
         self.count = self.count.checked_add(1).ok_or(Broken::Capacity)?;
+        self.keyed = self.keyed.saturating_add(u32::from(entry.key.is_some()));
         self.by_number.insert(order.no.0, slot)?;
         self.store_rare(slot, order)?;
         if let Some(group) = order.group {
@@ -330,19 +370,18 @@ impl OrderPool {
     pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
         let free = self.free.replace(slot);
         let entry = *self.entry(slot)?;
-        let Entry { no, user, owned, .. } = entry;
+        let Entry { no, user, owned, key, .. } = entry;
         if let Some(group) = self.rare_of(&entry, slot)?.group {
             self.by_group.remove(&(user, group, no));
         }
         self.entry_mut(slot)?.set_free(free);
         // The owner's last order takes the place of the removed one: script pitfall_owners_list.
         let own = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
-        let last = own.pop().ok_or(Broken::Dangling)?;
-        if last != slot {
-            *own.get_mut(owned as usize).ok_or(Broken::Dangling)? = last;
+        if let Some(last) = own.take(key.map(Sender::key), slot, owned)? {
             self.entry_mut(last)?.owned = owned;
         }
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
+        self.keyed = self.keyed.saturating_sub(u32::from(key.is_some()));
         // The old number must not find the slot's next order: scripts pitfall_stale_id,
         // pitfall_reused_slot.
         self.by_number.remove(no.0)

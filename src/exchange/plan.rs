@@ -303,7 +303,10 @@ impl Floor for Exchange {
             self.schedule.remove(expires_at, Due::Expiry(order.no));
         }
         if self.orders.count_of(order.user) == 0 {
-            self.nothing_abandoned(order.user);
+            self.nothing_abandoned((order.user, None));
+        }
+        if order.group.is_some() {
+            self.nothing_abandoned((order.user, order.group));
         }
         Ok(())
     }

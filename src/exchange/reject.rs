@@ -60,6 +60,9 @@ refusals! {
         /// The user's heartbeat has run out.
         HeartbeatExpired = "HEARTBEAT_EXPIRED"
             "the heartbeat has run out: send one before the next order",
+        /// The user has as many groups with a heartbeat as allowed.
+        TooManyHeartbeats = "HEARTBEAT_LIMIT"
+            "too many groups have a heartbeat: switch one off first",
         /// No such key, or another user's.
         KeyNotFound = "KEY_NOT_FOUND" "the user has no such key",
         /// This or another user already has the key in force. A revoked key may be given again.
@@ -82,8 +85,8 @@ refusals! {
         SessionNotFound = "SESSION_NOT_FOUND" "the user is not signed in like this",
         /// No such category.
         CategoryNotFound = "CATEGORY_NOT_FOUND" "no such category",
-        /// The slug belongs to another category.
-        SlugTaken = "SLUG_TAKEN" "another category has this slug",
+        /// The slug belongs, or once belonged, to another of the kind.
+        SlugTaken = "SLUG_TAKEN" "another has, or had, this slug",
         /// No such event.
         EventNotFound = "EVENT_NOT_FOUND" "no such event",
         /// No such market, or one not yet published.

@@ -1,14 +1,17 @@
-//! Restrictions on trading: the venue's mode, and each user's mode, exposure limit and heartbeat
-//! (dead man's switch).
+//! Restrictions on trading: the venue's mode, and each user's mode, exposure limit and heartbeats
+//! (dead man's switches).
+
+use std::collections::BTreeMap;
 
 use super::command::TradingMode;
 use super::effect::{CancelReason, Effect};
 use super::ending::{Due, Work};
-use super::ids::UserNo;
+use super::ids::{Group, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::Order;
 use super::reject::Reject;
+use super::rules::GROUP_HEARTBEATS_MAX;
 use super::units::{Money, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
@@ -46,7 +49,12 @@ pub struct Restrictions {
     pub venue: TradingMode,
     /// By user number.
     pub users: Vec<UserRestrictions>,
+    /// The dead man's switches of groups that are armed or ran out.
+    pub groups: BTreeMap<(UserNo, Group), Heartbeat>,
 }
+
+/// Whose orders a dead man's switch cancels: all of a user's, or those of one group.
+pub type Guarded = (UserNo, Option<Group>);
 
 impl Restrictions {
     /// A user's restrictions.
@@ -57,6 +65,50 @@ impl Restrictions {
     /// The stricter of the venue's mode and the user's.
     pub fn mode_of(&self, user: UserNo) -> TradingMode {
         self.venue.max(self.of(user).mode)
+    }
+
+    /// A dead man's switch.
+    pub fn heartbeat(&self, (user, group): Guarded) -> Heartbeat {
+        match group {
+            None => self.of(user).heartbeat,
+            Some(group) => self.groups.get(&(user, group)).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Whether a switch that guards a user's orders of this group, or of none, has run out at
+    /// `now`.
+    pub fn silent(&self, user: UserNo, group: Option<Group>, now: TimeMs) -> bool {
+        let own = self.of(user).heartbeat.over(now);
+        own || group.is_some_and(|group| self.heartbeat((user, Some(group))).over(now))
+    }
+
+    /// The switches of a user's groups.
+    pub fn groups_of(&self, user: UserNo) -> impl Iterator<Item = (Group, Heartbeat)> {
+        let from = self.groups.range((user, Group::LEAST)..);
+        from.take_while(move |((of, _), _)| *of == user).map(|((_, group), beat)| (*group, *beat))
+    }
+
+    /// All switches: of all users, then of all groups.
+    pub fn heartbeats(&self) -> impl Iterator<Item = (Guarded, Heartbeat)> {
+        let users = (0..).map(UserNo).zip(&self.users);
+        let own = users.map(|(user, restrictions)| ((user, None), restrictions.heartbeat));
+        let groups = self.groups.iter();
+        own.chain(groups.map(|((user, group), beat)| ((*user, Some(*group)), *beat)))
+    }
+
+    /// Whether the switch of one more group, or of one that has one, can be armed.
+    fn has_room(&self, (user, group): Guarded) -> bool {
+        let known = group.is_none_or(|group| self.groups.contains_key(&(user, group)));
+        known || self.groups_of(user).count() < GROUP_HEARTBEATS_MAX
+    }
+
+    fn set_heartbeat(&mut self, (user, group): Guarded, to: Heartbeat) -> Result<(), Broken> {
+        match group {
+            None => self.of_mut(user)?.heartbeat = to,
+            Some(group) if to.until.is_none() => drop(self.groups.remove(&(user, group))),
+            Some(group) => drop(self.groups.insert((user, group), to)),
+        }
+        Ok(())
     }
 
     fn of_mut(&mut self, user: UserNo) -> Result<&mut UserRestrictions, Broken> {
@@ -82,15 +134,20 @@ impl Exchange {
         }
     }
 
-    /// Whether the user's heartbeat has not run out.
-    pub(super) fn admit_heartbeat(&self, user: UserNo, at: Stamp) -> Result<(), Reject> {
-        let over = self.restrictions.of(user).heartbeat.over(at.time);
+    /// Whether no heartbeat has run out that guards the user's orders of this group, or of none.
+    pub(super) fn admit_heartbeat(
+        &self,
+        user: UserNo,
+        group: Option<Group>,
+        at: Stamp,
+    ) -> Result<(), Reject> {
+        let over = self.restrictions.silent(user, group, at.time);
         if over { Err(Reject::HeartbeatExpired) } else { Ok(()) }
     }
 
     /// Why a resting order would already be cancelled at `now`, had a clock record come in time:
-    /// the earliest of its expiry, its market's deadline, the end of its owner's heartbeat and that
-    /// of trading in its market; of those at the same time the first in this order. `None` if
+    /// the earliest of its expiry, its market's deadline, the end of a heartbeat that guards it and
+    /// that of trading in its market; of those at the same time the first in this order. `None` if
     /// nothing is due. Valid until the market's deadline is moved.
     pub(super) fn due_cancel_reason(
         &self,
@@ -102,11 +159,13 @@ impl Exchange {
             return Ok(None);
         }
         let Market { deadline, ending, .. } = *self.market_state(order.market)?;
-        let heartbeat = self.restrictions.of(order.user).heartbeat.until;
+        let beat = |group| self.restrictions.heartbeat((order.user, group)).until;
+        let of_group = order.group.and_then(|group| beat(Some(group)));
         let dues = [
             order.expires_at.map(|at| (at, CancelReason::Expired)),
             Some((deadline, CancelReason::MarketClosed)),
-            heartbeat.map(|at| (at, CancelReason::HeartbeatExpired)),
+            beat(None).map(|at| (at, CancelReason::HeartbeatExpired)),
+            of_group.map(|at| (at, CancelReason::HeartbeatExpired)),
             ending.map(|ending| (ending.since, ending.reason())),
         ];
         let due = dues.into_iter().flatten().filter(|(at, _)| *at <= now);
@@ -114,45 +173,74 @@ impl Exchange {
         Ok(due.min_by_key(|(at, _)| *at).map(|(_, reason)| reason))
     }
 
-    /// Arms the user's switch to run out after `timeout_seconds`, or disarms it if zero.
+    /// Arms a switch to run out after `timeout_seconds`, or disarms it if zero.
     pub(super) fn heartbeat(
         &mut self,
-        user: UserNo,
+        whose: Guarded,
         timeout_seconds: u32,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        let (user, group) = whose;
         self.known_user(user)?;
-        let before = self.restrictions.of(user).heartbeat;
+        if timeout_seconds > 0 && !self.restrictions.has_room(whose) {
+            return Err(Stop::Refused(Reject::TooManyHeartbeats));
+        }
+        let before = self.restrictions.heartbeat(whose);
         if before.over(at.time) && !before.expired {
-            self.expire_heartbeat(user, &mut Work::unbounded(), at, effects)?;
+            self.expire_heartbeat(whose, &mut Work::unbounded(), at, effects)?;
         } else if before.expired {
-            self.cancel_abandoned(user, &mut Work::unbounded(), at, effects)?;
+            self.cancel_abandoned(whose, &mut Work::unbounded(), at, effects)?;
         }
         if let Some(until) = before.until {
-            self.schedule.remove(until, Due::Heartbeat(user));
-            self.schedule.remove(until, Due::Abandoned(user));
+            self.schedule.remove(until, Due::Heartbeat(user, group.map(Box::new)));
+            self.schedule.remove(until, Due::Abandoned(user, group.map(Box::new)));
         }
         let until = (timeout_seconds > 0).then(|| at.time.after_seconds(timeout_seconds));
-        self.restrictions.of_mut(user)?.heartbeat = Heartbeat { until, expired: false };
+        self.restrictions.set_heartbeat(whose, Heartbeat { until, expired: false })?;
         if let Some(until) = until {
-            self.schedule.add(until, Due::Heartbeat(user));
+            self.schedule.add(until, Due::Heartbeat(user, group.map(Box::new)));
         }
-        effects.push(Effect::HeartbeatSet { user, until });
+        effects.push(match group.map(Box::new) {
+            None => Effect::HeartbeatSet { user, until },
+            Some(group) => Effect::GroupHeartbeatSet { user, group, until },
+        });
         Ok(())
     }
 
-    /// Cancels a user's orders because the heartbeat has run out.
+    /// Cancels the orders that a switch guards, because it has run out.
     pub(super) fn expire_heartbeat(
         &mut self,
-        user: UserNo,
+        whose: Guarded,
         work: &mut Work,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        self.restrictions.of_mut(user)?.heartbeat.expired = true;
-        effects.push(Effect::HeartbeatExpired { user });
-        self.cancel_abandoned(user, work, at, effects)
+        let (user, group) = whose;
+        let beat = self.restrictions.heartbeat(whose);
+        self.restrictions.set_heartbeat(whose, Heartbeat { expired: true, ..beat })?;
+        effects.push(match group.map(Box::new) {
+            None => Effect::HeartbeatExpired { user },
+            Some(group) => Effect::GroupHeartbeatExpired { user, group },
+        });
+        self.cancel_abandoned(whose, work, at, effects)
+    }
+
+    /// How many resting orders of a group a user has, and what is set aside for them; `None` for
+    /// that if they are more than `most`.
+    pub fn reserved_by_group(
+        &self,
+        user: UserNo,
+        group: Group,
+        most: usize,
+    ) -> (usize, Option<Money>) {
+        let count = self.orders.of_group(user, group).count();
+        let mut slots = self.orders.of_group(user, group);
+        let reserved = slots.try_fold(Money::ZERO, |sum, slot| {
+            let order = self.orders.get(slot).ok().filter(|_| count <= most)?;
+            sum.plus(order.terms().cash(order.backing).ok()?).ok()
+        });
+        (count, reserved)
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "as all that executes a command")]

@@ -41,6 +41,10 @@ pub const USER_NAMES_SHARE: u32 = 10_000;
 const VENUE_NAMES_MANY_V1: u64 = 4_000_000;
 const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 
+/// Groups of one user that have a heartbeat; the next is refused. One for each of the keys that a
+/// user makes.
+pub const GROUP_HEARTBEATS_MAX: usize = 32;
+
 /// Sessions of one user: the next sign-in ends the one that would end first.
 pub const SESSIONS_MAX: usize = 16;
 /// Recovery codes of one user.

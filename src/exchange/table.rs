@@ -54,39 +54,39 @@ macro_rules! choice {
 }
 
 /// Declares a struct that is a part of commands or effects: its fields in their order on disk, with
-/// the names that they have in the journal where those differ; after a semicolon a field that only
-/// bodies of a later version have.
+/// the names that they have in the journal where those differ; after a semicolon each, fields that
+/// only bodies of a later version have (`image/coding.rs`).
 macro_rules! part {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $called:literal)?, )*
-            $( ; $version:literal $(#[$later_meta:meta])* pub $later:ident: $later_type:ty, )?
+            $( ; $version:literal $(#[$later_meta:meta])* pub $later:ident: $later_type:ty, )*
         }
     ) => {
         $(#[$meta])*
         pub struct $name {
             $( $(#[$field_meta])* pub $field: $type, )*
-            $( $(#[$later_meta])* pub $later: Option<$later_type>, )?
+            $( $(#[$later_meta])* pub $later: Option<$later_type>, )*
         }
 
         const _: () = {
             use $crate::table::{Field, Named, Shown};
             use $crate::image::coding::{BadImage, ImageSink, ImageSource, Imaged, called};
             $crate::image::coding::imaged!(
-                $name { $($field $(= $called)?),* $(; $version $later)? }
+                $name { $($field $(= $called)?),* $(; $version $later)* }
             );
 
             impl Field for $name {
                 fn show<'a>(&'a self, _: &'static str, to: &mut Vec<Shown<'a>>) {
                     $( self.$field.show(called!($field $($called)?), to); )*
-                    $( self.$later.show(stringify!($later), to); )?
+                    $( self.$later.show(stringify!($later), to); )*
                 }
 
                 fn taken<N: Named>(_: &'static str, named: &N) -> Result<Self, N::Error> {
                     Ok($name {
                         $($field: Field::taken(called!($field $($called)?), named)?,)*
-                        $($later: Field::taken(stringify!($later), named)?,)?
+                        $($later: Field::taken(stringify!($later), named)?,)*
                     })
                 }
             }
@@ -95,9 +95,9 @@ macro_rules! part {
 }
 
 /// Declares an enum of records: commands or effects. A row has a number on disk, a name, and either
-/// nothing, one struct or named fields, in their order on disk; after a semicolon a field that only
-/// bodies of a later version have. After `@` stands the later version of a row with a struct that
-/// has one.
+/// nothing, one struct or named fields, in their order on disk; after a semicolon each, fields that
+/// only bodies of a later version have (`image/coding.rs`). After `@` stand the later versions of a
+/// row with a struct that has some.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -108,9 +108,9 @@ macro_rules! table {
                 $( ( $inner:ident: $inner_type:ty ) )?
                 $( {
                     $( $(#[$field_meta:meta])* $field:ident: $type:ty, )*
-                    $( ; $version:literal $(#[$later_meta:meta])* $later:ident: $later_type:ty, )?
+                    $( ; $version:literal $(#[$later_meta:meta])* $later:ident: $later_type:ty, )*
                 } )?
-                $( @ $further:literal )?
+                $( @ $( $further:literal )+ )?
                 $( => $words:literal )?
                 ;
             )*
@@ -122,7 +122,7 @@ macro_rules! table {
                 $(#[$row_meta])*
                 $row $( ($inner_type) )? $( {
                     $( $(#[$field_meta])* $field: $type, )*
-                    $( $(#[$later_meta])* $later: Option<$later_type>, )?
+                    $( $(#[$later_meta])* $later: Option<$later_type>, )*
                 } )?,
             )*
         }
@@ -141,7 +141,7 @@ macro_rules! table {
 
             /// The versions of bodies after the first, each with the number of its kind.
             pub const LATER: &[($number, u8)] =
-                &[$( $( $( ($no, $version), )? )? $( ($no, $further), )? )*];
+                &[$( $( $( ($no, $version), )* )? $( $( ($no, $further), )+ )? )*];
 
             /// The words of the kinds that a pattern says (`script/pattern.rs`).
             pub const WORDS: &[($number, &str)] = &[$( $( ($no, $words), )? )*];
@@ -163,13 +163,13 @@ macro_rules! table {
                 use $crate::image::coding::Imaged;
                 match self {
                     $(
-                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )? } )? => {
+                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )* } )? => {
                             let version = 1_u8;
                             $( let version = version.max(Imaged::version($inner)); )?
                             $(
                                 $( let version = version.max(Imaged::version($field)); )*
-                                $( let version =
-                                    if $later.is_some() { $version } else { version }; )?
+                                $( let version = version
+                                    .max(if $later.is_some() { $version } else { 1 }); )*
                             )?
                             version
                         }
@@ -184,11 +184,11 @@ macro_rules! table {
                 let mut shown = Vec::new();
                 match self {
                     $(
-                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )? } )? => {
+                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )* } )? => {
                             $( $inner.show(stringify!($inner), &mut shown); )?
                             $(
                                 $( $field.show(stringify!($field), &mut shown); )*
-                                $( $later.show(stringify!($later), &mut shown); )?
+                                $( $later.show(stringify!($later), &mut shown); )*
                             )?
                         }
                     )*
@@ -217,7 +217,7 @@ macro_rules! table {
                                         stringify!($later),
                                         named,
                                     )?,
-                                )?
+                                )*
                             } )?,
                     )*
                     _ => return Ok(None),
@@ -232,11 +232,13 @@ macro_rules! table {
                 use $crate::image::coding::Imaged;
                 match self {
                     $(
-                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )? } )? => {
+                        $table::$row $( ($inner) )? $( { $( $field, )* $( $later, )* } )? => {
                             $( $inner.write(sink); )?
                             $(
                                 $( $field.write(sink); )*
-                                $( if let Some(later) = $later { later.write(sink); } )?
+                                $( $crate::image::coding::write_later(
+                                    $later.as_ref(), $version, self.version(), sink,
+                                ); )*
                             )?
                         }
                     )*
@@ -265,11 +267,9 @@ macro_rules! table {
                             $( {
                                 $( $field: <$type>::read_version(version, source)
                                     .map_err(|bad| bad.of_field(stringify!($field)))?, )*
-                                $( $later: if version >= $version {
-                                    Some(<$later_type>::read(source)?)
-                                } else {
-                                    None
-                                }, )?
+                                $( $later: $crate::image::coding::read_later::<$later_type>(
+                                    $version, version, source,
+                                )?, )*
                             } )?
                         ),
                     )*

@@ -177,7 +177,9 @@ impl Exchange {
         if !self.catalogue.has_categories(&draft.categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
+        self.catalogue.event_slugs.admit(draft.slug.as_ref(), None)?;
         let event = self.catalogue.add_event(draft.mutually_exclusive).ok_or(Reject::VenueFull)?;
+        self.catalogue.event_slugs.give(draft.slug.as_ref(), event);
         effects.push(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
         Ok(())
     }
@@ -192,9 +194,11 @@ impl Exchange {
         if !self.catalogue.has_categories(categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
+        self.catalogue.event_slugs.admit(revision.slug.as_ref(), Some(event))?;
         if !self.catalogue.has_event(event) {
             return Err(Stop::Refused(Reject::EventNotFound));
         }
+        self.catalogue.event_slugs.give(revision.slug.as_ref(), event);
         effects.push(Effect::EventRevised { event, revision: Box::new(revision.clone()) });
         Ok(())
     }
@@ -208,6 +212,7 @@ impl Exchange {
         if !self.catalogue.has_categories(&draft.categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
+        self.catalogue.market_slugs.admit(draft.slug.as_ref(), None)?;
         let event = draft.event.map(|event| self.event(event).ok_or(Reject::EventNotFound));
         let event = event.transpose()?;
         if draft.deadline <= at.time {
@@ -219,6 +224,7 @@ impl Exchange {
         if let Some(event) = draft.event {
             self.catalogue.join(market, event).ok_or(Broken::Dangling)?;
         }
+        self.catalogue.market_slugs.give(draft.slug.as_ref(), market);
         self.ledger.add_market();
         effects.push(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
         Ok(())
@@ -226,6 +232,12 @@ impl Exchange {
 
     pub(super) fn known_user(&self, user: UserNo) -> Result<(), Reject> {
         if user.index() < self.ledger.users_count() { Ok(()) } else { Err(Reject::UserNotFound) }
+    }
+
+    /// Whether the user has, or had, this key.
+    pub(super) fn known_key(&self, user: UserNo, key: KeyNo) -> Result<(), Reject> {
+        let known = self.keys.keys.get(key.index()).is_some_and(|known| known.user == user);
+        if known { Ok(()) } else { Err(Reject::KeyNotFound) }
     }
 
     /// A market that traders may see.

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use tokio::sync::oneshot;
+
 use super::call::Call;
 use super::cursor::EitherPage;
 use super::onward::Asked;
@@ -13,9 +15,11 @@ use super::reply::Reply;
 use super::stream::channel::Topic;
 use super::waiting::{Followed, Until, follow};
 use super::wire::account::BalanceJson;
-use super::wire::limits::{DailyJson, ExposureJson, LimitJson, LimitsJson};
+use super::wire::limits::{DailyJson, ExposureJson, GroupExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
-use exchange::units::MoneySum;
+use exchange::command::TradingMode;
+use exchange::ids::UserNo;
+use exchange::units::{MoneySum, Sequence};
 use views::ReadModel;
 use views::orders::FillsIn;
 
@@ -84,18 +88,51 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::list(sequence, fills, "fills", |all| &mut all.fills)?.with_tag(tag))
 }
 
+/// Most orders of a group that are looked at for its exposure.
+const GROUP_ORDERS_MAX: usize = 1000;
+
 /// `GET /account/limits`
-pub fn limits(call: &Call) -> Result<Reply, Problem> {
-    call.read(|_| Some(()))?;
-    let (sequence, (exposure, mode, venue_mode)) = call.look(|view| {
-        let user = view.accounts.user(call.caller.user);
-        let user = user.ok_or_else(Problem::lacking_row)?;
-        let costs = view.positions.held(user.no).map(|row| row.cost);
-        let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
-        let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
-        let exposure = ExposureJson::of(open, user.standing.exposure_limit);
-        Ok((exposure, user.standing.mode, view.accounts.venue_mode()))
+pub async fn limits(call: Call) -> Result<Reply, Problem> {
+    let group = call.read(|form| form.query("group", parse::text))?;
+    let user = call.caller.user;
+    let Some(group) = group else {
+        let (sequence, standing) = call.look(|view| standing(view, user, None))?;
+        return show_limits(&call, sequence, standing);
+    };
+    // Only the exchange knows what each order has set aside.
+    let (sender, found) = oneshot::channel();
+    call.engine.try_out(move |trying| {
+        let (count, reserved) = trying.exchange.reserved_by_group(user, group, GROUP_ORDERS_MAX);
+        let view = trying.read();
+        let group = GroupExposureJson::of(group, count, reserved);
+        // The caller may have gone away meanwhile.
+        drop(sender.send((view.watermark(), standing(&view, user, Some(group)))));
     })?;
+    let (sequence, standing) = found.await.map_err(|_| call.engine.untried())?;
+    show_limits(&call, sequence, standing?)
+}
+
+type Standing = (ExposureJson, TradingMode, TradingMode);
+
+/// What a user may lose, and what the operator lets the user and anybody do.
+fn standing(
+    view: &ReadModel,
+    user: UserNo,
+    group: Option<GroupExposureJson>,
+) -> Result<Standing, Problem> {
+    let user = view.accounts.user(user).ok_or_else(Problem::lacking_row)?;
+    let costs = view.positions.held(user.no).map(|row| row.cost);
+    let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
+    let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
+    let exposure = ExposureJson::of(open, user.standing.exposure_limit, group);
+    Ok((exposure, user.standing.mode, view.accounts.venue_mode()))
+}
+
+fn show_limits(
+    call: &Call,
+    sequence: Sequence,
+    (exposure, mode, venue_mode): Standing,
+) -> Result<Reply, Problem> {
     let lane = |class| {
         let left = call.shared.keyring.look(&call.caller, class);
         left.map(|(per_second, left)| LimitJson::of(per_second, left))

@@ -3,7 +3,7 @@
 
 use super::admin_keys::{KeyLabel, refuse_past_end, shown_keys};
 use super::auth::Via;
-use super::call::Call;
+use super::call::{Call, own_key_no};
 use super::form::Form;
 use super::idempotency;
 use super::keys::{ApiKey, START_KEY_LABEL};
@@ -205,8 +205,8 @@ fn refuse_wider_scope(call: &Call, role: Role) -> Result<(), Problem> {
 
 /// A key of the caller, revoked ones included.
 fn any_key<'a>(call: &Call, view: &'a ReadModel, id: KeyId) -> Result<&'a KeyRow, Problem> {
-    let row = view.accounts.key_no(id).and_then(|key| view.accounts.key(key));
-    row.filter(|row| row.user == call.caller.user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
+    let key = own_key_no(view, call.caller.user, id)?;
+    view.accounts.key(key).ok_or_else(Problem::lacking_row)
 }
 
 /// A key of the caller that is in force.

@@ -15,9 +15,10 @@ use super::parse::{Name, Slug};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::BASE;
+use super::slugs::suggested;
 use super::wire::catalogue::{CategoryJson, EventDetailJson, MarketDetailJson};
 use exchange::catalogue::CategoryDraft;
-use exchange::command::Command;
+use exchange::command::{Command, KeyedCommand};
 use exchange::effect::Applied;
 use exchange::ids::{EventId, EventNo, MarketId};
 use views::ReadModel;
@@ -47,13 +48,22 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
 pub async fn create_event(call: Call) -> Result<Reply, Problem> {
     let (mut draft, categories) = call.read(Form::body::<NewEvent>)?.draft();
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
-    let command = Command::CreateEvent(Box::new(draft));
+    // A repetition asks for the same, whichever slug is free by then.
+    let asked = call.asked(Command::CreateEvent(Box::new(draft.clone())));
+    let _naming = call.shared.revision.lock().await;
+    if draft.slug.is_none() {
+        let text = &draft.titles.en;
+        let free = |view: &ReadModel, slug: &_| view.catalogue.event_called(slug).is_none();
+        let (_, slug) = call.look(|view| Ok(suggested(text, "event", |slug| free(view, slug))))?;
+        draft.slug = slug;
+    }
+    let asked = KeyedCommand { command: Command::CreateEvent(Box::new(draft)), ..asked };
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Event(row) = kept else { return None };
         let markets = markets_of(view, row, Drafts::Shown);
         Some((row.id, EventDetailJson::of(view, row, &markets)))
     };
-    let written = call.submit_and_show(command, again).await?;
+    let written = call.submit_asked_and_show(asked, again).await?;
     let (id, event) = &written.shown;
     written.created(format!("{BASE}/events/{id}"), event)
 }
@@ -62,6 +72,7 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
 pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
     let (id, event) = call.read(|form| form.path("eventId").zip(form.body::<RevisedEvent>()))?;
     let (mut revision, categories) = event.revision();
+    let _naming = call.shared.revision.lock().await;
     let (_, event) = call.look(|view| {
         let event = event_no(view, id)?;
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
@@ -81,8 +92,16 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
         draft.event = event.map(|id| event_no(view, id)).transpose()?;
         Ok(())
     })?;
-    let command = Command::CreateMarket(Box::new(draft));
-    let written = call.submit_and_show(command, market_before).await?;
+    let asked = call.asked(Command::CreateMarket(Box::new(draft.clone())));
+    let _naming = call.shared.revision.lock().await;
+    if draft.slug.is_none() {
+        let text = &draft.questions.en;
+        let free = |view: &ReadModel, slug: &_| view.catalogue.market_called(slug).is_none();
+        let (_, slug) = call.look(|view| Ok(suggested(text, "market", |slug| free(view, slug))))?;
+        draft.slug = slug;
+    }
+    let asked = KeyedCommand { command: Command::CreateMarket(Box::new(draft)), ..asked };
+    let written = call.submit_asked_and_show(asked, market_before).await?;
     let (id, market) = &written.shown;
     written.created(format!("{BASE}/markets/{id}"), market)
 }

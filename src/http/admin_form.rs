@@ -16,6 +16,7 @@ use exchange::catalogue::{
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{CategoryId, EventId};
+use exchange::slugs::Slug;
 
 /// Titles or questions.
 type Titles = Translated<Words<TITLE_CHARS_MAX>>;
@@ -41,6 +42,7 @@ bodies! {
             "highlighted" => highlighted: bool,
             "categoryIds" => categories: Categories,
             "mutuallyExclusive" => exclusive: bool,
+            "slug" => slug: Slug,
         }
     }
 
@@ -53,6 +55,7 @@ bodies! {
             "images" => images: Images,
             "highlighted" => highlighted: bool,
             "categoryIds" => categories: Categories,
+            "slug" => slug: Slug,
         }
     }
     check an_event_is_revised;
@@ -73,6 +76,7 @@ bodies! {
             "disputeWindowSeconds" => window: UpTo<DISPUTE_WINDOW_SECONDS_MAX>,
             "makerFee" => maker_fee: FeeRate,
             "takerFee" => taker_fee: FeeRate,
+            "slug" => slug: Slug,
         }
     }
 
@@ -88,6 +92,7 @@ bodies! {
             "highlighted" => highlighted: bool,
             "makerFee" => maker_fee: FeeRate,
             "takerFee" => taker_fee: FeeRate,
+            "slug" => slug: Slug,
         }
     }
     check a_market_is_revised;
@@ -126,6 +131,7 @@ impl NewEvent {
             highlighted: self.highlighted.unwrap_or(false),
             categories: Vec::new(),
             mutually_exclusive: self.exclusive.unwrap_or(false),
+            slug: self.slug,
         };
         (draft, self.categories.map(ids).unwrap_or_default())
     }
@@ -141,6 +147,7 @@ impl RevisedEvent {
             images: self.images.map(urls),
             highlighted: self.highlighted,
             categories: None,
+            slug: self.slug,
         };
         (revision, self.categories.map(ids))
     }
@@ -164,6 +171,7 @@ impl NewMarket {
                 maker: self.maker_fee.unwrap_or_default(),
                 taker: self.taker_fee.unwrap_or_default(),
             },
+            slug: self.slug,
         };
         (draft, self.event, self.categories.map(ids).unwrap_or_default())
     }
@@ -185,6 +193,7 @@ impl RevisedMarket {
             highlighted: self.highlighted,
             maker_fee: self.maker_fee,
             taker_fee: self.taker_fee,
+            slug: self.slug,
         };
         (revision, self.categories.map(ids))
     }

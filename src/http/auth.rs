@@ -72,6 +72,14 @@ impl Caller {
         }
     }
 
+    /// The key by which the caller is known, if it is one.
+    pub const fn key(&self) -> Option<KeyNo> {
+        match self.via {
+            Via::Key(key) => Some(key),
+            Via::Session(_) => None,
+        }
+    }
+
     /// The session by which the caller is known, if it is one.
     pub const fn session(&self) -> Option<KeyHash> {
         match self.via {

@@ -183,7 +183,7 @@ impl<'a> Batch<'a> {
                     let limit = TimeLimit::of(&terms);
                     let command = Command::PlaceOrder(terms);
                     self.call.record(&command).map(|()| {
-                        self.next.push(command.into());
+                        self.next.push(self.call.by_key(command).into());
                         Slot::Placing(limit)
                     })
                 } else {
@@ -267,7 +267,7 @@ impl<'a> Batch<'a> {
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
         let once = self.call.once.as_ref().map(|once| Box::new(IdempotencyKey { part, ..**once }));
-        KeyedCommand { once, command }
+        KeyedCommand { once, command: self.call.by_key(command) }
     }
 
     /// Waits for all submitted operations.

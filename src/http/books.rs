@@ -12,13 +12,14 @@ use super::response_cache::DepthKey;
 use super::stream::channel::{MarketChannel, Topic};
 use super::waiting::{Until, follow};
 use super::wire::depth::{BookLevels, BooksJson, DepthJson, PrintedBook, dated, undated};
-use super::wire::{Text, printed};
+use super::wire::printed;
 use engine::past::Moment;
 use exchange::Exchange;
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::ids::{MarketId, MarketNo};
 use exchange::reject::Reject;
+use exchange::slugs::Slug;
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
 use views::depth::Level;
@@ -137,16 +138,16 @@ pub fn several(call: &Call) -> Result<Reply, Problem> {
     let levels = levels.unwrap_or(LEVELS_STANDARD);
     let (sequence, (seen, unknown, changed, time)) = call.look(|view| {
         let (mut seen, mut unknown, mut changed) = (Vec::new(), Vec::new(), Sequence::ZERO);
-        for market in markets {
-            match public_market(view, market) {
-                Ok(row) => {
+        for (text, id) in markets {
+            match id.map(|id| (id, public_market(view, id))) {
+                Some((market, Ok(row))) => {
                     let asked = Asked { market, outcome, levels };
                     // A market that becomes public changes its activity.
                     let last = view.changes.of_market(row.no);
                     changed = changed.max(last.book.last).max(last.activity.last);
                     seen.push(Seen::of(call, view, asked, row.no));
                 }
-                Err(_) => unknown.push(Text(market)),
+                _ => unknown.push(text),
             }
         }
         Ok((seen, unknown, changed, now_of(call, view)))
@@ -161,20 +162,23 @@ pub fn several(call: &Call) -> Result<Reply, Problem> {
     Ok(reply.with_tag(weak_tag(changed)))
 }
 
-/// The ids of several markets, each once, separated by commas.
-fn market_ids(text: &str) -> parse::Read<Vec<MarketId>> {
-    let mut ids: Vec<MarketId> = Vec::new();
-    for id in text.split(',') {
-        let id = MarketId::read(id);
-        let id = id.map_err(|_| Fault::invalid("must be UUIDs separated by commas"))?;
-        if ids.contains(&id) {
-            return Err(Fault::new(FieldCode::Repeated, format!("names {id} more than once")));
+/// The ids of several markets, each once, separated by commas. A slug that is left is of no market.
+fn market_ids(text: &str) -> parse::Read<Vec<(String, Option<MarketId>)>> {
+    let mut ids: Vec<(String, Option<MarketId>)> = Vec::new();
+    for part in text.split(',') {
+        let id = MarketId::read(part).ok();
+        if id.is_none() && Slug::read(part).is_err() {
+            return Err(Fault::invalid("must be UUIDs or slugs, separated by commas"));
+        }
+        let text = id.map_or_else(|| part.to_owned(), |id| id.to_string());
+        if ids.iter().any(|(other, _)| *other == text) {
+            return Err(Fault::new(FieldCode::Repeated, format!("names {text} more than once")));
         }
         if ids.len() == BOOKS_MAX {
             let detail = format!("must name at most {BOOKS_MAX} markets");
             return Err(Fault::new(FieldCode::OutOfBounds, detail));
         }
-        ids.push(id);
+        ids.push((text, id));
     }
     Ok(ids)
 }

@@ -34,7 +34,9 @@ use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
+use exchange::ids::{
+    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, UserId, UserNo,
+};
 use exchange::reject::Reject;
 use exchange::units::Sequence;
 use views::ReadModel;
@@ -136,7 +138,8 @@ pub struct SharedState {
     /// Held while it is looked at how much play money a user has, and more is given.
     pub faucet: tokio::sync::Mutex<()>,
     /// Held while a market is revised, so that none is revised between the check of a condition on
-    /// it and the revision.
+    /// it and the revision; and while a market or an event is named, so that a slug that was found
+    /// free still is.
     pub revision: tokio::sync::Mutex<()>,
 }
 
@@ -230,9 +233,14 @@ impl Call {
         self.once.as_deref().map(|once| Box::new(idempotency::meaning(once, command)))
     }
 
-    /// A command with this request's idempotency key, if it has one.
+    /// A command with this request's idempotency key, if it has one, and the caller's API key.
     pub fn asked(&self, command: Command) -> KeyedCommand {
-        KeyedCommand { once: self.once_for(&command), command }
+        KeyedCommand { once: self.once_for(&command), command: self.by_key(command) }
+    }
+
+    /// A command with the caller's API key, which is no part of what is asked for.
+    pub fn by_key(&self, command: Command) -> Command {
+        command.by_key(self.caller.key())
     }
 
     /// Takes the record of a command from the user's daily allowance. The methods that execute a
@@ -247,7 +255,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(ask_only(&self.engine, command).await?.0)
+        accepted(ask_only(&self.engine, self.by_key(command)).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an
@@ -270,6 +278,15 @@ impl Call {
         command: Command,
         show: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Written<T>, Problem> {
+        self.submit_asked_and_show(self.asked(command), show).await
+    }
+
+    /// [`Call::submit_and_show`] of a command that has its idempotency key.
+    pub async fn submit_asked_and_show<T: Send + 'static>(
+        &self,
+        asked: KeyedCommand,
+        show: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
+    ) -> Result<Written<T>, Problem> {
         let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
             [Effect::Repeated { first }] => {
                 view.answers.of(*first).and_then(|kept| show(view, kept))
@@ -277,8 +294,8 @@ impl Call {
             [Effect::Refused(_)] => None,
             _ => show(view, &StoredResponse::of(applied, view)),
         };
-        self.record(&command)?;
-        Writing(ask(&self.engine, self.asked(command), look)).came().await
+        self.record(&asked.command)?;
+        Writing(ask(&self.engine, asked, look)).came().await
     }
 
     /// [`Call::submit_and_look`] without waiting: commands submitted together share a block.
@@ -365,6 +382,13 @@ pub fn market_no(view: &ReadModel, id: MarketId) -> Result<MarketNo, Problem> {
 /// The number of any event.
 pub fn event_no(view: &ReadModel, id: EventId) -> Result<EventNo, Problem> {
     view.catalogue.event_no(id).ok_or_else(|| Problem::of(Reject::EventNotFound))
+}
+
+/// The number of a key that a user has, or had.
+pub fn own_key_no(view: &ReadModel, user: UserNo, id: KeyId) -> Result<KeyNo, Problem> {
+    let row = view.accounts.key_no(id).and_then(|key| view.accounts.key(key));
+    let own = row.filter(|row| row.user == user).map(|row| row.no);
+    own.ok_or_else(|| Problem::of(Reject::KeyNotFound))
 }
 
 /// The number of a user.

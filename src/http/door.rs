@@ -40,6 +40,7 @@ use super::route::{Access, Endpoint, Route};
 use super::routes::{self, PathParts, Routes};
 use super::sign_in;
 use super::site::Site;
+use super::slugs;
 use super::stream::entry::Entry;
 use super::stream::events;
 use super::stream::session::Session;
@@ -384,6 +385,8 @@ impl Door {
             }
         };
         let query = head.uri.query().map(str::to_owned);
+        let mut path = path;
+        let query = slugs::replace(&engine, &caller, &mut path, query);
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());

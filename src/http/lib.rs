@@ -62,6 +62,7 @@ pub mod lazy_view;
 pub mod json;
 pub mod form;
 pub mod parse;
+pub mod slugs;
 pub mod page;
 pub mod cursor;
 mod onward;

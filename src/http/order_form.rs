@@ -109,6 +109,7 @@ impl OrderForm {
             copy_from,
             client_order_id: self.client_order_id,
             group: self.group,
+            key: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
-use super::call::{Call, never, public_market};
+use super::call::{Call, never, own_key_no, public_market};
 use super::lazy_view::LazyView;
 use super::listed;
 use super::members::{Checked, bodies, lacking};
@@ -187,18 +187,21 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::text);
     let group = form.query("group", parse::text);
-    let (market, group) = form.finish(market.zip(group))?;
+    let key = form.query("keyId", parse::text);
+    let ((market, group), key) = form.finish(market.zip(group).zip(key))?;
     let group = group.map(Box::new);
     let user = call.caller.user;
-    let (_, market) =
-        call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
+    let (_, (market, key)) = call.look(|view| {
+        let market = market.map(|id| public_market(view, id).map(|row| row.no)).transpose()?;
+        Ok((market, key.map(|id| own_key_no(view, user, id)).transpose()?))
+    })?;
     // Read the list while this record is the latest: later, each order would have to be found in
     // history.
     let look = |view: &ReadModel, _: &Applied<'_>| {
         Some(view.orders.just_ended().map(CancelledOrderJson::of).collect::<Vec<_>>())
     };
-    let written =
-        call.submit_and_look(Command::CancelOrders { user, market, group }, look, never).await?;
+    let command = Command::CancelOrders { user, market, group, key };
+    let written = call.submit_and_look(command, look, never).await?;
     let ids: Vec<_> = written.shown.iter().map(CancelledOrderJson::id).collect();
     let lists: Vec<(&str, Box<dyn listed::Rows>)> = vec![
         ("cancelled", Box::new(ids.into_iter())),

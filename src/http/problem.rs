@@ -250,6 +250,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::TradingReadOnly
         | Reject::TradingCancelOnly
         | Reject::HeartbeatExpired
+        | Reject::TooManyHeartbeats
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,

@@ -1,4 +1,4 @@
-//! Switches: the trader's heartbeat (dead man's switch), and the trading modes and exposure limits
+//! Switches: the trader's heartbeats (dead man's switches), and the trading modes and exposure limits
 //! that the operator sets.
 
 use super::call::{Call, user_no};
@@ -8,9 +8,10 @@ use super::members::{Faults, Given, bodies, integer};
 use super::parse::{Fault, MoneyLimit};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
+use super::wire::account::{HeartbeatJson, HeartbeatsJson, UserJson, VenueModeJson};
 use exchange::command::{Command, TradingMode};
-use exchange::restrictions::Heartbeat;
+use exchange::ids::Group;
+use exchange::restrictions::{Guarded, Heartbeat};
 use views::ReadModel;
 use views::responses::StoredResponse;
 
@@ -27,6 +28,7 @@ bodies! {
     /// A heartbeat.
     struct Beat {
         required { "timeoutSeconds" => timeout: Timeout }
+        optional { "group" => group: Box<Group> }
     }
 
     /// A trading mode.
@@ -43,45 +45,51 @@ bodies! {
 /// `GET /trading/heartbeat`
 pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
     call.read(|_| Some(()))?;
-    let (sequence, heartbeat) = call.look(|view| {
-        let row = view.accounts.user(call.caller.user);
-        let heartbeat = row.ok_or_else(Problem::lacking_row)?.standing.heartbeat;
-        let promised = call.engine.heartbeat_promised(call.caller.user);
-        // What is off or has run out is so, whatever was promised before.
-        let until = heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
-        Ok(HeartbeatJson::of(Heartbeat { until, ..heartbeat }))
+    let user = call.caller.user;
+    let (sequence, all) = call.look(|view| {
+        let shown = |group: Option<Group>, heartbeat: Heartbeat| {
+            let promised = call.engine.heartbeat_promised((user, group));
+            // What is off or has run out is so, whatever was promised before.
+            let until =
+                heartbeat.until.map(|until| promised.map_or(until, |later| later.max(until)));
+            HeartbeatJson::of(Heartbeat { until, ..heartbeat }, group)
+        };
+        let groups = view.accounts.heartbeats_of(user);
+        let groups = groups.map(|(group, heartbeat)| shown(Some(group), heartbeat)).collect();
+        Ok(HeartbeatsJson::of(shown(None, view.accounts.heartbeat((user, None))), groups))
     })?;
-    Reply::ok(sequence, &heartbeat)
+    Reply::ok(sequence, &all)
 }
 
 /// `POST /trading/heartbeat`
 pub async fn beat(call: Call) -> Result<Reply, Problem> {
-    let Beat { timeout: Timeout(timeout_seconds) } = call.read(Form::body)?;
+    let Beat { timeout: Timeout(timeout_seconds), group } = call.read(Form::body)?;
     let user = call.caller.user;
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
-        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::of(**heartbeat)),
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::of(**heartbeat, None)),
+        StoredResponse::GroupHeartbeat(kept) => Some(HeartbeatJson::of(kept.1, Some(kept.0))),
         _ => None,
     };
     if call.once.is_none()
-        && let Some(renewed) = renewed(&call, timeout_seconds)
+        && let Some(renewed) = renewed(&call, (user, group.as_deref().copied()), timeout_seconds)
     {
         return renewed;
     }
-    let command = Command::Heartbeat { user, timeout_seconds };
+    let command = Command::Heartbeat { user, timeout_seconds, group };
     let written = call.submit_and_show(command, again).await?;
     written.reply(&written.shown)
 }
 
 /// Renews a heartbeat without a record, if that is possible.
-fn renewed(call: &Call, timeout_seconds: u32) -> Option<Result<Reply, Problem>> {
-    let user = call.caller.user;
+fn renewed(call: &Call, whose: Guarded, timeout_seconds: u32) -> Option<Result<Reply, Problem>> {
     let view = call.engine.read();
-    let heartbeat = view.accounts.user(user)?.standing.heartbeat;
+    let heartbeat = view.accounts.heartbeat(whose);
     let shown = heartbeat.until.filter(|_| !heartbeat.expired)?;
-    let until = Some(call.engine.renew_heartbeat(user, timeout_seconds, shown)?);
+    let until = Some(call.engine.renew_heartbeat(whose, timeout_seconds, shown)?);
     let sequence = view.watermark();
     drop(view);
-    Some(Reply::ok(sequence, &HeartbeatJson::of(Heartbeat { until, expired: false })))
+    let renewed = HeartbeatJson::of(Heartbeat { until, expired: false }, whose.1);
+    Some(Reply::ok(sequence, &renewed))
 }
 
 impl Given for Timeout {

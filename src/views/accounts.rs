@@ -1,5 +1,6 @@
 //! Users, their API keys and their money.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -9,9 +10,9 @@ use super::saved::{Sizes, hold, saved};
 use super::table::{Table, identified};
 use exchange::command::{KeyHash, Role, TradingMode};
 use exchange::effect::{Applied, Effect};
-use exchange::ids::{KeyId, KeyNo, UserId, UserNo};
+use exchange::ids::{Group, KeyId, KeyNo, UserId, UserNo};
 use exchange::image::coding::BadImage;
-use exchange::restrictions::{Heartbeat, UserRestrictions};
+use exchange::restrictions::{Guarded, Heartbeat, UserRestrictions};
 use exchange::units::{Money, MoneySum, TimeMs};
 
 /// An account's money.
@@ -88,6 +89,8 @@ pub struct Accounts {
     keys: Table<KeyNo, KeyRow>,
     keys_of: Table<UserNo, UserKeys>,
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
+    /// Of the groups that have one.
+    heartbeats: BTreeMap<(UserNo, Group), Heartbeat>,
     venue_mode: TradingMode,
     fees: MoneySum,
     fees_taken: MoneySum,
@@ -100,6 +103,7 @@ saved!(Accounts {
     currency,
     users,
     keys,
+    heartbeats,
 } made { keys_of, keys_by_hash } by with_keys);
 
 impl Accounts {
@@ -168,6 +172,19 @@ impl Accounts {
         in_force.saturating_add(self.revoked_keys(user).rev().take_while(since).count())
     }
 
+    /// A heartbeat: a user's, or that of a group.
+    pub fn heartbeat(&self, (user, group): Guarded) -> Heartbeat {
+        let own = || self.user(user).map(|row| row.standing.heartbeat);
+        let of_group = |group| self.heartbeats.get(&(user, group)).copied();
+        group.map_or_else(own, of_group).unwrap_or_default()
+    }
+
+    /// The heartbeats of a user's groups.
+    pub fn heartbeats_of(&self, user: UserNo) -> impl Iterator<Item = (Group, Heartbeat)> {
+        let from = self.heartbeats.range((user, Group::LEAST)..);
+        from.take_while(move |((of, _), _)| *of == user).map(|((_, group), beat)| (*group, *beat))
+    }
+
     /// The venue's trading mode.
     pub const fn venue_mode(&self) -> TradingMode {
         self.venue_mode
@@ -191,6 +208,9 @@ impl Accounts {
     fn with_keys(mut self, sizes: Sizes) -> Result<Accounts, BadImage> {
         self.users.check()?;
         self.keys.check()?;
+        for (user, _) in self.heartbeats.keys() {
+            sizes.has_user(*user)?;
+        }
         self.keys_of = Table::of_empty(sizes.users);
         for row in self.keys.rows() {
             let Ok(own) = self.keys_of.row(row.user) else { continue };
@@ -273,6 +293,19 @@ impl View for Accounts {
                 self.standing(*user)?.heartbeat = Heartbeat { until: *until, expired: false };
             }
             Effect::HeartbeatExpired { user } => self.standing(*user)?.heartbeat.expired = true,
+            Effect::GroupHeartbeatSet { user, group, until: None } => {
+                self.standing(*user)?;
+                self.heartbeats.remove(&(*user, **group));
+            }
+            Effect::GroupHeartbeatSet { user, group, until } => {
+                self.standing(*user)?;
+                let armed = Heartbeat { until: *until, expired: false };
+                self.heartbeats.insert((*user, **group), armed);
+            }
+            Effect::GroupHeartbeatExpired { user, group } => {
+                let armed = self.heartbeats.get_mut(&(*user, **group));
+                armed.ok_or(Fault::UnknownUser(*user))?.expired = true;
+            }
             _ => {}
         }
         Ok(())

@@ -14,6 +14,7 @@ use exchange::effect::{Applied, Effect};
 use exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
 use exchange::image::coding::BadImage;
 use exchange::market::MarketStatus;
+use exchange::slugs::Slug;
 use exchange::units::{SettlementPrice, TimeMs};
 
 /// A category.
@@ -100,6 +101,9 @@ pub struct Catalogue {
     /// In order of publication.
     events_published: Vec<EventNo>,
     markets_published: Listing,
+    /// Whose each slug is, former ones included.
+    market_slugs: BTreeMap<Slug, MarketNo>,
+    event_slugs: BTreeMap<Slug, EventNo>,
 }
 
 saved!(Catalogue {
@@ -108,12 +112,24 @@ saved!(Catalogue {
     markets,
     events_published,
     markets_published,
+    market_slugs,
+    event_slugs,
 } made { public } by indexed);
 
 impl Catalogue {
     /// The number of the market with this id. O(log n).
     pub fn market_no(&self, id: MarketId) -> Option<MarketNo> {
         self.markets.no_of(id)
+    }
+
+    /// The market that has or had this slug. O(log n).
+    pub fn market_called(&self, slug: &Slug) -> Option<&MarketRow> {
+        self.market(*self.market_slugs.get(slug)?)
+    }
+
+    /// The event that has or had this slug. O(log n).
+    pub fn event_called(&self, slug: &Slug) -> Option<&EventRow> {
+        self.event(*self.event_slugs.get(slug)?)
     }
 
     /// The number of the event with this id. O(log n).
@@ -224,6 +240,7 @@ impl Catalogue {
             updated_at: at.time,
             published_at: None,
         };
+        self.event_slugs.extend(draft.slug.clone().map(|slug| (slug, no)));
         self.events.add(no, row)?;
         self.public.add(no, PublicMarkets::default())
     }
@@ -245,6 +262,7 @@ impl Catalogue {
             updated_at: at.time,
             published_at: None,
         };
+        self.market_slugs.extend(draft.slug.clone().map(|slug| (slug, no)));
         self.markets.add(no, row)?;
         if let Some(event) = draft.event {
             self.events.row(event)?.markets.push(no);
@@ -258,6 +276,7 @@ impl Catalogue {
         market: MarketNo,
         revision: &MarketRevision,
     ) -> Result<(), Fault> {
+        self.market_slugs.extend(revision.slug.clone().map(|slug| (slug, market)));
         let row = self.markets.row(market)?;
         let before = Arc::clone(&row.draft);
         Arc::make_mut(&mut row.draft).revise(revision);
@@ -304,6 +323,7 @@ impl View for Catalogue {
             Effect::EventCreated { event, draft } => self.add_event(at, *event, draft),
             Effect::MarketCreated { market, draft } => self.add_market(at, *market, draft),
             Effect::EventRevised { event, revision } => {
+                self.event_slugs.extend(revision.slug.clone().map(|slug| (slug, *event)));
                 let row = self.events.row(*event)?;
                 Arc::make_mut(&mut row.draft).revise(revision);
                 row.updated_at = at.time;

@@ -120,7 +120,7 @@ impl Changes {
     }
 
     /// The records that changed anything of a user's orders, fills, positions or money, or ended
-    /// the user's heartbeat.
+    /// a heartbeat of the user's.
     pub fn of_account(&self, user: UserNo) -> Changed {
         self.accounts.at(user).all
     }
@@ -202,7 +202,9 @@ impl View for Changes {
                 self.order(*user, now)?;
             }
             Effect::OrderCancelled { user, rested: false, .. } => self.order(*user, now)?,
-            Effect::AccountChanged { user, .. } | Effect::HeartbeatExpired { user } => {
+            Effect::AccountChanged { user, .. }
+            | Effect::HeartbeatExpired { user }
+            | Effect::GroupHeartbeatExpired { user, .. } => {
                 self.account(*user, now)?;
             }
             Effect::TradeMade(trade) => {

@@ -11,7 +11,7 @@ use super::orders::{OrderRow, OrderStatus};
 use super::saved::{Sizes, hold, saved, saved_enum};
 use exchange::command::{PlaceOrder, TradingMode};
 use exchange::effect::{Applied, CancelReason, Effect};
-use exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet, OrderNo, UserNo};
+use exchange::ids::{CategoryNo, EventNo, Group, KeyNo, MarketSet, OrderNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::restrictions::Heartbeat;
 use exchange::units::{Lots, Money, Ratio, Sequence, Tick, TimeMs};
@@ -36,6 +36,8 @@ pub enum StoredResponse {
     VenueMode(TradingMode),
     /// A heartbeat.
     Heartbeat(Box<Heartbeat>),
+    /// That of a group.
+    GroupHeartbeat(Box<(Group, Heartbeat)>),
     /// A new key; not yet revoked.
     Key(KeyNo),
     /// A new category; categories never change.
@@ -64,6 +66,7 @@ saved_enum!(StoredResponse {
     11 = Converted(converted),
     12 = Placed(user, order),
     13 = Amended(amended),
+    14 = GroupHeartbeat(heartbeat),
 });
 
 saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
@@ -204,6 +207,10 @@ impl StoredResponse {
             Effect::VenueModeSet { mode } => StoredResponse::VenueMode(*mode),
             Effect::HeartbeatSet { until, .. } => {
                 StoredResponse::Heartbeat(Box::new(Heartbeat { until: *until, expired: false }))
+            }
+            Effect::GroupHeartbeatSet { group, until, .. } => {
+                let heartbeat = Heartbeat { until: *until, expired: false };
+                StoredResponse::GroupHeartbeat(Box::new((**group, heartbeat)))
             }
             Effect::KeyAdded { key, .. } => StoredResponse::Key(*key),
             Effect::CategoryCreated { category, .. } => StoredResponse::Category(*category),

@@ -15,7 +15,8 @@ use exchange::command::{KeyHash, Password, Role, SecondFactor, TradingMode};
 use exchange::effect::CancelReason;
 use exchange::fees::Fees;
 use exchange::ids::{
-    CategoryId, EventId, KeyId, MarketId, MarketNo, MarketSet, OrderNo, Token, UserId, UserNo,
+    CategoryId, EventId, Group, KeyId, MarketId, MarketNo, MarketSet, OrderNo, Token, UserId,
+    UserNo,
 };
 use exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
@@ -23,6 +24,7 @@ use exchange::image::coding::{
 use exchange::market::MarketStatus;
 use exchange::restrictions::{Heartbeat, UserRestrictions};
 use exchange::sign_in::Invitation;
+use exchange::slugs::Slug;
 use exchange::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -129,7 +131,7 @@ carried!(
     UserRestrictions,
     Heartbeat
 );
-carried!(Fees, Localized, Token, Password, Invitation, SecondFactor);
+carried!(Fees, Group, Localized, Slug, Token, Password, Invitation, SecondFactor);
 
 saved!(EventDraft {
     titles,
@@ -139,6 +141,7 @@ saved!(EventDraft {
     highlighted,
     categories,
     mutually_exclusive,
+    slug,
 });
 saved!(MarketDraft {
     questions,
@@ -152,6 +155,7 @@ saved!(MarketDraft {
     highlighted,
     dispute_window_seconds,
     fees,
+    slug,
 });
 
 saved!(Sizes { users, keys, categories, events, markets, rows_per_page });

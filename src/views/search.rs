@@ -218,7 +218,7 @@ fn all_languages(text: &Localized) -> String {
 
 /// A text as it is compared: cases folded in full, compatible forms (`ª`, ligatures) as plain
 /// letters, without accents, and with the signs of a keyboard in place of typographic ones.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase().replace('`', "'");
     }

@@ -248,7 +248,7 @@ impl Want {
                     Some(id) => Some(model.catalogue.market_no(*id)?),
                     None => None,
                 };
-                Command::CancelOrders { user: *user, market, group: None }
+                Command::CancelOrders { user: *user, market, group: None, key: None }
             }
             Want::Deposit { user, amount, .. } => Command::Deposit { user: *user, amount: *amount },
             Want::Withdraw { user, amount, .. } => {

@@ -8,8 +8,10 @@ use exchange::ids::{MarketSet, OrderNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
 
-/// Refusals that random commands cannot reach: a run's venue is open, and never that large.
-const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
+/// Refusals that random commands cannot reach: a run's venue is open, and never that large; and there
+/// are few groups.
+const OUT_OF_REACH: [Reject; 3] =
+    [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyHeartbeats];
 
 /// What a long run must have covered, besides every kind of command and every refusal.
 const EXPECTED: [&str; 57] = [

@@ -116,9 +116,11 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
                 let Some((user, order)) = pick(which) else { continue };
                 Command::CancelOrder { user, order }
             }
-            Step::Silence(user) => {
-                Command::Heartbeat { user: UserNo(*user), timeout_seconds: SILENCE_SECONDS.into() }
-            }
+            Step::Silence(user) => Command::Heartbeat {
+                user: UserNo(*user),
+                timeout_seconds: SILENCE_SECONDS.into(),
+                group: None,
+            },
             Step::Fill { user, price, quantity, mode } => Command::PlaceOrder(PlaceOrder {
                 time_in_force: TimeInForce::FillOrKill,
                 self_trade: *mode,

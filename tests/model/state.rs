@@ -6,12 +6,13 @@ use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::fees::FeeRate;
 use exchange::ids::{MarketNo, UserNo};
+use exchange::slugs::Slug;
 use exchange::units::{Lots, MoneySum, Tick};
 use views::ReadModel;
 
-use crate::naive::Naive;
 use crate::naive::ledger::{Rates, lots, money};
 use crate::naive::trading::{order_no, tick};
+use crate::naive::{Addressed, Naive};
 
 /// Price, contracts and number of orders of a level.
 type Level = (Tick, Lots, u32);
@@ -103,14 +104,33 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         }
         let expected = twin.standing(user);
         let shown = row.standing;
+        let beats: Vec<_> = (model.accounts.heartbeats_of(user))
+            .map(|(group, beat)| (Some(group), beat))
+            .chain(shown.heartbeat.until.map(|_| (None, shown.heartbeat)))
+            .map(|(group, beat)| (group, beat.until, beat.expired))
+            .collect();
+        let mut expected_beats: Vec<_> = (twin.beats.iter())
+            .filter(|((of, _), _)| *of == user.0)
+            .map(|((_, group), beat)| (*group, Some(beat.silent_from), beat.ran_out))
+            .collect();
+        expected_beats.rotate_left(usize::from(shown.heartbeat.until.is_some()));
         if (shown.mode, shown.exposure_limit) != (expected.mode, expected.limit)
-            || (shown.heartbeat.until, shown.heartbeat.expired)
-                != (expected.silent_from, expected.ran_out)
+            || beats != expected_beats
             || model.exposure(user).get() != Naive::exposure(&twin.ledger, user)
         {
             return Err(format!("{user:?} stands as {expected:?}, the read model says {shown:?}"));
         }
         same_holdings(model, twin, user)?;
+    }
+    for ((kind, text), owner) in &twin.addresses {
+        let slug = Slug::new(text).unwrap();
+        let shown = match kind {
+            Addressed::Market => model.catalogue.market_called(&slug).map(|row| row.no.0),
+            Addressed::Event => model.catalogue.event_called(&slug).map(|row| row.no.0),
+        };
+        if shown != Some(*owner) {
+            return Err(format!("{kind:?} {text} is {owner}, the read model says {shown:?}"));
+        }
     }
     for (index, market) in (0..).zip(&twin.markets) {
         let number = MarketNo(index);

@@ -15,6 +15,7 @@ use exchange::ids::{
 };
 use exchange::results::Results;
 use exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
+use exchange::slugs::Slug;
 use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs};
 use journal::block::{Block, BlockBuilder, Head};
 use proptest::collection::vec;
@@ -181,8 +182,8 @@ fn second_factor_command() -> BoxedStrategy<Command> {
 
 fn catalogue_command() -> BoxedStrategy<Command> {
     let flags = (any::<bool>(), any::<bool>());
-    let event = (texts(), texts(), texts(), vec(text(), 0..3), flags, categories()).prop_map(
-        |(titles, sub_titles, descriptions, images, flags, categories)| {
+    let event = (texts(), texts(), texts(), vec(text(), 0..3), flags, categories(), slug())
+        .prop_map(|(titles, sub_titles, descriptions, images, flags, categories, slug)| {
             let (highlighted, mutually_exclusive) = flags;
             Command::CreateEvent(Box::new(EventDraft {
                 mutually_exclusive,
@@ -192,16 +193,16 @@ fn catalogue_command() -> BoxedStrategy<Command> {
                 images,
                 highlighted,
                 categories,
+                slug,
             }))
-        },
-    );
+        });
     let draft = (
         (texts(), texts(), texts(), texts(), text()),
         (time(), categories(), option::of(any::<u32>()), any::<bool>(), any::<u32>()),
-        (rate(), rate()),
+        (rate(), rate(), slug()),
     )
         .prop_map(
-            |((questions, descriptions, yes_text, no_text, logo), rest, (maker, taker))| {
+            |((questions, descriptions, yes_text, no_text, logo), rest, (maker, taker, slug))| {
                 let (deadline, categories, event, highlighted, dispute_window_seconds) = rest;
                 Command::CreateMarket(Box::new(MarketDraft {
                     questions,
@@ -215,10 +216,16 @@ fn catalogue_command() -> BoxedStrategy<Command> {
                     highlighted,
                     dispute_window_seconds,
                     fees: Fees { maker, taker },
+                    slug,
                 }))
             },
         );
     prop_oneof![event, draft, revision_command()].boxed()
+}
+
+fn slug() -> impl Strategy<Value = Option<Slug>> {
+    let slug = "[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}".prop_map(|text| Slug::new(&text).unwrap());
+    prop_oneof![2 => Just(None), 1 => slug.prop_map(Some)]
 }
 
 fn revision_command() -> BoxedStrategy<Command> {
@@ -230,9 +237,10 @@ fn revision_command() -> BoxedStrategy<Command> {
         option::of(vec(text(), 0..3)),
         option::of(any::<bool>()),
         option::of(categories()),
+        slug(),
     )
         .prop_map(
-            |(event, titles, sub_titles, descriptions, images, highlighted, categories)| {
+            |(event, titles, sub_titles, descriptions, images, highlighted, categories, slug)| {
                 let revision = EventRevision {
                     titles,
                     sub_titles,
@@ -240,6 +248,7 @@ fn revision_command() -> BoxedStrategy<Command> {
                     images,
                     highlighted,
                     categories,
+                    slug,
                 };
                 Command::ReviseEvent { event: EventNo(event), revision: Box::new(revision) }
             },
@@ -247,10 +256,10 @@ fn revision_command() -> BoxedStrategy<Command> {
     let market_revision = (
         (market(), option::of(texts()), option::of(texts()), option::of(texts())),
         (option::of(texts()), option::of(text()), option::of(time()), option::of(categories())),
-        (option::of(any::<bool>()), option::of(rate()), option::of(rate())),
+        (option::of(any::<bool>()), option::of(rate()), option::of(rate()), slug()),
     )
         .prop_map(|((market, questions, descriptions, yes_text), rest, last)| {
-            let (highlighted, maker_fee, taker_fee) = last;
+            let (highlighted, maker_fee, taker_fee, slug) = last;
             let (no_text, logo, deadline, categories) = rest;
             let revision = MarketRevision {
                 questions,
@@ -263,6 +272,7 @@ fn revision_command() -> BoxedStrategy<Command> {
                 highlighted,
                 maker_fee,
                 taker_fee,
+                slug,
             };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         });
@@ -333,10 +343,10 @@ fn order_terms() -> impl Strategy<Value = PlaceOrder> {
     (
         (user(), market(), outcome(), side, tick(), lots()),
         (force, self_trade, condition, option::of(time()), option::of(user())),
-        (option::of(token()), group()),
+        (option::of(token()), group(), option::of(any::<u32>().prop_map(KeyNo))),
     )
         .prop_map(|((user, market, outcome, side, price, quantity), rest, labels)| {
-            let (client_order_id, group) = labels;
+            let (client_order_id, group, key) = labels;
             let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
             PlaceOrder {
                 user,
@@ -351,6 +361,7 @@ fn order_terms() -> impl Strategy<Value = PlaceOrder> {
                 copy_from,
                 client_order_id: client_order_id.map(Box::new),
                 group,
+                key,
             }
         })
 }
@@ -364,8 +375,9 @@ fn switch_command() -> BoxedStrategy<Command> {
         ]
     };
     prop_oneof![
-        (user(), any::<u32>())
-            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        (user(), any::<u32>(), group()).prop_map(|(user, timeout_seconds, group)| {
+            Command::Heartbeat { user, timeout_seconds, group }
+        }),
         mode().prop_map(|mode| Command::SetVenueMode { mode }),
         (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
         (user(), option::of(0..=i64::MAX)).prop_map(|(user, limit)| Command::SetExposureLimit {
@@ -395,8 +407,10 @@ fn order_command() -> BoxedStrategy<Command> {
         1 => convert(),
         1 => amend(),
         1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
-        1 => (user(), option::of(market()), group())
-            .prop_map(|(user, market, group)| Command::CancelOrders { user, market, group }),
+        1 => (user(), option::of(market()), group(), option::of(any::<u32>().prop_map(KeyNo)))
+            .prop_map(|(user, market, group, key)| {
+                Command::CancelOrders { user, market, group, key }
+            }),
         1 => Just(Command::AdvanceClock),
         2 => switch_command(),
     ]

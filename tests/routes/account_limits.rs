@@ -82,7 +82,7 @@ fn an_operators_key_has_no_limit() {
         assert_eq!((answer.status, answer.header("ratelimit-limit")), (200, ""));
     }
     let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
-    let exposure = json!({"open": "0.00", "limit": null});
+    let exposure = json!({"open": "0.00", "limit": null, "group": null});
     let none = json!({"reads": null, "writes": null, "cancels": null, "records": null, "exposure": exposure,
         "mode": "normal", "venueMode": "normal"});
     let stream = json!({"stream": limits["stream"]});
@@ -95,13 +95,13 @@ fn a_user_reads_the_exposure_and_its_limit() {
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
     let exposure = || ann.get("/account/limits").ok(&shapes::limits())["exposure"].clone();
-    assert_eq!(exposure(), json!({"open": "0.00", "limit": null}));
+    assert_eq!(exposure(), json!({"open": "0.00", "limit": null, "group": null}));
     let path = format!("/admin/users/{}/exposure-limit", ann.id);
     venue.operator.post(&path, &json!({"limit": "10.00"})).ok(&shapes::user());
     // Four contracts held at 0.60, ten more bid for at 0.50; other markets count too.
     venue.trade(&market, &ann, &bob, "0.60", "4");
     ann.place(&venue.market(), "BUY", "no", "0.50", "10").ok(&shapes::placed());
-    assert_eq!(exposure(), json!({"open": "7.40", "limit": "10.00"}));
+    assert_eq!(exposure(), json!({"open": "7.40", "limit": "10.00", "group": null}));
     let more = |quantity: &str| ann.place(&market, "BUY", "yes", "0.10", quantity);
     more("26.1").refused(422, "EXPOSURE_LIMIT");
     more("26").ok(&shapes::placed());
@@ -456,4 +456,38 @@ fn a_user_without_records_left_is_refused_and_can_still_leave() {
     }
     let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
     assert_eq!(limits["records"], Value::Null);
+}
+
+/// What the groups and the rest set aside is what the account has reserved.
+#[test]
+fn a_groups_exposure_is_what_its_open_orders_have_set_aside() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market_with(&json!({"takerFee": "0.07"}));
+    let placed = |side: &str, price: &str, quantity: &str, more: &Value| {
+        let body = order(&market, side, "yes", price, quantity);
+        ann.order(&with(body, more)).ok(&shapes::placed());
+    };
+    bob.place(&market, "SELL", "yes", "0.50", "2").ok(&shapes::placed());
+    placed("BUY", "0.50", "5", &json!({"group": "a"}));
+    // Contracts back it: it sets no money aside.
+    placed("SELL", "0.90", "2", &json!({"group": "a"}));
+    placed("SELL", "0.80", "1", &json!({"group": "b"}));
+    placed("BUY", "0.10", "1", &json!({}));
+    let of = |group: &str| {
+        let limits = ann.get(&format!("/account/limits?group={group}")).ok(&shapes::limits());
+        let group = limits["exposure"]["group"].clone();
+        (group["openOrders"].as_u64().unwrap(), group["reserved"].as_str().unwrap().to_owned())
+    };
+    let money = |text: &str| (text.parse::<f64>().unwrap() * 1e8).round() as i64;
+    let ((orders, a), (one, b), none) = (of("a"), of("b"), of("c"));
+    assert_eq!((orders, one, none), (2, 1, (0, "0.00".to_owned())));
+    let rest = ann.balance().1;
+    let alone = money(&rest) - money(&a) - money(&b);
+    ann.client.delete("/trading/orders?group=a");
+    ann.client.delete("/trading/orders?group=b");
+    assert_eq!(money(&ann.balance().1), alone);
+    assert!(money(&a) > money("1.50") && money(&b) > money("0.20"), "fees are set aside too");
+    assert_eq!(of("a"), (0, "0.00".to_owned()));
+    ann.get("/account/limits?group=a%20b").bad_as("group", "INVALID_VALUE");
 }

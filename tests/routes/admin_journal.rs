@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::Answer;
 use super::shapes;
-use super::venue::{FAR, NOBODY, PICTURE, Venue, soon, texts, with};
+use super::venue::{FAR, NOBODY, PICTURE, Trader, Venue, soon, texts, with};
 
 const JOURNAL: &str = "/admin/journal";
 
@@ -58,7 +58,12 @@ fn catalogue_records_show_public_ids() {
         "categoryIds": [category], "mutuallyExclusive": true});
     let answer = post("/admin/events", &event);
     let event_id = answer.text("id");
-    says(&venue, &answer, "CREATE_EVENT", &with(event, &json!({"eventId": event_id})));
+    says(
+        &venue,
+        &answer,
+        "CREATE_EVENT",
+        &with(event, &json!({"eventId": event_id, "slug": "title-en"})),
+    );
     let path = format!("/admin/events/{event_id}");
     let change = json!({"titles": texts("other"), "categoryIds": []});
     let answer = venue.operator.patch(&path, &change);
@@ -70,7 +75,12 @@ fn catalogue_records_show_public_ids() {
         "outcomes": [{"id": "yes", "text": texts("it will")}, {"id": "no", "text": texts("not")}]});
     let answer = post("/admin/markets", &market);
     let id = answer.text("id");
-    says(&venue, &answer, "CREATE_MARKET", &with(market, &json!({"marketId": id})));
+    says(
+        &venue,
+        &answer,
+        "CREATE_MARKET",
+        &with(market, &json!({"marketId": id, "slug": "question-en"})),
+    );
     let change = json!({"questions": texts("again"), "deadline": FAR, "highlighted": true,
         "makerFee": "0.0100", "takerFee": "0.0300",
         "outcomes": [{"id": "yes", "text": texts("it may")}, {"id": "no", "text": texts("no")}]});
@@ -162,12 +172,13 @@ fn order_records_show_the_owners_own_terms() {
     );
     let answer = ann.order(&asked);
     let order = answer.ok(&shapes::placed())["orderId"].clone();
-    let expected = json!({"orderId": order, "userId": ann.id, "expiresAt": FAR,
+    let key_of = |trader: &Trader| trader.get("/account/keys").json["keys"][0]["keyId"].clone();
+    let expected = json!({"orderId": order, "userId": ann.id, "keyId": key_of(&ann), "expiresAt": FAR,
         "selfTradePrevention": "CANCEL_BOTH", "postOnly": true, "reduceOnly": false,
         "validUntil": FAR, "copyFromTraderId": bob.id, "clientOrderId": "c-1"});
     says(&venue, &answer, "PLACE_ORDER", &with(plain.clone(), &expected));
 
-    let standard = json!({"userId": bob.id, "expiresAt": null, "timeInForce": "IOC",
+    let standard = json!({"userId": bob.id, "keyId": key_of(&bob), "expiresAt": null, "timeInForce": "IOC",
         "selfTradePrevention": "CANCEL_TAKER", "postOnly": false, "reduceOnly": true,
         "validUntil": null, "copyFromTraderId": null, "clientOrderId": null});
     let refused = bob.order(&with(

@@ -174,7 +174,7 @@ fn bodies_may_be_absent_but_not_wrong() {
         let answer = venue.operator.send("POST", &path(action), &[], Some(b"{"));
         answer.bad_as("body", "MALFORMED");
         venue.act(NOBODY, action, &json!({})).refused(404, "MARKET_NOT_FOUND");
-        venue.act("x", action, &json!({})).bad_as("marketId", "INVALID_VALUE");
+        venue.act("x_", action, &json!({})).bad_as("marketId", "INVALID_VALUE");
     }
     let resolve = |body: Value| venue.act(&market, "resolve", &body);
     resolve(json!({})).bad_as("winningOutcomeId", "REQUIRED");

@@ -82,4 +82,5 @@ mod request_ids;
 mod reads;
 mod dice;
 mod damage;
+mod slugs;
 mod storm;

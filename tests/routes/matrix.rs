@@ -416,7 +416,16 @@ fn refusals(given: &mut Given) {
     refused("withdraw", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
     refused("takeFees", "INSUFFICIENT_FEES", json!({"amount": "1000"}));
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
-    refused("createCategory", "SLUG_TAKEN", json!({"slug": "taken"}));
+    scene.venue.event(&json!({"slug": "taken"}));
+    scene.venue.draft(&json!({"slug": "taken"}));
+    for id in ["createCategory", "createEvent", "reviseEvent", "createMarket", "reviseMarket"] {
+        refused(id, "SLUG_TAKEN", json!({"slug": "taken"}));
+    }
+    for number in 0..32 {
+        let beat = json!({"timeoutSeconds": 300, "group": number.to_string()});
+        scene.ann.client.post("/trading/heartbeat", &beat);
+    }
+    refused("sendHeartbeat", "HEARTBEAT_LIMIT", json!({"group": "one-more"}));
     let more = json!({"marketId": scene.market, "outcomeId": "yes", "side": "BUY",
         "orderType": "LIMIT", "price": "0.01", "quantity": "1"});
     while scene.ann.order(&more).status == 200 {}

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::client::Client;
 use super::shapes;
 use super::venue::{NOBODY, Trader, Venue, order, with};
 
@@ -293,4 +294,41 @@ fn orders_are_listed_and_cancelled_by_group() {
         let body = with(order(&market, "BUY", "yes", "0.10", "1"), &json!({ "group": bad }));
         ann.order(&body).bad_as("group", "INVALID_VALUE");
     }
+}
+
+/// A key that got lost takes the orders with it that were sent with it, and no others.
+#[test]
+fn orders_are_cancelled_by_the_key_that_they_were_sent_with() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let (market, other) = (venue.market(), venue.market());
+    let body = json!({"scope": "trade", "label": "second"});
+    let made = ann.client.post("/account/keys", &body).json;
+    let second = venue.client(made["key"].as_str().unwrap());
+    let id = made["keyId"].as_str().unwrap();
+    let send = |client: &Client, market: &str, more: &Value| {
+        let body = with(order(market, "BUY", "yes", "0.10", "1"), more);
+        client.post("/trading/orders", &body).text("orderId")
+    };
+    let first = send(&ann.client, &market, &json!({}));
+    let [here, there] = [&market, &other].map(|market| send(&second, market, &json!({})));
+    let named = send(&second, &market, &json!({"clientOrderId": "n"}));
+    // Sent again with another key it is the same order.
+    assert_eq!(send(&ann.client, &market, &json!({"clientOrderId": "n"})), named);
+    let place = json!({"place": order(&market, "BUY", "yes", "0.11", "1")});
+    let replace = json!({"replace": {"cancel": {"orderId": here}, "place": place["place"]}});
+    let batch = json!({"operations": [place, replace]});
+    let all = second.post("/trading/orders/batch", &batch).json;
+    let ids = [0, 1].map(|at| all["results"][at]["order"]["orderId"].clone());
+    let cancelled = |client: &Client, query: &str| {
+        client.delete(&format!("/trading/orders?{query}")).json["cancelled"].clone()
+    };
+    let only = cancelled(&ann.client, &format!("keyId={id}&marketId={other}"));
+    assert_eq!(only, json!([there]));
+    ann.client.delete(&format!("/account/keys/{id}"));
+    let rest = cancelled(&ann.client, &format!("keyId={id}"));
+    assert_eq!(rest, json!([named, ids[0], ids[1]]));
+    assert_eq!(ann.get(&path(&first)).text("status"), "OPEN");
+    bob.client.delete(&format!("/trading/orders?keyId={id}")).refused(404, "KEY_NOT_FOUND");
+    ann.client.delete("/trading/orders?keyId=x").bad_as("keyId", "INVALID_VALUE");
 }

@@ -63,6 +63,7 @@ fn outcome_with_probability() -> Shape {
 pub fn market() -> Shape {
     object([
         ("id", Uuid),
+        ("slug", nullable(Text)),
         ("questions", localized()),
         ("outcomes", list(wider(outcome_with_probability(), [("odd", RATIO)]))),
         ("descriptions", localized()),
@@ -94,12 +95,14 @@ pub fn market_detail() -> Shape {
 pub fn event() -> Shape {
     let market = object([
         ("id", Uuid),
+        ("slug", nullable(Text)),
         ("questions", localized()),
         ("outcomes", list(outcome_with_probability())),
         ("status", MARKET_STATUS),
     ]);
     object([
         ("id", Uuid),
+        ("slug", nullable(Text)),
         ("titles", localized()),
         ("subTitles", localized()),
         ("descriptions", localized()),
@@ -189,7 +192,7 @@ pub fn depth() -> Shape {
 }
 
 pub fn books() -> Shape {
-    object([("books", list(depth())), ("unknownMarketIds", list(Uuid))])
+    object([("books", list(depth())), ("unknownMarketIds", list(Text))])
 }
 
 pub fn queued_order() -> Shape {
@@ -523,7 +526,11 @@ pub fn user() -> Shape {
 }
 
 pub fn heartbeat() -> Shape {
-    object([("expiresAt", nullable(Moment)), ("expired", Bool)])
+    object([("group", nullable(Text)), ("expiresAt", nullable(Moment)), ("expired", Bool)])
+}
+
+pub fn heartbeats() -> Shape {
+    wider(heartbeat(), [("groups", list(heartbeat()))])
 }
 
 pub fn key() -> Shape {
@@ -585,12 +592,17 @@ pub fn limits() -> Shape {
         ("commandsInFlight", Integer),
         ("heartbeatSeconds", Integer),
     ]);
+    let of_group =
+        object([("group", Text), ("openOrders", Integer), ("reserved", nullable(MONEY))]);
     object([
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),
         ("cancels", nullable(lane)),
         ("records", nullable(daily)),
-        ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
+        (
+            "exposure",
+            object([("open", MONEY), ("limit", nullable(MONEY)), ("group", nullable(of_group))]),
+        ),
         ("mode", Shape::OneOf(MODES)),
         ("venueMode", Shape::OneOf(MODES)),
         ("stream", stream),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::shape::{Shape, object};
 use super::shapes;
-use super::venue::{NOBODY, Trader, Venue};
+use super::venue::{NOBODY, Trader, Venue, order, with, without};
 
 const HEARTBEAT: &str = "/trading/heartbeat";
 
@@ -25,7 +25,12 @@ fn a_silent_traders_orders_are_cancelled_until_the_next_heartbeat() {
     let market = venue.market();
     let armed = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": 5})).ok(&shapes::heartbeat());
     assert!(armed["expiresAt"].is_string() && armed["expired"] == false);
-    assert_eq!(ann.get(HEARTBEAT).ok(&shapes::heartbeat()), armed);
+    let read = |trader: &Trader| {
+        let all = trader.get(HEARTBEAT).ok(&shapes::heartbeats());
+        assert_eq!(all["groups"], json!([]));
+        without(all, "groups")
+    };
+    assert_eq!(read(&ann), armed);
     let order = buy(&ann, &market).text("orderId");
     let bobs = buy(&bob, &market).text("orderId");
     let path = format!("/trading/orders/{order}");
@@ -34,16 +39,62 @@ fn a_silent_traders_orders_are_cancelled_until_the_next_heartbeat() {
         ann.get(&path).json["status"] == "CANCELLED"
     });
     assert!(gone);
-    let read = ann.get(&path).ok(&shapes::order());
-    assert_eq!(read["cancelReason"], "HEARTBEAT_EXPIRED");
-    let run_out = ann.get(HEARTBEAT).ok(&shapes::heartbeat());
-    assert_eq!(run_out, json!({"expiresAt": null, "expired": true}));
+    assert_eq!(ann.get(&path).ok(&shapes::order())["cancelReason"], "HEARTBEAT_EXPIRED");
+    assert_eq!(read(&ann), json!({"group": null, "expiresAt": null, "expired": true}));
     buy(&ann, &market).refused(422, "HEARTBEAT_EXPIRED");
     assert_eq!(bob.get(&format!("/trading/orders/{bobs}")).text("status"), "OPEN");
     let off = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": 0})).ok(&shapes::heartbeat());
-    assert_eq!(off, json!({"expiresAt": null, "expired": false}));
+    assert_eq!(off, json!({"group": null, "expiresAt": null, "expired": false}));
     buy(&ann, &market).ok(&shapes::placed());
-    assert_eq!(bob.get(HEARTBEAT).json, off);
+    assert_eq!(read(&bob), off);
+}
+
+/// One program that stops takes no other's orders with it.
+#[test]
+fn a_silent_group_loses_its_own_orders_only() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let beat = |seconds: u32, group: &str| {
+        let body = json!({"timeoutSeconds": seconds, "group": group});
+        ann.client.post(HEARTBEAT, &body).ok(&shapes::heartbeat())
+    };
+    let (short, long) = (beat(5, "a"), beat(300, "b"));
+    assert_eq!((&short["group"], &long["group"]), (&json!("a"), &json!("b")));
+    // A beat of a group renews that of no other, with or without a record.
+    let renewed = beat(300, "b");
+    assert!(renewed["expiresAt"].as_str() >= long["expiresAt"].as_str());
+    let read = ann.get(HEARTBEAT).ok(&shapes::heartbeats());
+    assert_eq!(read["groups"], json!([short, renewed]));
+    assert_eq!(read["expiresAt"], Value::Null);
+    let placed = |group: &Value| {
+        let body = order(&market, "BUY", "yes", "0.10", "1");
+        ann.order(&with(body, &json!({ "group": group })))
+    };
+    let [first, second] = ["a", "b"].map(|group| placed(&json!(group)).text("orderId"));
+    let alone = placed(&Value::Null);
+    alone.bad_as("group", "WRONG_TYPE");
+    let alone = buy(&ann, &market).text("orderId");
+    let status = |order: &str| ann.get(&format!("/trading/orders/{order}")).text("status");
+    let gone = (0..1500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        status(&first) == "CANCELLED"
+    });
+    assert!(gone);
+    assert_eq!([status(&second), status(&alone)], ["OPEN", "OPEN"]);
+    placed(&json!("a")).refused(422, "HEARTBEAT_EXPIRED");
+    placed(&json!("b")).ok(&shapes::placed());
+    let ran_out = &ann.get(HEARTBEAT).ok(&shapes::heartbeats())["groups"][0];
+    assert_eq!(*ran_out, json!({"group": "a", "expiresAt": null, "expired": true}));
+    beat(0, "a");
+    placed(&json!("a")).ok(&shapes::placed());
+    // As many as a user may have.
+    for number in 0..31 {
+        beat(300, &format!("more-{number}"));
+    }
+    let more = json!({"timeoutSeconds": 300, "group": "a"});
+    ann.client.post(HEARTBEAT, &more).refused(422, "HEARTBEAT_LIMIT");
+    ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": 300, "group": "a b"})).bad(&["group"]);
 }
 
 /// A trader who beats every second must not write a record a second.
@@ -62,20 +113,21 @@ fn a_beat_that_only_renews_is_answered_without_a_record_and_read_as_answered() {
         assert_eq!((sequence, &renewed["expired"]), (first, &json!(false)));
         assert!(renewed["expiresAt"].as_str() >= armed["expiresAt"].as_str());
         let read = ann.get(HEARTBEAT);
-        assert_eq!((read.sequence(), read.ok(&shapes::heartbeat())), (first, renewed));
+        let shown = without(read.ok(&shapes::heartbeats()), "groups");
+        assert_eq!((read.sequence(), shown), (first, renewed));
     }
     // Another time-out, a key, and the end are commands as before.
     let (second, shorter) = beat(60, &[]);
     assert!(second > first && shorter["expiresAt"].as_str() < armed["expiresAt"].as_str());
-    assert_eq!(ann.get(HEARTBEAT).json, shorter);
+    assert_eq!(without(ann.get(HEARTBEAT).json, "groups"), shorter);
     let (third, keyed) = beat(60, &[("Idempotency-Key", "once")]);
     assert!(third > second);
-    assert_eq!(ann.get(HEARTBEAT).json, keyed);
+    assert_eq!(without(ann.get(HEARTBEAT).json, "groups"), keyed);
     let (fourth, _) = beat(60, &[]);
     assert!(fourth > third, "what a key did is not remembered");
     let (fifth, off) = beat(0, &[]);
     assert!(fifth > fourth);
-    assert_eq!(ann.get(HEARTBEAT).json, off);
+    assert_eq!(without(ann.get(HEARTBEAT).json, "groups"), off);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn told() -> BTreeMap<String, Value> {
     ask(Command::AmendOrder { user, order: first, price: None, quantity, seen: None });
     place(2, Side::Sell, 2_000_000);
     ask(Command::CancelOrder { user, order: first });
-    ask(Command::Heartbeat { user, timeout_seconds: 1 });
+    ask(Command::Heartbeat { user, timeout_seconds: 1, group: None });
     place(1, Side::Buy, 1_000_000);
     venue.wait(2_000);
     ask(Command::AdvanceClock);

@@ -107,7 +107,7 @@ function Step({ market, step, word, onClose, onDone }) {
     notify({
       kind: "done",
       title: t(`done.${step}`),
-      action: { label: t("see-market"), href: `/markets/${market.id}` },
+      action: { label: t("see-market"), href: `/markets/${market.slug ?? market.id}` },
     });
     onDone();
   };
@@ -208,7 +208,7 @@ function Editor({ market, categories, events, onDone }) {
     ${
       market &&
       market.status !== "DRAFT" &&
-      html` · <a href=${`/markets/${market.id}`}>${t("see-market")}
+      html` · <a href=${`/markets/${market.slug ?? market.id}`}>${t("see-market")}
     </a>`
     }</p></div><div class="row"><${Button} act=${save}>${draft ? t("save-draft") : t("save")}</${Button}>
       ${

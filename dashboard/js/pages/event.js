@@ -321,7 +321,7 @@ export function Page({ id }) {
             .map((outcome) => held.get(`${given.id} ${outcome}`))
             .filter(Boolean);
           return html`<tr key=${given.id}><td>
-            <a class="q" href=${`/markets/${given.id}`}><bdi>${names.get(given.id)}</bdi></a></td>
+            <a class="q" href=${`/markets/${given.slug ?? given.id}`}><bdi>${names.get(given.id)}</bdi></a></td>
             <td class="only-wide meter-cell"><${Meter} yes=${probability(one.market)}/></td>
             <td class="r strong">${f.percent(probability(one.market))}</td>
             <td class="r only-wide"><${Delta} value=${change(one)}/></td>

@@ -4,7 +4,7 @@ import { categoryName, local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { get, pages } from "../api.js";
 import * as d from "../decimal.js";
-import { choose, go, route } from "../router.js";
+import { choose, go, isId, route } from "../router.js";
 import { useFeed } from "../feed.js";
 import { session } from "../account.js";
 import { apply, book as bookOf, fromDepth, ownRows } from "../ladder.js";
@@ -217,8 +217,17 @@ const Chart = still(PriceChart);
 const Form = still(Ticket);
 const Heap = still(Depth);
 
+/** Its address has the market's id or slug; everything else is asked by id. @param {{id: string}} props */
+export function Page({ id: name }) {
+  const ask = useAsk((stop) => (isId(name) ? Promise.resolve({ id: name }) : get(`/markets/${name}`, {}, stop)), [name]);
+  if (ask.data) return html`<${Market} key=${ask.data.id} id=${ask.data.id}/>`;
+  return ask.error
+    ? html`<h1 class="vh">${t("market")}</h1><${Failed} error=${ask.error} onAgain=${ask.again}/>`
+    : html`<${Loading} rows=${9}/>`;
+}
+
 /** @param {{id: string}} props */
-export function Page({ id }) {
+function Market({ id }) {
   const { query } = route.value;
   const period = PERIODS.includes(query.get("period") ?? "") ? /** @type {string} */ (query.get("period")) : "1w";
   const kind = query.get("chart") === "candles" ? "candles" : "line";

@@ -46,7 +46,7 @@ function Card({ market: given }) {
   return html`<article class="card"><div class="card-top">
     <span class="cut">${market.categories?.[0] ? categoryName(market.categories[0]) : ""}</span>
     <${Closing} market=${market}/></div>
-    <h3><a href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a></h3><${Figures} one=${one}/>
+    <h3><a href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a></h3><${Figures} one=${one}/>
       <${Meter} yes=${probability(market)}/><${Pair} market=${market} stats=${stats}/>
     <div class="card-foot"><span>
       ${stats ? t("contracts", { n: f.roundQuantity(stats.volume), count: Number(stats.volume) }) : " "}</span>
@@ -57,7 +57,7 @@ function Card({ market: given }) {
 function Row({ market: given }) {
   const one = found(given).value;
   const { market, stats } = one;
-  return html`<tr><td><a class="q" href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a>
+  return html`<tr><td><a class="q" href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a>
     <span class="sub">${market.categories?.[0] ? categoryName(market.categories[0]) : ""}</span></td>
     <td class="r strong">${f.percent(probability(market))}</td><td class="r"><${Delta} value=${change(one)}/></td>
       <td class="r only-wide">${stats ? f.roundQuantity(stats.volume) : ""}</td>
@@ -71,15 +71,15 @@ function EventFeature({ event }) {
   return html`<article class="panel"><div class="panel-body stack">
     <div class="row between"><span class="tag line"><${Icon} name="flag"/>
     ${t("event-of", { n: event.markets.length, count: event.markets.length })}</span></div>
-    <h2><a class="plain" href=${`/events/${event.id}`}><bdi>${local(event.titles)}</bdi></a></h2>
+    <h2><a class="plain" href=${`/events/${event.slug ?? event.id}`}><bdi>${local(event.titles)}</bdi></a></h2>
     <div>${shown.map((/** @type {any} */ given) => {
       const { market, stats } = found(given).value;
       return html`<div class="field-row" key=${market.id}>
-        <a class="plain strong clamp" href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a>
+        <a class="plain strong clamp" href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a>
         <${Meter} yes=${probability(market)}/><span class="num right strong">${f.percent(probability(market))}</span>
         <${Pair} market=${market} stats=${stats}/></div>`;
     })}</div><div class="row between small"><span class="faint"><bdi>${local(event.subTitles)}</bdi></span>
-      <a href=${`/events/${event.id}`}>${t("whole-event")}</a></div></div></article>`;
+      <a href=${`/events/${event.slug ?? event.id}`}>${t("whole-event")}</a></div></div></article>`;
 }
 
 /** @param {{market: any}} props */
@@ -92,7 +92,7 @@ function MarketFeature({ market: given }) {
     <span class="faint small num">
     ${stats ? `${t("contracts", { n: f.roundQuantity(stats.volume), count: Number(stats.volume) })} · ` : ""}
     <${Closing} market=${market}/></span></div>
-    <div class="row top"><h2 class="grow"><a class="plain" href=${`/markets/${market.id}`}>
+    <div class="row top"><h2 class="grow"><a class="plain" href=${`/markets/${market.slug ?? market.id}`}>
       <bdi>${local(market.questions)}</bdi></a></h2>
       <div class="right"><span class="big">${f.percent(probability(market))}</span><br/><${Delta} value=${change(one)}/>
       </div></div>

@@ -164,7 +164,7 @@ export function Page({ id }) {
   return html`<nav class="crumbs" aria-label=${t("path")}><a href="/portfolio">${t("nav.portfolio")}</a>
     <${Icon} name="right"/><a href="/portfolio?tab=orders">${t("orders")}</a></nav>
     <div class="page-head"><div class="grow"><h1>${wordsOf}</h1>
-      <p><a href=${`/markets/${market.id}`}><bdi>${local(market.questions)}</bdi></a></p></div>
+      <p><a href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a></p></div>
       <div class="row"><${Copy} text=${order.id} label=${t("copy-order-number")} kind=""/>
       ${
         open &&

@@ -323,6 +323,7 @@ pub fn accounted(life: &Life, currency: &str) -> Result<String, Broken> {
 fn by_owner(command: &Command, by: Sequence) -> String {
     let of = match command {
         Command::CancelOrders { group: Some(group), .. } => format!(" of the group {group}"),
+        Command::CancelOrders { key: Some(_), .. } => " that were sent with one key".to_owned(),
         Command::CancelOrders { market: Some(_), .. } => " in this market".to_owned(),
         Command::CancelOrders { .. } => String::new(),
         Command::ReplaceOrder { .. } => {

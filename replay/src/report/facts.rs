@@ -268,6 +268,7 @@ fn revised(revision: &MarketRevision) -> String {
         highlighted,
         maker_fee,
         taker_fee,
+        slug,
     } = revision;
     let texts = [questions, descriptions, yes_text, no_text];
     let parts = [
@@ -277,6 +278,7 @@ fn revised(revision: &MarketRevision) -> String {
         (categories.is_some(), "categories"),
         (highlighted.is_some(), "highlight"),
         (maker_fee.is_some() || taker_fee.is_some(), "fees"),
+        (slug.is_some(), "slug"),
     ];
     let named: Vec<&str> =
         parts.into_iter().filter(|(named, _)| *named).map(|(_, part)| part).collect();

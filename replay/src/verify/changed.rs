@@ -32,8 +32,8 @@ withdraw bob 1.00
 category weather name "Weather" slug "weather"
 event storms titles "T" "S" "S" in weather
 market rain questions "Q" "Will it?" "L" until +1h window 5s of storms
-revise event storms highlighted yes
-revise market rain logo "r.png"
+revise event storms highlighted yes slug "storms"
+revise market rain logo "r.png" slug "rain"
 publish rain
 +1s ann buy yes 0.60 x10
 +1s bob buy no 0.45 x4
@@ -70,6 +70,7 @@ mode venue cancel-only
 mode bob read-only
 limit ann 5.00
 ann heartbeat 30s
+bob heartbeat 30s group "g"
 invite ann trader hash1 until +1d
 ann password hash1 ann argon2id-19-2-1 hash2 hash3
 sign-up eve argon2id-19-2-1 hash4 hash5

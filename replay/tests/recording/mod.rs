@@ -85,7 +85,10 @@ impl RecordedFlow {
                 }
             }
             for user in (0..).map(UserNo).take(users.len()).filter(|_| rounds > 1) {
-                recorded.push(last, Command::CancelOrders { user, market: None, group: None });
+                recorded.push(
+                    last,
+                    Command::CancelOrders { user, market: None, group: None, key: None },
+                );
             }
             recorded.later_ms += last - first.unwrap_or_default() + 1000;
         }
@@ -147,6 +150,7 @@ impl RecordedFlow {
             copy_from: None,
             client_order_id: None,
             group: None,
+            key: None,
         };
         self.push(ms, Command::PlaceOrder(terms));
     }

@@ -327,7 +327,12 @@ impl History<'_> {
             return Ok(());
         }
         if quoted.replace(fair).is_some() {
-            self.tell(Command::CancelOrders { user, market: Some(number), group: None })?;
+            self.tell(Command::CancelOrders {
+                user,
+                market: Some(number),
+                group: None,
+                key: None,
+            })?;
         }
         for wish in flow::quotes(place, fair, &mut self.chance) {
             self.breathe(20);

@@ -6,6 +6,7 @@
 //! The three differ in one thing: images hold an optional value of a small type at a fixed width,
 //! journal and results hash hold every optional value after a tag byte, 0 or 1.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::invariant::Broken;
@@ -209,6 +210,40 @@ fn read_tagged<T: Imaged>(source: &mut impl ImageSource) -> Result<Option<T>, Ba
     }
 }
 
+/// Writes a field that only bytes from the version `since` on have, into bytes of this version,
+/// which is the first that can say everything: the field whose version it is must be there, and an
+/// older one follows a tag.
+#[inline]
+pub fn write_later<T: Imaged>(
+    field: Option<&T>,
+    since: u8,
+    version: u8,
+    sink: &mut impl ImageSink,
+) {
+    if version > since {
+        write_tagged(field, sink);
+    } else if let Some(field) = field {
+        field.write(sink);
+    }
+}
+
+/// Reads what [`write_later`] wrote.
+///
+/// # Errors
+/// As [`read`](Imaged::read).
+#[inline]
+pub fn read_later<T: Imaged>(
+    since: u8,
+    version: u8,
+    source: &mut impl ImageSource,
+) -> Result<Option<T>, BadImage> {
+    match version.cmp(&since) {
+        Ordering::Less => Ok(None),
+        Ordering::Equal => T::read(source).map(Some),
+        Ordering::Greater => read_tagged(source),
+    }
+}
+
 /// Writes the length of a list or text.
 pub fn write_count(count: usize, sink: &mut impl ImageSink) {
     u64::try_from(count).unwrap_or(u64::MAX).write(sink);
@@ -389,19 +424,21 @@ impl Imaged for bool {
 }
 
 /// Implements [`Imaged`] for a struct: all its fields, in this order, with the names that they have
-/// in the journal where those differ; after a semicolon a field that only bytes of a later version
-/// have. A field missing here does not compile. The caller imports this module's names.
+/// in the journal where those differ; after a semicolon each, fields that only bytes of a later
+/// version have ([`write_later`]). A field missing here does not compile. The caller imports this module's names.
 #[macro_export]
 macro_rules! imaged {
     ($name:ident {
-        $($field:ident $(= $called:literal)?),* $(,)? $(; $version:literal $later:ident)?
+        $($field:ident $(= $called:literal)?),* $(,)? $(; $version:literal $later:ident)*
     }) => {
         impl Imaged for $name {
             #[inline]
             fn write(&self, sink: &mut impl ImageSink) {
-                let $name { $($field,)* $($later)? } = self;
+                let $name { $($field,)* $($later,)* } = self;
                 $($field.write(sink);)*
-                $(if let Some(later) = $later { later.write(sink); })?
+                $($crate::image::coding::write_later(
+                    $later.as_ref(), $version, self.version(), sink,
+                );)*
             }
 
             #[inline]
@@ -412,7 +449,7 @@ macro_rules! imaged {
             #[inline]
             fn version(&self) -> u8 {
                 let all = [$(Imaged::version(&self.$field)),*].into_iter().fold(1, u8::max);
-                $(let all = if self.$later.is_some() { all.max($version) } else { all };)?
+                $(let all = if self.$later.is_some() { all.max($version) } else { all };)*
                 all
             }
 
@@ -426,11 +463,8 @@ macro_rules! imaged {
                             return Err(bad.of_field(called));
                         }
                     },)*
-                    $($later: if version >= $version {
-                        Some(Imaged::read(source).map_err(|bad| bad.of_field(stringify!($later)))?)
-                    } else {
-                        None
-                    },)?
+                    $($later: $crate::image::coding::read_later($version, version, source)
+                        .map_err(|bad| bad.of_field(stringify!($later)))?,)*
                 })
             }
         }

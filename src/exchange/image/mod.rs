@@ -16,11 +16,12 @@ use super::command::TradingMode;
 use super::effect::Holding;
 use super::ending::{Due, Ending, Schedule, Slice};
 use super::idempotency::table::IdempotencyTable;
-use super::ids::{EventNo, MarketNo, SEQUENCE_END, UserNo};
+use super::ids::{EventNo, Group, MarketNo, SEQUENCE_END, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
-use super::restrictions::Restrictions;
+use super::restrictions::{Heartbeat, Restrictions};
+use super::rules::GROUP_HEARTBEATS_MAX;
 use super::sign_in::SignIns;
 use super::units::{MoneySum, Sequence};
 use crate::market::MarketStatus;
@@ -28,11 +29,17 @@ use crate::market::MarketStatus;
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
-/// What some images have at their end, each added to the version: how people sign in, the groups of
-/// orders, second factors.
+/// What some images have, each added to the version. At their end: how people sign in, the groups
+/// of orders, the heartbeats of groups, slugs of markets and events, second factors. With each
+/// order: the key that it was sent with.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
-const WITH_FACTORS: u32 = 4;
+const WITH_KEYS: u32 = 4;
+const WITH_HEARTBEATS: u32 = 8;
+const WITH_SLUGS: u32 = 16;
+const WITH_FACTORS: u32 = 32;
+/// All of them.
+const ALL_PARTS: u32 = 63;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -59,15 +66,7 @@ impl Exchange {
             plan: _,
         } = self;
         let grouped = orders.grouped();
-        let mut version = IMAGE_VERSION;
-        for (part, there) in [
-            (WITH_SIGN_INS, !sign_ins.is_empty()),
-            (WITH_GROUPS, !grouped.is_empty()),
-            (WITH_FACTORS, !sign_ins.factors.is_empty()),
-        ] {
-            version = version.saturating_add(if there { part } else { 0 });
-        }
-        version.write(sink);
+        self.parts().saturating_add(IMAGE_VERSION).write(sink);
         sequence.write(sink);
         time.write(sink);
         rules.write(sink);
@@ -92,10 +91,38 @@ impl Exchange {
                 order.write(sink);
             }
         }
+        if !restrictions.groups.is_empty() {
+            write_count(restrictions.groups.len(), sink);
+            for ((user, group), heartbeat) in &restrictions.groups {
+                user.write(sink);
+                group.write(sink);
+                heartbeat.write(sink);
+            }
+        }
+        if self.parts() & WITH_SLUGS != 0 {
+            catalogue.market_slugs.write(sink);
+            catalogue.event_slugs.write(sink);
+        }
         if !sign_ins.factors.is_empty() {
             sign_ins.write_factors(sink);
         }
         Ok(())
+    }
+
+    /// What its image has that others may not have.
+    fn parts(&self) -> u32 {
+        let parts = [
+            (WITH_SIGN_INS, !self.sign_ins.is_empty()),
+            (WITH_GROUPS, !self.orders.grouped().is_empty()),
+            (WITH_KEYS, self.orders.keyed() > 0),
+            (WITH_HEARTBEATS, !self.restrictions.groups.is_empty()),
+            (
+                WITH_SLUGS,
+                !(self.catalogue.market_slugs.is_empty() && self.catalogue.event_slugs.is_empty()),
+            ),
+            (WITH_FACTORS, !self.sign_ins.factors.is_empty()),
+        ];
+        parts.into_iter().fold(0, |all, (part, there)| if there { all | part } else { all })
     }
 
     /// The image of the whole state.
@@ -124,7 +151,7 @@ impl Exchange {
     fn read_image(source: &mut impl ImageSource) -> Result<Exchange, BadImage> {
         let version = u32::read(source)?;
         let parts = version.wrapping_sub(IMAGE_VERSION);
-        if parts > WITH_SIGN_INS | WITH_GROUPS | WITH_FACTORS {
+        if parts > ALL_PARTS {
             return Err(BadImage::Version(version));
         }
         let mut exchange = Exchange {
@@ -151,22 +178,29 @@ impl Exchange {
         exchange.markets.reserve(room::<Market>(markets_count, source));
         for index in 0..markets_count {
             let market = MarketNo::next(index).ok_or(BadImage::Value("MarketNo"))?;
-            let state = exchange.read_market(market, source)?;
+            let state = exchange.read_market(market, parts & WITH_KEYS != 0, source)?;
             exchange.markets.push(state);
         }
         exchange.restrictions = Imaged::read(source)?;
         exchange.idempotency = Imaged::read(source)?;
         if parts & WITH_SIGN_INS != 0 {
             exchange.sign_ins = Imaged::read(source)?;
-            if exchange.sign_ins.is_empty() {
-                return Err(BadImage::Version(version));
-            }
         }
         if parts & WITH_GROUPS != 0 {
             exchange.read_groups(source)?;
         }
+        if parts & WITH_HEARTBEATS != 0 {
+            exchange.read_heartbeats(source)?;
+        }
+        if parts & WITH_SLUGS != 0 {
+            exchange.catalogue.market_slugs = Imaged::read(source)?;
+            exchange.catalogue.event_slugs = Imaged::read(source)?;
+        }
         if parts & WITH_FACTORS != 0 {
             exchange.sign_ins.read_factors(source)?;
+        }
+        if exchange.parts() != parts {
+            return Err(BadImage::Version(version));
         }
         exchange.schedule_all();
         Ok(exchange)
@@ -181,12 +215,23 @@ impl Exchange {
             }
             last = Some(next);
         }
-        if count == 0 { Err(BadImage::Contradiction("no groups")) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn read_heartbeats(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        for _ in 0..read_count(source)? {
+            let whose = (UserNo::read(source)?, Group::read(source)?);
+            let groups = &mut self.restrictions.groups;
+            require(groups.last_key_value().is_none_or(|(last, _)| *last < whose), OUT_OF_ORDER)?;
+            groups.insert(whose, Heartbeat::read(source)?);
+        }
+        Ok(())
     }
 
     fn read_market(
         &mut self,
         market: MarketNo,
+        keyed: bool,
         source: &mut impl ImageSource,
     ) -> Result<Market, BadImage> {
         let event: Option<EventNo> = Imaged::read(source)?;
@@ -205,7 +250,7 @@ impl Exchange {
             winner: Imaged::read(source)?,
             settled_at: Imaged::read(source)?,
             event,
-            book: Book::read(market, self.sequence, &mut self.orders, source)?,
+            book: Book::read(market, (self.sequence, keyed), &mut self.orders, source)?,
         })
     }
 
@@ -228,16 +273,23 @@ impl Exchange {
                 schedule.add(expires_at, Due::Expiry(order.no));
             }
         }
-        for (user, user_restrictions) in (0..).map(UserNo).zip(&restrictions.users) {
-            let heartbeat = user_restrictions.heartbeat;
-            let due = if heartbeat.expired { Due::Abandoned(user) } else { Due::Heartbeat(user) };
-            let nothing_left = heartbeat.expired && orders.count_of(user) == 0;
-            if let Some(until) = heartbeat.until.filter(|_| !nothing_left) {
-                schedule.add(until, due);
+        for (whose, heartbeat) in restrictions.heartbeats() {
+            let (user, group) = (whose.0, whose.1.map(Box::new));
+            match heartbeat.until {
+                Some(until) if !heartbeat.expired => {
+                    schedule.add(until, Due::Heartbeat(user, group));
+                }
+                Some(until) if orders.has_guarded(whose) => {
+                    schedule.add(until, Due::Abandoned(user, group));
+                }
+                _ => {}
             }
         }
     }
 }
+
+/// The heartbeats of groups are not in the order of users and groups.
+const OUT_OF_ORDER: &str = "heartbeats out of order";
 
 impl Market {
     /// Writes the market; its end only where ends are sliced, so that older images stay as they
@@ -298,6 +350,11 @@ impl Exchange {
         for user in self.sign_ins.users() {
             self.check_user(Some(user))?;
         }
+        let mut markets = self.catalogue.market_slugs.owners();
+        let mut events = self.catalogue.event_slugs.owners();
+        let exist = markets.all(|market| market.index() < self.markets.len())
+            && events.all(|event| self.catalogue.has_event(event));
+        require(exist, "a slug of nothing")?;
         require(self.ledger.markets_count() == self.markets.len(), "positions of no market")?;
         for (market, state) in self.markets_numbered() {
             check_status(state)?;
@@ -379,14 +436,17 @@ impl Exchange {
         require(first.is_some_and(|first| first >= next), "a payment that was left out")
     }
 
-    /// Checks that a heartbeat that ran out was armed, and that its user has no open order, unless
-    /// those are cancelled in slices.
+    /// Checks that a heartbeat that ran out was armed, and that no order is left that it guards,
+    /// unless those are cancelled in slices; and that no user has too many.
     fn check_restrictions(&self) -> Result<(), BadImage> {
         let users = &self.restrictions.users;
         require(users.len() == self.ledger.users_count(), "switches of nobody")?;
-        for (user, restrictions) in (0..).map(UserNo).zip(users) {
-            let heartbeat = restrictions.heartbeat;
-            let done = self.ends_in_slices() || self.orders.count_of(user) == 0;
+        for (whose, heartbeat) in self.restrictions.heartbeats() {
+            self.check_user(Some(whose.0))?;
+            let few = self.restrictions.groups_of(whose.0).count() <= GROUP_HEARTBEATS_MAX;
+            let armed = whose.1.is_none() || heartbeat.until.is_some();
+            require(few && armed, "heartbeats that nobody can have")?;
+            let done = self.ends_in_slices() || !self.orders.has_guarded(whose);
             let ran_out = heartbeat.over(self.time) && done;
             require(!heartbeat.expired || ran_out, "a heartbeat that ran out too early")?;
         }
@@ -397,6 +457,8 @@ impl Exchange {
         let Some(rules) = &self.rules else { return Ok(()) };
         for order in self.orders.all() {
             self.check_user(order.copy_from)?;
+            let known = order.key.map_or(Ok(()), |key| self.known_key(order.user, key));
+            require(known.is_ok(), "an order sent with the key of another")?;
             let count = self.orders.count_of(order.user);
             require(count <= rules.user_open_orders_max, "more orders than a user may have")?;
         }

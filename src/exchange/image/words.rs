@@ -148,7 +148,20 @@ imaged!(Session { hash, until, ends });
 imaged!(Person { name, role, password, set, sessions });
 imaged!(Heartbeat { until, expired });
 imaged!(UserRestrictions { mode, exposure_limit, heartbeat });
-imaged!(Restrictions { venue, users });
+
+/// The switches of groups stand at the image's end.
+impl Imaged for Restrictions {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let Restrictions { venue, users, groups: _ } = self;
+        venue.write(sink);
+        users.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let (venue, users) = (Imaged::read(source)?, Imaged::read(source)?);
+        Ok(Restrictions { venue, users, ..Restrictions::default() })
+    }
+}
 
 /// Labels, as texts.
 macro_rules! labels {

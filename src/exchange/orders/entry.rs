@@ -1,10 +1,12 @@
 //! A resting order as the pool stores it: one cache line. Fields that few orders have are stored
 //! apart.
 
+use std::num::NonZeroU32;
+
 use super::{Backing, Links, Order, Slot};
 use crate::catalogue::Outcome;
 use crate::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
-use crate::ids::{Group, MarketNo, OrderNo, UserNo};
+use crate::ids::{Group, KeyNo, MarketNo, OrderNo, UserNo};
 use crate::invariant::Broken;
 use crate::units::{Lots, Money, Sequence, Tick, TimeMs};
 
@@ -23,10 +25,29 @@ pub struct Entry {
     pub user: UserNo,
     pub market: MarketNo,
     pub queue: Links,
-    /// Its place among its owner's orders.
+    /// Its place among its owner's orders that were sent with the same key.
     pub owned: u32,
+    pub key: Option<Sender>,
     pub price: Tick,
     pub flags: Flags,
+}
+
+/// An API key as an entry has room for it: its number counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sender(NonZeroU32);
+
+impl Sender {
+    /// Of a key; none is made of the last number that there could be.
+    #[inline]
+    pub fn of(key: KeyNo) -> Option<Sender> {
+        key.0.checked_add(1).and_then(NonZeroU32::new).map(Sender)
+    }
+
+    /// The key.
+    #[inline]
+    pub const fn key(self) -> KeyNo {
+        KeyNo(self.0.get().saturating_sub(1))
+    }
 }
 
 // One line of the cache.
@@ -139,6 +160,7 @@ impl Entry {
             market: order.market,
             queue: Links { before: None, after: None },
             owned: 0,
+            key: order.key.and_then(Sender::of),
             price: order.price,
             flags: Flags::of(order),
         })
@@ -163,6 +185,7 @@ impl Entry {
             condition: self.flags.condition(),
             copy_from: rare.copy_from,
             group: rare.group,
+            key: self.key.map(Sender::key),
         })
     }
 

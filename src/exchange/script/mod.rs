@@ -21,25 +21,25 @@
 //! take-fees ann 5.00
 //! category weather [name "Weather"] [slug "weather"]
 //! event storms [exclusive] [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
-//!              [highlighted yes|no] [in weather,sport]
+//!              [highlighted yes|no] [in weather,sport] [slug "storms"]
 //! market rain [questions TEXTS] [descriptions TEXTS] [yes TEXTS] [no TEXTS] [logo "url"]
 //!             [until MOMENT] [in weather,sport] [highlighted yes|no] [maker 0.0200] [taker 0.0700]
-//!             [of storms] [window SPAN]
+//!             [of storms] [window SPAN] [slug "rain"]
 //! revise event storms ...      with the parts of an event but `exclusive`
-//! revise market rain ...       with the parts of a market but the last two
+//! revise market rain ...       with the parts of a market but `of` and `window`
 //! publish rain                 suspend, close, dispute likewise
 //! reopen rain [until MOMENT]
 //! resolve rain yes|no
 //! void rain [0.50]
 //! ann buy|sell yes|no 0.62 x5 [ioc|fok|expires MOMENT] [stp=cancel-taker|cancel-maker|cancel-both]
 //!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [client "ID"] [group "G"]
-//!     [on rain] [as s1]
+//!     [by k1] [on rain] [as s1]
 //! ann amend s1 [price 0.61] [x4] [seen 0.62 x5 [filled x1]]
 //! ann replace s1 buy yes 0.61 x4 ...      with the parts of an order
 //! ann cancel s1
-//! ann cancel all [group "G"] [rain]
+//! ann cancel all [group "G"] [by k1] [rain]
 //! ann convert storms rain,snow x5      no contracts of rain and of snow
-//! ann heartbeat SPAN|off
+//! ann heartbeat SPAN|off [group "G"]
 //! mode venue|ann normal|cancel-only|read-only
 //! limit ann 50.00|none
 //! clock

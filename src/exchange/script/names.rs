@@ -178,6 +178,11 @@ impl Names {
         self.number(Kind::Order, name).map(|number| OrderNo(Sequence::new(number)))
     }
 
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Result<KeyNo, ScriptError> {
+        self.number_32(Kind::Key, name).map(KeyNo)
+    }
+
     /// A user's name.
     pub fn of_user(&self, user: UserNo) -> String {
         self.users.name(user.0.into())
@@ -308,6 +313,7 @@ pub fn event_draft(name: &str) -> EventDraft {
         highlighted: false,
         categories: Vec::new(),
         mutually_exclusive: false,
+        slug: None,
     }
 }
 
@@ -330,5 +336,6 @@ pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
         highlighted: false,
         dispute_window_seconds: 0,
         fees: Fees::NONE,
+        slug: None,
     }
 }

@@ -229,7 +229,7 @@ impl Reader<'_> {
         let mut self_trade = SelfTradePrevention::CancelTaker;
         let (mut post_only, mut reduce_only) = (false, false);
         let (mut valid_until, mut copy_from, mut name) = (None, None, None);
-        let (mut client_order_id, mut group) = (None, None);
+        let (mut client_order_id, mut group, mut key) = (None, None, None);
         let mut market = self.names.current_market();
         while let Some(part) = self.next_if_bare() {
             match part {
@@ -251,6 +251,7 @@ impl Reader<'_> {
                     let text = self.quoted()?;
                     group = Some(Box::new(Group::new(&text).ok_or(ScriptError::NotAName(text))?));
                 }
+                "by" => key = Some(self.key_given()?),
                 "on" => market = Some(self.market()?),
                 "as" => name = Some(self.name()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
@@ -276,6 +277,7 @@ impl Reader<'_> {
             copy_from,
             client_order_id,
             group,
+            key,
         };
         Ok((order, name))
     }

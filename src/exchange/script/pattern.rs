@@ -15,6 +15,7 @@ use crate::command::Command;
 use crate::fees::FeeRate;
 use crate::ids::{CategoryNo, EventNo, MarketSet};
 use crate::rules::Rules;
+use crate::slugs::Slug;
 use crate::table::{Kind, Named, Shown, Value};
 use crate::units::{Money, TimeMs, UnitError};
 
@@ -289,21 +290,22 @@ parts! {
     CategoryDraft { "name" name, "slug" slug }
     EventDraft {
         "titles" titles, "subtitles" sub_titles, "descriptions" descriptions, "images" images,
-        "highlighted" highlighted, "in" categories,
+        "highlighted" highlighted, "in" categories, "slug" slug,
     }
     EventRevision {
         "titles" titles, "subtitles" sub_titles, "descriptions" descriptions, "images" images,
-        "highlighted" highlighted, "in" categories,
+        "highlighted" highlighted, "in" categories, "slug" slug,
     }
     MarketDraft {
         "questions" questions, "descriptions" descriptions, "yes" yes_text, "no" no_text,
         "logo" logo, "until" deadline, "in" categories, "highlighted" highlighted,
         "maker" fees.maker, "taker" fees.taker, "of" event, "window" dispute_window_seconds,
+        "slug" slug,
     }
     MarketRevision {
         "questions" questions, "descriptions" descriptions, "yes" yes_text, "no" no_text,
         "logo" logo, "until" deadline, "in" categories, "highlighted" highlighted,
-        "maker" maker_fee, "taker" taker_fee,
+        "maker" maker_fee, "taker" taker_fee, "slug" slug,
     }
 }
 
@@ -344,6 +346,7 @@ values! {
     Localized: (it, _, to) => for text in [&it.pt, &it.en, &it.es] {
         to.word(quote(text));
     }, from => from.texts();
+    Slug: (it, _, to) => to.word(quote(it.as_str())), from => from.slug();
     Vec<String>: (it, _, to) => for text in it {
         to.word(quote(text));
     }, from => Ok(std::iter::from_fn(|| from.next_if_quoted()).collect());

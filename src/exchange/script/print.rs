@@ -215,6 +215,9 @@ impl Writer<'_> {
         if let Some(group) = &order.group {
             self.part("group", quote(group.as_str()));
         }
+        if let Some(key) = order.key {
+            self.part("by", self.names.of_key(key));
+        }
         if self.names.current_market() != Some(order.market) {
             self.part("on", self.names.of_market(order.market));
         }

@@ -5,8 +5,9 @@ use super::print::{Word, moment, parse_moment, parse_seconds};
 use super::{ScriptError, pattern};
 use crate::catalogue::{Localized, Outcome};
 use crate::effect::{Effect, Holding, Party, Trade};
-use crate::ids::{CategoryNo, EventNo, MarketNo, OrderNo, UserNo};
+use crate::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use crate::market::MarketStatus;
+use crate::slugs::Slug;
 use crate::units::{Lots, Money, MoneySum, TimeMs, UnitError};
 
 /// The unread rest of a line.
@@ -116,6 +117,11 @@ impl<'a> Reader<'a> {
         self.names.market(self.bare("a market")?)
     }
 
+    /// A key by name.
+    pub fn key_given(&mut self) -> Result<KeyNo, ScriptError> {
+        self.names.key(self.bare("a key")?)
+    }
+
     /// An event by name.
     pub fn event(&mut self) -> Result<EventNo, ScriptError> {
         self.names.event(self.bare("an event")?)
@@ -142,6 +148,12 @@ impl<'a> Reader<'a> {
     ) -> Result<T, ScriptError> {
         let text = self.bare(what)?;
         parse(text).map_err(|error| ScriptError::Unit(text.to_owned(), error))
+    }
+
+    /// A slug, quoted.
+    pub fn slug(&mut self) -> Result<Slug, ScriptError> {
+        let text = self.quoted()?;
+        Slug::new(&text).ok_or(ScriptError::NotAName(text))
     }
 
     /// A number.

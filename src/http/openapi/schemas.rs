@@ -51,6 +51,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<account::BalanceJson>,
         one::<account::FeesJson>,
         one::<account::HeartbeatJson>,
+        one::<account::HeartbeatsJson>,
         one::<account::KeysJson<account::KeyJson>>,
         one::<account::KeysJson<account::OwnKeyJson>>,
         one::<account::NewKeyJson<'_, account::KeyJson>>,

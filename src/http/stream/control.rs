@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::members::{Faults, Given, bodies, elements, integer};
 use crate::parse::{Fault, Written};
 use crate::problem::{FieldCode, Problem};
-use exchange::ids::{EventId, Group, MarketId, OrderId, Token};
+use exchange::ids::{EventId, Group, KeyId, MarketId, OrderId, Token};
 use exchange::units::Sequence;
 
 /// Longest name of a channel that is read.
@@ -152,6 +152,7 @@ bodies! {
             "eventId" => event: EventId,
             "marketId" => market: MarketId,
             "group" => group: Group,
+            "keyId" => key_id: KeyId,
             "dryRun" => dry_run: bool,
             "idempotencyKey" => once: Box<Token>,
             "ifMatch" => if_match: Plain,
@@ -190,6 +191,8 @@ pub struct Order {
     pub market: Option<MarketId>,
     /// The group whose orders are cancelled.
     pub group: Option<Group>,
+    /// The key with which the orders were sent that are cancelled.
+    pub key_id: Option<KeyId>,
     /// Whether nothing is to happen.
     pub dry_run: Option<bool>,
     /// The idempotency key.
@@ -250,6 +253,7 @@ impl ClientMessage {
             ("eventId", self.event.is_some()),
             ("marketId", self.market.is_some()),
             ("group", self.group.is_some()),
+            ("keyId", self.key_id.is_some()),
             ("dryRun", self.dry_run.is_some()),
             ("idempotencyKey", self.once.is_some()),
             ("ifMatch", self.if_match.is_some()),
@@ -287,6 +291,7 @@ impl ClientMessage {
                 event: self.event,
                 market: self.market,
                 group: self.group,
+                key_id: self.key_id,
                 dry_run: self.dry_run,
                 once: self.once,
                 if_match: self.if_match.map(|Plain(tag)| tag),
@@ -309,7 +314,7 @@ impl Op {
             }
             Op::Order(OrderOp::Cancel) => (&[], &["orderId", "clientOrderId"]),
             Op::Order(OrderOp::Amend) => (&["orderId", "body"], &["dryRun", "ifMatch"]),
-            Op::Order(OrderOp::CancelAll) => (&[], &["marketId", "group"]),
+            Op::Order(OrderOp::CancelAll) => (&[], &["marketId", "group", "keyId"]),
             Op::Order(OrderOp::Heartbeat) => (&["body"], &["idempotencyKey"]),
             Op::Order(OrderOp::Convert) => (&["eventId", "body"], &["idempotencyKey"]),
         }

@@ -141,7 +141,8 @@ fn query(order: &Order) -> Option<String> {
     let dry_run = order.dry_run.map(|dry_run| ("dryRun", dry_run.to_string()));
     let market = order.market.map(|id| ("marketId", id.to_string()));
     let group = order.group.map(|group| ("group", group.as_str().to_owned()));
-    let all: Vec<_> = [dry_run, market, group].into_iter().flatten().collect();
+    let key = order.key_id.map(|id| ("keyId", id.to_string()));
+    let all: Vec<_> = [dry_run, market, group, key].into_iter().flatten().collect();
     let mut query = form_urlencoded::Serializer::new(String::new());
     (!all.is_empty()).then(|| query.extend_pairs(all).finish())
 }

@@ -9,7 +9,7 @@ use super::catalogue::PositionMarketJson;
 use super::words::{ApiKey, Picture, Scope};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use exchange::command::{Role, TradingMode};
-use exchange::ids::{KeyId, MarketId, UserId};
+use exchange::ids::{Group, KeyId, MarketId, UserId};
 use exchange::restrictions::Heartbeat;
 use exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs};
 use views::ReadModel;
@@ -68,13 +68,23 @@ answers! {
         mode: Text<TradingMode> = Text(mode);
     }
 
-    /// The caller's dead man's switch.
-    HeartbeatJson = "Heartbeat" (heartbeat: Heartbeat) {
-        /// When all the caller's orders are cancelled; null when it is off, or has run out.
+    /// A dead man's switch of the caller's.
+    HeartbeatJson = "Heartbeat" (heartbeat: Heartbeat, group: Option<Group>) {
+        /// The group whose orders it cancels; null for that of all the caller's orders.
+        group: Option<Text<Group>> = group.map(Text);
+        /// When it cancels them; null when it is off, or has run out.
         expires_at: Option<Timestamp> =
             heartbeat.until.filter(|_| !heartbeat.expired).map(Timestamp);
         /// It has run out: orders are refused until the next heartbeat.
         expired: bool = heartbeat.expired;
+    }
+
+    /// The caller's dead man's switches: that of all orders, and those of groups.
+    HeartbeatsJson = "Heartbeats" (own: HeartbeatJson, groups: Vec<HeartbeatJson>) {
+        #[serde(flatten)]
+        own: HeartbeatJson = own;
+        /// Those that are on or have run out, by name.
+        groups: Vec<HeartbeatJson> = groups;
     }
 
     /// An API key without the key.

@@ -7,12 +7,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::account::PersonJson;
-use super::words::{DisputeWindow, MoveName, Odds, Probability, Url};
+use super::words::{AddressSlug, DisputeWindow, MoveName, Odds, Probability, Url};
 use super::{CursorEcho, Number, OutcomeId, Paging, RecordNo, Text, Timestamp};
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::fees::FeeRate;
 use exchange::ids::{CategoryId, CategoryNo, EventId, MarketId};
 use exchange::market::MarketStatus;
+use exchange::slugs::Slug;
 use exchange::units::{Money, Ratio, Sequence, SettlementPrice, Tick, TimeMs};
 use views::ReadModel;
 use views::activity::ActivityRow;
@@ -68,6 +69,12 @@ impl<D> Serialize for Shared<D, str> {
 impl<D> Serialize for Shared<D, [String]> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.get().serialize(serializer)
+    }
+}
+
+impl<D> Serialize for Shared<D, Option<Slug>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().as_ref().map(Slug::as_str).serialize(serializer)
     }
 }
 
@@ -162,6 +169,9 @@ answers! {
     /// A market in a list.
     MarketJson = "Market" (view: &ReadModel, row: &MarketRow, probability_of_yes: Ratio) {
         id: Text<MarketId> = Text(row.id);
+        /// Its name in addresses; null if it was made before there were slugs.
+        #[schemars(with = "Option<AddressSlug>")]
+        slug: Shared<MarketDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         questions: MarketText = Shared::new(&row.draft, |draft| &draft.questions);
         outcomes: Vec<QuotedOutcomeJson> = quoted(row, probability_of_yes, QuotedOutcomeJson::of);
         descriptions: MarketText = Shared::new(&row.draft, |draft| &draft.descriptions);
@@ -199,6 +209,8 @@ answers! {
     /// A market inside an event.
     EventMarketJson = "EventMarket" (view: &ReadModel, row: &MarketRow) {
         id: Text<MarketId> = Text(row.id);
+        #[schemars(with = "Option<AddressSlug>")]
+        slug: Shared<MarketDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         questions: MarketText = Shared::new(&row.draft, |draft| &draft.questions);
         outcomes: Vec<LikelyOutcomeJson> =
             quoted(row, view.probability_of_yes(row.no), LikelyOutcomeJson::of);
@@ -208,6 +220,9 @@ answers! {
     /// An event in a list.
     EventJson = "Event" (view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) {
         id: Text<EventId> = Text(row.id);
+        /// Its name in addresses; null if it was made before there were slugs.
+        #[schemars(with = "Option<AddressSlug>")]
+        slug: Shared<EventDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         titles: EventText = Shared::new(&row.draft, |draft| &draft.titles);
         sub_titles: EventText = Shared::new(&row.draft, |draft| &draft.sub_titles);
         descriptions: EventText = Shared::new(&row.draft, |draft| &draft.descriptions);

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::print::print;
+use super::words::IdOrSlug;
 use super::{OutcomeId, RecordNo, Text, Timestamp};
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
@@ -60,8 +61,9 @@ pub struct DepthJson {
 #[schemars(rename = "BookList")]
 pub struct BooksJson {
     pub books: Vec<PrintedBook>,
-    /// Of these ids there is no public market.
-    pub unknown_market_ids: Vec<Text<MarketId>>,
+    /// Of these there is no public market.
+    #[schemars(with = "Vec<IdOrSlug>")]
+    pub unknown_market_ids: Vec<String>,
 }
 
 /// A book that is printed already.

@@ -5,16 +5,30 @@ use super::said::StreamLimitsJson;
 use crate::keyring::DailyLeft;
 use crate::rates::{Allowance, RequestClass};
 use exchange::command::TradingMode;
+use exchange::ids::Group;
 use exchange::units::{Money, MoneySum};
 
 answers! {
     /// What a user may lose, over all keys.
-    ExposureJson = "Exposure" (open: MoneySum, limit: Option<Money>) {
+    ExposureJson = "Exposure" (
+        open: MoneySum, limit: Option<Money>, group: Option<GroupExposureJson>,
+    ) {
         /// What is reserved, and what the contracts held cost.
         open: Text<MoneySum> = Text(open);
         /// Set by the operator: an order that would bring it beyond is refused; null where there
         /// is none.
         limit: Option<Text<Money>> = limit.map(Text);
+        /// That of the group that was asked for; null where none was.
+        group: Option<GroupExposureJson> = group;
+    }
+
+    /// What the open orders of a group may lose. Contracts held belong to no group.
+    GroupExposureJson = "GroupExposure" (group: Group, count: usize, reserved: Option<Money>) {
+        group: Text<Group> = Text(group);
+        open_orders: u64 = u64::try_from(count).unwrap_or(u64::MAX);
+        /// Of the account's reserved money, what is set aside for them; null where they are more
+        /// than 1,000.
+        reserved: Option<Text<Money>> = reserved.map(Text);
     }
 
     /// A daily allowance of records: the commands that the journal keeps. It comes back steadily.

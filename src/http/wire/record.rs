@@ -164,7 +164,7 @@ impl<'a> Reading<'_, 'a> {
         let mut outcomes = Vec::new();
         for (name, value) in command.fields() {
             match (name, value) {
-                ("seen" | "group" | "ends", Value::None) => {}
+                ("seen" | "group" | "key" | "slug" | "ends", Value::None) => {}
                 (name, _) if UNSAID.contains(&name) => {}
                 (_, Value::None) if revises => {}
                 ("yes_text" | "no_text", texts) => {

@@ -98,7 +98,7 @@ messages! {
     Ledger(Box<LedgerLineJson>) = "ledger";
     /// What a market paid for the account's contracts.
     Settlement(Box<SettlementJson>) = "settlement";
-    /// The account's dead man's switch ran out: its orders are cancelled.
+    /// A dead man's switch of the account's ran out: the orders that it guards are cancelled.
     HeartbeatExpired(HeartbeatJson) = "heartbeatExpired";
     /// A record of the journal.
     Record(RecordText) = "record";

@@ -151,6 +151,10 @@ words! {
     Url = "Url",
     /// A user's picture.
     Picture = "Picture",
+    /// The name of a market or an event in addresses.
+    AddressSlug = "AddressSlug",
+    /// An id, or a slug in its place.
+    IdOrSlug = "IdOrSlug",
     /// An API key.
     ApiKey = "ApiKey",
     /// What a user's own key may do.

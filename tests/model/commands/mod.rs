@@ -18,8 +18,10 @@ use exchange::ids::{
     CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
 };
 use exchange::rules::Rules;
+use exchange::slugs::Slug;
 use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
+use crate::naive::standing::{Beat, Whose};
 use crate::naive::{Naive, Order as NaiveOrder};
 use exchange::market::MarketStatus;
 
@@ -77,6 +79,8 @@ pub enum Intent {
     Heartbeat {
         user: u8,
         seconds: u8,
+        /// Of one of a few groups.
+        group: Option<u8>,
     },
     /// Sets the mode of a user, or of the venue.
     Mode {
@@ -324,9 +328,10 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::Clock => Command::AdvanceClock,
         Intent::Catalogue(pick) => catalogue(twin, *pick),
-        Intent::Heartbeat { user, seconds } => Command::Heartbeat {
+        Intent::Heartbeat { user, seconds, group: of } => Command::Heartbeat {
             user: UserNo(u32::from(*user)),
             timeout_seconds: u32::from(*seconds),
+            group: of.map(group).map(Box::new),
         },
         Intent::Mode { user: Some(user), mode } => {
             Command::SetUserMode { user: UserNo(u32::from(*user)), mode: *mode }
@@ -364,12 +369,14 @@ fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
     let meant = of.is_none_or(|pick| pick % 2 == 0);
     if let Some(terms) = nth(&late, usize::from(user)).filter(|_| meant) {
         let market = of.map(|_| terms.market);
-        return Command::CancelOrders { user: terms.user, market, group: None };
+        return Command::CancelOrders { user: terms.user, market, group: None, key: None };
     }
     let group = of.filter(|pick| pick % 3 == 0).map(group).map(Box::new);
     // Now and then of a group in all markets.
     let market = of.filter(|pick| pick % 6 != 0).map(|pick| market(twin, pick, now));
-    Command::CancelOrders { user: UserNo(u32::from(user)), market, group }
+    let user = UserNo(u32::from(user));
+    let key = of.filter(|pick| pick % 4 == 1).and_then(|pick| some_key(twin, user, pick));
+    Command::CancelOrders { user, market, group, key }
 }
 
 /// If the user may not trade: now and then the command that lifts it, so that long runs are not
@@ -384,10 +391,11 @@ fn set_free(twin: &Naive, user: UserNo, now: TimeMs) -> Option<Command> {
         Some(Command::SetVenueMode { mode })
     } else if standing.mode != mode {
         Some(Command::SetUserMode { user, mode })
-    } else if standing.silent_from.is_some_and(|from| from <= now) {
-        Some(Command::Heartbeat { user, timeout_seconds: u32::from(now.get() % 2 == 0) })
     } else {
-        None
+        let ran_out = |((of, _), beat): &(&Whose, &Beat)| *of == user.0 && beat.silent_from <= now;
+        let ((_, group), _) = twin.beats.iter().find(ran_out)?;
+        let (timeout_seconds, group) = (u32::from(now.get() % 2 == 0), group.map(Box::new));
+        Some(Command::Heartbeat { user, timeout_seconds, group })
     }
 }
 
@@ -444,6 +452,18 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
         client_order_id: place.client.map(|number| token('c', number).into()),
         group: (!place.price.is_multiple_of(3)).then(|| Box::new(group(place.price))),
+        key: some_key(twin, user, place.price),
+    }
+}
+
+/// A key, mostly one of the user's, or none.
+fn some_key(twin: &Naive, user: UserNo, pick: u8) -> Option<KeyNo> {
+    let count = u32::try_from(twin.keys_count()).unwrap();
+    let own = (0..count).map(KeyNo).filter(|key| twin.own_key(user, Some(*key)).is_ok());
+    match pick % 8 {
+        0 => Some(KeyNo(u32::from(pick) % (count + 1))),
+        1..5 => nth(&own.collect::<Vec<_>>(), usize::from(pick / 8)),
+        _ => None,
     }
 }
 
@@ -598,6 +618,7 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
                     _ => full.unwrap_or(last),
                 }));
             }
+            draft.slug = some_slug(deadline_in.unsigned_abs().into());
             Command::CreateMarket(Box::new(draft))
         }
         Run::Publish => Command::PublishMarket { market },
@@ -632,11 +653,17 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
                 categories,
                 maker_fee: named.then_some(fees.maker),
                 taker_fee: (named && now.get() % 2 == 0).then_some(fees.taker),
+                slug: some_slug(now.get().unsigned_abs()),
                 ..MarketRevision::default()
             };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         }
     }
+}
+
+/// Now and then a slug, one of a few.
+fn some_slug(pick: u64) -> Option<Slug> {
+    (pick % 3 == 0).then(|| Slug::new(&format!("slug-{}", pick / 3 % 12)).unwrap())
 }
 
 /// Users, keys, categories and events: they hardly affect trading, so they are rare.
@@ -662,11 +689,13 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
         4 | 5 => Command::CreateEvent(Box::new(EventDraft {
             categories: vec![CategoryNo(small % 4)],
             mutually_exclusive: pick % 8 == 4,
+            slug: some_slug(small.into()),
             ..EventDraft::default()
         })),
         6 => {
             let categories = (small % 2 == 0).then(|| vec![CategoryNo(small)]);
-            let revision = EventRevision { categories, ..EventRevision::default() };
+            let slug = some_slug(small.into());
+            let revision = EventRevision { categories, slug, ..EventRevision::default() };
             let event = EventNo(small % (twin.events_count() + 1));
             Command::ReviseEvent { event, revision: Box::new(revision) }
         }

@@ -192,10 +192,11 @@ pub fn step() -> impl Strategy<Value = Step> {
         5 => (prop_oneof![1 => 0_u8..8, 4 => 8_u8..13], run())
             .prop_map(|(market, what)| Intent::Run { market, what }),
         4 => Just(Intent::Clock),
-        1 => any::<u8>().prop_map(Intent::Catalogue),
+        2 => any::<u8>().prop_map(Intent::Catalogue),
         4 => any::<u16>().prop_map(Intent::Again),
         5 => conversion(),
-        2 => (user(), 0_u8..3).prop_map(|(user, seconds)| Intent::Heartbeat { user, seconds }),
+        3 => (user(), 0_u8..3, prop::option::of(0_u8..2))
+            .prop_map(|(user, seconds, group)| Intent::Heartbeat { user, seconds, group }),
         1 => (prop_oneof![3 => user().prop_map(Some), 1 => Just(None)], mode)
             .prop_map(|(user, mode)| Intent::Mode { user, mode }),
         1 => (user(), prop_oneof![Just(None), (0_i64..900_000_000).prop_map(Some)])

@@ -8,9 +8,11 @@ use exchange::market::{MarketStatus, Trigger};
 use exchange::reject::Reject;
 use exchange::units::{MoneySum, SettlementPrice, TimeMs};
 
+use super::Addressed;
 use super::Naive;
 use super::book::Book;
 use super::ledger::{Rates, lots, money};
+use super::standing::Whose;
 use super::trading::expiry;
 
 /// A market.
@@ -63,9 +65,9 @@ pub enum Due {
     Expiry(u64),
     Deadline(u32),
     Window(u32),
-    Heartbeat(u32),
+    Heartbeat(Whose),
     Unfinished(u32),
-    Silent(u32),
+    Silent(Whose),
 }
 
 impl Due {
@@ -137,10 +139,12 @@ impl Naive {
 
     fn create_market(&mut self, draft: &MarketDraft) -> Result<(), Reject> {
         self.known_categories(&draft.categories)?;
+        self.may_be_called(Addressed::Market, draft.slug.as_ref(), None)?;
         self.known_event(draft.event)?;
         self.in_future(draft.deadline)?;
         self.may_join(draft.event)?;
         let market = MarketNo(u32::try_from(self.markets.len()).expect("few markets"));
+        self.call(Addressed::Market, draft.slug.as_ref(), market.0);
         self.markets.push(Market {
             status: MarketStatus::Draft,
             deadline: draft.deadline,
@@ -168,6 +172,7 @@ impl Naive {
         if let Some(categories) = &revision.categories {
             self.known_categories(categories)?;
         }
+        self.may_be_called(Addressed::Market, revision.slug.as_ref(), Some(market.0))?;
         let status = self.known_market(market)?.status_at(self.now);
         let (maker, taker) = (revision.maker_fee, revision.taker_fee);
         if (maker.is_some() || taker.is_some()) && status != MarketStatus::Draft {
@@ -180,6 +185,7 @@ impl Naive {
             }
             self.market_mut(market).deadline = deadline;
         }
+        self.call(Addressed::Market, revision.slug.as_ref(), market.0);
         let rates = &mut self.market_mut(market).rates;
         rates.maker = maker.map_or(rates.maker, |rate| i128::from(rate.get()));
         rates.taker = taker.map_or(rates.taker, |rate| i128::from(rate.get()));
@@ -417,13 +423,11 @@ impl Naive {
                 }
             }
         }
-        for user in 0..self.users_count {
-            let standing = self.standing(UserNo(user));
-            let orders_left = !self.open_orders(UserNo(user)).is_empty();
-            if let Some(at) = standing.silent_from.filter(|_| !standing.ran_out) {
-                dues.push((at, Due::Heartbeat(user)));
-            } else if let Some(at) = standing.silent_from.filter(|_| orders_left) {
-                dues.push((at, Due::Silent(user)));
+        for (whose, beat) in &self.beats {
+            if !beat.ran_out {
+                dues.push((beat.silent_from, Due::Heartbeat(*whose)));
+            } else if !self.guarded(*whose).is_empty() {
+                dues.push((beat.silent_from, Due::Silent(*whose)));
             }
         }
         dues.sort_unstable();
@@ -453,12 +457,12 @@ impl Naive {
                     self.close(MarketNo(market), &mut left);
                 }
                 Due::Window(market) => self.settle(MarketNo(market), &mut left),
-                Due::Heartbeat(user) => {
+                Due::Heartbeat(whose) => {
                     left -= 1;
-                    self.fall_silent(UserNo(user), &mut left);
+                    self.fall_silent(whose, &mut left);
                 }
                 Due::Unfinished(market) => self.finish(MarketNo(market), &mut left),
-                Due::Silent(user) => self.cancel_silent(UserNo(user), &mut left),
+                Due::Silent(whose) => self.cancel_silent(whose, &mut left),
             }
         }
     }

@@ -24,6 +24,7 @@ use exchange::effect::Effect;
 use exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
 use exchange::reject::Reject;
 use exchange::rules::Rules;
+use exchange::slugs::Slug;
 use exchange::units::{Lots, Money, TimeMs};
 
 use ledger::{Backing, Ledger};
@@ -54,6 +55,13 @@ impl Order {
     }
 }
 
+/// What has an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Addressed {
+    Market,
+    Event,
+}
+
 #[derive(Clone)]
 struct Key {
     user: UserNo,
@@ -70,6 +78,8 @@ pub struct Naive {
     pub invited: Vec<sign_in::Invited>,
     pub people: Vec<sign_in::Person>,
     slugs: Vec<String>,
+    /// Every slug that a market or an event has or had.
+    pub addresses: BTreeMap<(Addressed, String), u32>,
     events_count: u32,
     pub events: Vec<exclusive::Event>,
     pub ledger: Ledger,
@@ -83,6 +93,7 @@ pub struct Naive {
     memory: repeats::Memory,
     pub venue_mode: TradingMode,
     standings: BTreeMap<u32, standing::Standing>,
+    pub beats: BTreeMap<standing::Whose, standing::Beat>,
     /// Orders cancelled and positions paid by one record at most.
     pub slice: Option<usize>,
 }
@@ -141,7 +152,9 @@ impl Naive {
                 if let Some(categories) = &revision.categories {
                     self.known_categories(categories)?;
                 }
+                self.may_be_called(Addressed::Event, revision.slug.as_ref(), Some(event.0))?;
                 self.known_event(Some(*event))?;
+                self.call(Addressed::Event, revision.slug.as_ref(), event.0);
                 self.emit(Effect::EventRevised { event: *event, revision: revision.clone() });
                 Ok(())
             }
@@ -152,12 +165,14 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::ReplaceOrder { replaced, terms } => self.replace(*replaced, terms),
-            Command::CancelOrders { user, market, group } => {
-                self.cancel_all(*user, *market, group.as_deref())
+            Command::CancelOrders { user, market, group, key } => {
+                self.cancel_all(*user, *market, group.as_deref(), *key)
             }
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
-            Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),
+            Command::Heartbeat { user, timeout_seconds, group } => {
+                self.beat(*user, group.as_deref().copied(), *timeout_seconds)
+            }
             Command::SetVenueMode { mode } => self.set_mode(None, *mode),
             Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
             Command::SetExposureLimit { user, limit } => self.set_limit(*user, *limit),
@@ -203,9 +218,28 @@ impl Naive {
         if user.0 < self.users_count { Ok(()) } else { Err(Reject::UserNotFound) }
     }
 
+    pub fn own_key(&self, user: UserNo, key: Option<KeyNo>) -> Result<(), Reject> {
+        let own = |key: KeyNo| self.keys.get(key.index()).is_some_and(|known| known.user == user);
+        if key.is_none_or(own) { Ok(()) } else { Err(Reject::KeyNotFound) }
+    }
+
     fn known_categories(&self, categories: &[CategoryNo]) -> Result<(), Reject> {
         let known = categories.iter().all(|category| category.index() < self.slugs.len());
         if known { Ok(()) } else { Err(Reject::CategoryNotFound) }
+    }
+
+    fn may_be_called(
+        &self,
+        kind: Addressed,
+        slug: Option<&Slug>,
+        owner: Option<u32>,
+    ) -> Result<(), Reject> {
+        let had = slug.and_then(|slug| self.addresses.get(&(kind, slug.to_string())));
+        if had.is_none() || had.copied() == owner { Ok(()) } else { Err(Reject::SlugTaken) }
+    }
+
+    fn call(&mut self, kind: Addressed, slug: Option<&Slug>, owner: u32) {
+        self.addresses.extend(slug.map(|slug| ((kind, slug.to_string()), owner)));
     }
 
     fn known_event(&self, event: Option<EventNo>) -> Result<(), Reject> {
@@ -295,7 +329,9 @@ impl Naive {
 
     fn create_event(&mut self, draft: &EventDraft) -> Result<(), Reject> {
         self.known_categories(&draft.categories)?;
+        self.may_be_called(Addressed::Event, draft.slug.as_ref(), None)?;
         let event = EventNo(self.events_count);
+        self.call(Addressed::Event, draft.slug.as_ref(), event.0);
         self.events_count += 1;
         self.events.push(exclusive::Event { exclusive: draft.mutually_exclusive, sets: 0 });
         self.emit(Effect::EventCreated { event, draft: Box::new(draft.clone()) });

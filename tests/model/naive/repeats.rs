@@ -54,6 +54,11 @@ pub struct Memory {
     remembered: BTreeMap<Name, Remembered>,
 }
 
+/// Whether two orders ask for the same, with whichever key each was sent.
+fn same_terms(one: &PlaceOrder, other: &PlaceOrder) -> bool {
+    PlaceOrder { key: None, ..one.clone() } == PlaceOrder { key: None, ..other.clone() }
+}
+
 /// The order that a command places, and the one that it replaces.
 fn placed(command: &Command) -> Option<(&PlaceOrder, Option<OrderNo>)> {
     match command {
@@ -130,7 +135,7 @@ impl Naive {
             (named.terms.user, &named.terms.client_order_id) == (terms.user, &terms.client_order_id)
         };
         match self.named_now().iter().find(same) {
-            Some(named) if named.terms == *terms && named.replaced == replaced => {
+            Some(named) if same_terms(&named.terms, terms) && named.replaced == replaced => {
                 Ok(Some(named.number))
             }
             Some(_) => Err(Reject::ClientOrderIdReused),

@@ -2,7 +2,7 @@
 
 use exchange::command::TradingMode;
 use exchange::effect::{CancelReason, Effect};
-use exchange::ids::UserNo;
+use exchange::ids::{Group, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Money, TimeMs};
 
@@ -14,7 +14,15 @@ use super::ledger::Ledger;
 pub struct Standing {
     pub mode: TradingMode,
     pub limit: Option<Money>,
-    pub silent_from: Option<TimeMs>,
+}
+
+/// Whose switch: a user's, or that of one of the user's groups.
+pub type Whose = (u32, Option<Group>);
+
+/// A switch that is on, or ran out.
+#[derive(Debug, Clone, Copy)]
+pub struct Beat {
+    pub silent_from: TimeMs,
     pub ran_out: bool,
 }
 
@@ -27,9 +35,12 @@ impl Naive {
         self.standings.entry(user.0).or_default()
     }
 
-    /// Whether the user's heartbeat has expired by now, journaled or not.
-    pub fn silent(&self, user: UserNo) -> bool {
-        self.standing(user).silent_from.is_some_and(|from| from <= self.now)
+    /// Whether a switch has run out by now, journaled or not, that guards the user's orders of this
+    /// group.
+    pub fn silent(&self, user: UserNo, group: Option<&Group>) -> bool {
+        let over =
+            |group| self.beats.get(&(user.0, group)).is_some_and(|it| it.silent_from <= self.now);
+        over(None) || group.is_some_and(|group| over(Some(*group)))
     }
 
     fn strictest(&self, user: UserNo) -> [TradingMode; 2] {
@@ -76,32 +87,61 @@ impl Naive {
         Ok(())
     }
 
-    pub(super) fn beat(&mut self, user: UserNo, seconds: u32) -> Result<(), Reject> {
+    pub(super) fn beat(
+        &mut self,
+        user: UserNo,
+        group: Option<Group>,
+        seconds: u32,
+    ) -> Result<(), Reject> {
         self.known_user(user)?;
-        let mut left = usize::MAX;
-        if self.silent(user) && !self.standing(user).ran_out {
-            self.fall_silent(user, &mut left);
-        } else if self.standing(user).ran_out {
-            self.cancel_silent(user, &mut left);
+        let whose = (user.0, group);
+        let groups = self.beats.keys().filter(|(of, group)| *of == user.0 && group.is_some());
+        let before = self.beats.get(&whose).copied();
+        if seconds > 0 && group.is_some() && before.is_none() && groups.count() >= 32 {
+            return Err(Reject::TooManyHeartbeats);
         }
-        let until = TimeMs::new(self.now.get() + i64::from(seconds) * 1000).unwrap();
-        let standing = self.standing_mut(user);
-        standing.silent_from = (seconds > 0).then_some(until);
-        standing.ran_out = false;
-        let until = standing.silent_from;
-        self.emit(Effect::HeartbeatSet { user, until });
+        let mut left = usize::MAX;
+        match before {
+            Some(beat) if beat.ran_out => self.cancel_silent(whose, &mut left),
+            Some(beat) if beat.silent_from <= self.now => self.fall_silent(whose, &mut left),
+            _ => {}
+        }
+        let silent_from = TimeMs::new(self.now.get() + i64::from(seconds) * 1000).unwrap();
+        let until = (seconds > 0).then_some(silent_from);
+        match until {
+            Some(silent_from) => {
+                self.beats.insert(whose, Beat { silent_from, ran_out: false });
+            }
+            None => drop(self.beats.remove(&whose)),
+        }
+        self.emit(match group.map(Box::new) {
+            Some(group) => Effect::GroupHeartbeatSet { user, group, until },
+            None => Effect::HeartbeatSet { user, until },
+        });
         Ok(())
     }
 
-    pub(super) fn fall_silent(&mut self, user: UserNo, left: &mut usize) {
-        self.standing_mut(user).ran_out = true;
-        self.emit(Effect::HeartbeatExpired { user });
-        self.cancel_silent(user, left);
+    pub(super) fn fall_silent(&mut self, whose: Whose, left: &mut usize) {
+        self.beats.get_mut(&whose).unwrap().ran_out = true;
+        let user = UserNo(whose.0);
+        self.emit(match whose.1.map(Box::new) {
+            Some(group) => Effect::GroupHeartbeatExpired { user, group },
+            None => Effect::HeartbeatExpired { user },
+        });
+        self.cancel_silent(whose, left);
     }
 
-    /// Cancels the oldest orders of a silent user, as many as the record may.
-    pub(super) fn cancel_silent(&mut self, user: UserNo, left: &mut usize) {
-        for number in self.open_orders(user).into_iter().take(*left) {
+    /// The orders that a switch guards, oldest first.
+    pub fn guarded(&self, (user, group): Whose) -> Vec<u64> {
+        let mut open = self.open_orders(UserNo(user));
+        let of = |number: &u64| self.order(*number).terms.group.as_deref().copied();
+        open.retain(|number| group.is_none() || of(number) == group);
+        open
+    }
+
+    /// Cancels the oldest orders that a switch guards, as many as the record may.
+    pub(super) fn cancel_silent(&mut self, whose: Whose, left: &mut usize) {
+        for number in self.guarded(whose).into_iter().take(*left) {
             *left -= 1;
             self.cancel_in_time(number, CancelReason::HeartbeatExpired);
         }

@@ -2,7 +2,7 @@
 
 use exchange::command::{Direction, PlaceOrder, SeenTerms, SelfTradePrevention, TimeInForce};
 use exchange::effect::{CancelReason, Effect, Party, Trade};
-use exchange::ids::{Group, MarketNo, OrderNo, TradeIndex, UserNo};
+use exchange::ids::{Group, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick, TimeMs};
 
@@ -98,9 +98,10 @@ impl Naive {
             self.known_user(copied)?;
         }
         self.may_trade(terms.user)?;
-        if self.silent(terms.user) {
+        if self.silent(terms.user, terms.group.as_deref()) {
             return Err(Reject::HeartbeatExpired);
         }
+        self.own_key(terms.user, terms.key)?;
         self.public_market(terms.market)
     }
 
@@ -339,15 +340,18 @@ impl Naive {
         user: UserNo,
         market: Option<MarketNo>,
         group: Option<&Group>,
+        key: Option<KeyNo>,
     ) -> Result<(), Reject> {
         self.known_user(user)?;
         self.may_cancel(user)?;
+        self.own_key(user, key)?;
         if let Some(market) = market {
             self.public_market(market)?;
         }
         for number in self.open_orders(user) {
             let terms = &self.order(number).terms;
-            let here = market.is_none_or(|market| terms.market == market);
+            let here = market.is_none_or(|market| terms.market == market)
+                && key.is_none_or(|key| terms.key == Some(key));
             if here && group.is_none_or(|group| terms.group.as_deref() == Some(group)) {
                 self.cancel_in_time(number, CancelReason::User);
             }
@@ -376,8 +380,12 @@ impl Naive {
         if let Some(at) = expiry(terms) {
             dues.push((at, Due::Expiry(number), CancelReason::Expired));
         }
-        if let Some(at) = self.standing(terms.user).silent_from {
-            dues.push((at, Due::Heartbeat(terms.user.0), CancelReason::HeartbeatExpired));
+        for group in [None, terms.group.as_deref().copied()] {
+            let whose = (terms.user.0, group);
+            if let Some(beat) = self.beats.get(&whose) {
+                let due = Due::Heartbeat(whose);
+                dues.push((beat.silent_from, due, CancelReason::HeartbeatExpired));
+            }
         }
         if let Some((at, reason)) = market.unfinished.map(|unfinished| unfinished.ended) {
             dues.push((at, Due::Unfinished(terms.market.0), reason));
@@ -418,7 +426,7 @@ impl Naive {
         let number = self.own_open(user, order)?;
         let before = self.order(number).clone();
         let terms = before.terms.clone();
-        if self.over(&terms) || self.silent(user) {
+        if self.over(&terms) || self.silent(user, terms.group.as_deref()) {
             return Err(Reject::OrderNotOpen);
         }
         self.takes_orders(terms.market)?;

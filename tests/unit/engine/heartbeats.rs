@@ -1,9 +1,10 @@
 //! Unit tests of `src/engine/heartbeats.rs`.
 
 use super::*;
+use exchange::ids::UserNo;
 
-const ANN: UserNo = UserNo(1);
-const BOB: UserNo = UserNo(2);
+const ANN: Guarded = (UserNo(1), None);
+const BOB: Guarded = (UserNo(2), None);
 
 fn beats(ann: u32) -> Heartbeats {
     let beats = Heartbeats::default();
@@ -70,7 +71,7 @@ fn a_stop_journals_every_promise_and_takes_no_more() {
     beats.stamped(BOB, 10, moment(0));
     assert_eq!(renew(&beats, 10, 10_000, 2_000), Some(12_000));
     let (at, renewals) = beats.close(moment(3_000)).unwrap();
-    let kept = Command::Heartbeat { user: ANN, timeout_seconds: 9 };
+    let kept = Command::Heartbeat { user: ANN.0, timeout_seconds: 9, group: None };
     assert_eq!((at, renewals), (moment(3_000), vec![kept]));
     assert_eq!((beats.close(moment(3_000)), renew(&beats, 10, 12_000, 3_000)), (None, None));
 }

@@ -14,7 +14,7 @@ fn commands_are_counted_by_kind_and_result() {
     meter.count(&deposit, &[]);
     meter.count(&deposit, &[Effect::Refused(Reject::DepositLimit)]);
     meter.count(&close, &[Effect::Refused(Reject::ALL[0])]);
-    meter.count(&Command::CancelOrders { user, market: None, group: None }, &[]);
+    meter.count(&Command::CancelOrders { user, market: None, group: None, key: None }, &[]);
     meter.count(&Command::AdvanceClock, &[]);
     let counted: Vec<_> = meter.commands().filter(|(_, _, count)| *count > 0).collect();
     let expected = [

@@ -41,6 +41,7 @@ fn order() -> impl Strategy<Value = Order> {
             condition: Condition::PostOnly,
             copy_from: copy_from.map(UserNo),
             group: Group::new(&"ab"[..usize::from(price % 3)]),
+            key: (price % 4 > 0).then(|| KeyNo(u32::from(price % 11))),
         },
     )
 }
@@ -57,21 +58,30 @@ fn step() -> impl Strategy<Value = Step> {
 fn check(pool: &OrderPool, table: &[(Slot, Order)]) {
     assert_eq!(pool.count() as usize, table.len());
     assert_eq!(pool.all().count(), table.len());
+    let keyed = table.iter().filter(|(_, order)| order.key.is_some());
+    assert_eq!(pool.keyed() as usize, keyed.count());
     let grouped = table.iter().filter_map(|(_, order)| Some((order.user, order.group?, order.no)));
     assert_eq!(*pool.grouped(), grouped.collect());
     for (slot, order) in table {
         assert_eq!((pool.get(*slot), pool.find(order.no)), (Ok(*order), Some(*slot)));
         let resting = pool.resting(*slot).unwrap();
         assert_eq!((resting.user, resting.price), (order.user, order.price));
-        assert!(pool.is_of(*slot, order.user, order.market));
+        assert!(pool.is_among(*slot, order.user, Some(order.market), order.key));
+        assert!(!pool.is_among(*slot, order.user, None, Some(KeyNo(99))));
     }
     for user in (0..USERS).map(UserNo) {
-        let mut own = pool.of_user(user).to_vec();
-        own.sort_unstable();
-        let owned = table.iter().filter(|(_, order)| order.user == user).map(|(slot, _)| *slot);
-        let mut expected: Vec<Slot> = owned.collect();
-        expected.sort_unstable();
-        assert_eq!(own, expected);
+        let expected = |key: Option<KeyNo>| {
+            let of = |order: &Order| order.user == user && (key.is_none() || order.key == key);
+            let owned = table.iter().filter(|(_, order)| of(order)).map(|(slot, _)| *slot);
+            owned.collect::<BTreeSet<Slot>>()
+        };
+        let own = pool.of_user(user);
+        assert_eq!(own.len(), pool.count_of(user) as usize);
+        assert_eq!(own.into_iter().collect::<BTreeSet<Slot>>(), expected(None));
+        for key in (0..12).map(KeyNo) {
+            let sent: BTreeSet<Slot> = pool.of_key(user, key).iter().copied().collect();
+            assert_eq!(sent, expected(Some(key)));
+        }
     }
 }
 

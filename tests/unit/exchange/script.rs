@@ -16,6 +16,7 @@ use super::super::ids::{
     CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
 };
 use super::super::rules::Rules;
+use super::super::slugs::Slug;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
 use super::*;
 
@@ -43,9 +44,17 @@ fn categories() -> impl Strategy<Value = Vec<CategoryNo>> {
 
 fn event_revision() -> BoxedStrategy<EventRevision> {
     let images = of(prop::collection::vec(text(), 0..3));
-    (of(texts()), of(texts()), of(texts()), images, of(any::<bool>()), of(categories()))
-        .prop_map(|(titles, sub_titles, descriptions, images, highlighted, categories)| {
-            EventRevision { titles, sub_titles, descriptions, images, highlighted, categories }
+    (of(texts()), of(texts()), of(texts()), images, of(any::<bool>()), of(categories()), slug())
+        .prop_map(|(titles, sub_titles, descriptions, images, highlighted, categories, slug)| {
+            EventRevision {
+                titles,
+                sub_titles,
+                descriptions,
+                images,
+                highlighted,
+                categories,
+                slug,
+            }
         })
         .boxed()
 }
@@ -53,8 +62,8 @@ fn event_revision() -> BoxedStrategy<EventRevision> {
 fn market_revision() -> BoxedStrategy<MarketRevision> {
     let all = (of(texts()), of(texts()), of(texts()), of(texts()));
     let rate = || of((0..=10_000_u16).prop_map(|rate| FeeRate::new(rate).unwrap()));
-    (all, of(text()), of(time()), of(categories()), of(any::<bool>()), rate(), rate())
-        .prop_map(|(texts, logo, deadline, categories, flag, maker_fee, taker_fee)| {
+    (all, of(text()), of(time()), of(categories()), of(any::<bool>()), rate(), rate(), slug())
+        .prop_map(|(texts, logo, deadline, categories, flag, maker_fee, taker_fee, slug)| {
             let (questions, descriptions, yes_text, no_text) = texts;
             MarketRevision {
                 questions,
@@ -67,9 +76,14 @@ fn market_revision() -> BoxedStrategy<MarketRevision> {
                 highlighted: flag,
                 maker_fee,
                 taker_fee,
+                slug,
             }
         })
         .boxed()
+}
+
+fn slug() -> impl Strategy<Value = Option<Slug>> {
+    of("[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}".prop_map(|text| Slug::new(&text).unwrap()))
 }
 
 fn event_draft() -> BoxedStrategy<EventDraft> {
@@ -132,7 +146,8 @@ fn order() -> BoxedStrategy<PlaceOrder> {
         Just(Condition::ReduceOnly),
         Just(Condition::PostOnlyReduceOnly),
     ];
-    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)), of(token()), group());
+    let key = of((0..4_u32).prop_map(KeyNo));
+    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)), of(token()), group(), key);
     (numbers, wording, time_in_force, self_trade, condition, rest)
         .prop_map(
             |((user, market, price, lots), wording, time_in_force, self_trade, condition, rest)| {
@@ -149,6 +164,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
                     copy_from: rest.1,
                     client_order_id: rest.2.map(Box::new),
                     group: rest.3,
+                    key: rest.4,
                 }
             },
         )
@@ -258,11 +274,15 @@ fn of_a_user() -> BoxedStrategy<Command> {
             terms: Box::new(terms),
         }),
         1 => (user(), order_no()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
-        1 => (user(), of((0..3_u32).prop_map(MarketNo)), group())
-            .prop_map(|(user, market, group)| Command::CancelOrders { user, market, group }),
+        1 => (user(), of((0..3_u32).prop_map(MarketNo)), group(), of((0..4_u32).prop_map(KeyNo)))
+            .prop_map(|(user, market, group, key)| {
+                Command::CancelOrders { user, market, group, key }
+            }),
         1 => Just(Command::AdvanceClock),
-        1 => (user(), prop_oneof![Just(0), any::<u32>()])
-            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        1 => (user(), prop_oneof![Just(0), any::<u32>()], group())
+            .prop_map(|(user, timeout_seconds, group)| {
+                Command::Heartbeat { user, timeout_seconds, group }
+            }),
         1 => mode().prop_map(|mode| Command::SetVenueMode { mode }),
         1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
         1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))

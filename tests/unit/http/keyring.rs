@@ -83,7 +83,7 @@ fn the_keys_of_a_user_share_its_tokens_and_its_records() {
         assert_eq!(left.collect::<Vec<_>>(), [Some(2), Some(1), Some(0)], "{class:?}");
         assert!(keyring.admit(&ann, class, Instant::now()).unwrap().wait_seconds.is_some());
     }
-    let cancel = Command::CancelOrders { user: ann.user, market: None, group: None };
+    let cancel = Command::CancelOrders { user: ann.user, market: None, group: None, key: None };
     for key in 0..5 {
         let other = Caller { via: Via::Key(KeyNo(900 + key)), ..ann };
         assert_eq!(keyring.record(&other, &Command::AdvanceClock), Ok(()));

@@ -99,6 +99,7 @@ proptest! {
             copy_from: copied.map(UserNo),
             client_order_id: name.map(Box::new),
             group: None,
+            key: None,
         });
         let order = Order {
             user,

@@ -53,7 +53,8 @@ const fn users_of(effect: &Effect) -> [Option<UserNo>; 2] {
         | Effect::PositionChanged { user, .. }
         | Effect::PositionSettled { user, .. }
         | Effect::AccountChanged { user, .. }
-        | Effect::HeartbeatExpired { user } => [Some(*user), None],
+        | Effect::HeartbeatExpired { user }
+        | Effect::GroupHeartbeatExpired { user, .. } => [Some(*user), None],
         Effect::TradeMade(trade) => [Some(trade.taker.user), Some(trade.maker.user)],
         _ => [None, None],
     }
@@ -101,11 +102,13 @@ impl Account<'_> {
             if let Some((_, row)) = SettlementRow::told(at, effect) {
                 add(Body::Settlement(Box::new(SettlementJson::of(view, &row))));
             }
-            if let Effect::HeartbeatExpired { .. } = effect
-                && let Some(row) = view.accounts.user(user)
-            {
-                add(Body::HeartbeatExpired(HeartbeatJson::of(row.standing.heartbeat)));
-            }
+            let group = match effect {
+                Effect::HeartbeatExpired { .. } => None,
+                Effect::GroupHeartbeatExpired { group, .. } => Some(**group),
+                _ => continue,
+            };
+            let heartbeat = view.accounts.heartbeat((user, group));
+            add(Body::HeartbeatExpired(HeartbeatJson::of(heartbeat, group)));
         }
     }
 

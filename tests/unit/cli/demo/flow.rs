@@ -117,7 +117,10 @@ fn nobody_runs_out_of_money_or_fills_the_books_however_long_they_trade() {
             }
             *quoted = Some(fair);
             let user = UserNo(u32::try_from(place).unwrap());
-            tell(&mut exchange, Command::CancelOrders { user, market: Some(market), group: None });
+            tell(
+                &mut exchange,
+                Command::CancelOrders { user, market: Some(market), group: None, key: None },
+            );
             for wish in quotes(place, fair, &mut chance) {
                 let wording = worded(wish.direction, &mut chance);
                 let price = wording.yes_price(wish.price);
