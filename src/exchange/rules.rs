@@ -45,6 +45,9 @@ const USER_NAMES_OF_MANY_MAX_V1: u32 = 100_000;
 /// user makes.
 pub const GROUP_HEARTBEATS_MAX: usize = 32;
 
+/// Most bytes of a slug.
+pub const SLUG_BYTES_MAX: usize = 80;
+
 /// Sessions of one user: the next sign-in ends the one that would end first.
 pub const SESSIONS_MAX: usize = 16;
 /// Recovery codes of one user.

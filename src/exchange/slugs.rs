@@ -8,10 +8,8 @@ use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
 };
 use super::reject::Reject;
+use super::rules::SLUG_BYTES_MAX;
 use super::table::{Field, Named, Shown, Value, shown};
-
-/// Most bytes of a slug.
-pub const SLUG_BYTES_MAX: usize = 80;
 
 /// Words of small ASCII letters and digits with one hyphen between each two, and no id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,8 @@ use super::auth::Caller;
 use super::parse::{Fault, Read, Written};
 use engine::Engine;
 use exchange::ids::{EventId, MarketId};
-use exchange::slugs::{SLUG_BYTES_MAX, Slug};
+use exchange::rules::SLUG_BYTES_MAX;
+use exchange::slugs::Slug;
 use views::ReadModel;
 use views::search::plain;
 

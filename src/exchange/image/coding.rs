@@ -425,7 +425,8 @@ impl Imaged for bool {
 
 /// Implements [`Imaged`] for a struct: all its fields, in this order, with the names that they have
 /// in the journal where those differ; after a semicolon each, fields that only bytes of a later
-/// version have ([`write_later`]). A field missing here does not compile. The caller imports this module's names.
+/// version have ([`write_later`]). A field missing here does not compile. The caller imports this
+/// module's names.
 #[macro_export]
 macro_rules! imaged {
     ($name:ident {
