@@ -27,7 +27,7 @@ pub struct Drill {
     /// default.
     #[arg(long, value_name = "DIR")]
     room: Option<PathBuf>,
-    /// A file for node_exporter's textfile collector, written only by a drill that succeeds.
+    /// A file for `node_exporter`'s textfile collector, written only by a drill that succeeds.
     #[arg(long, value_name = "FILE")]
     metric_file: Option<PathBuf>,
 }

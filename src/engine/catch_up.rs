@@ -146,7 +146,7 @@ fn fold(
 fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
     match folder.set_aside(snapshot) {
         Ok(()) => {
-            tracing::warn!(snapshot = snapshot.get(), "the snapshot was wrong and is set aside")
+            tracing::warn!(snapshot = snapshot.get(), "the snapshot was wrong and is set aside");
         }
         Err(error) => tracing::error!(
             snapshot = snapshot.get(), %error,

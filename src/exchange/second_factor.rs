@@ -22,12 +22,12 @@ impl Exchange {
             Command::SetSecondFactor { user, password_salt, factor } => {
                 self.set_second_factor(*user, *password_salt, factor, effects)
             }
-            Command::SignInByCode { user, password_set, session, until, ends, used } => {
+            Command::SignInByCode { user, password_set, session, until, ends, used: shown } => {
                 let session = Session { hash: *session, until: *until, ends: *ends };
-                let (user, used) = (*user, *used);
+                let (user, shown) = (*user, *shown);
                 let role = self.admit_sign_in(user, *password_set, session)?;
-                self.use_code(user, used)?;
-                effects.push(Effect::CodeUsed { user, used });
+                self.use_code(user, shown)?;
+                effects.push(Effect::CodeUsed { user, used: shown });
                 self.begin_session(user, role, session, at, effects);
                 Ok(())
             }
@@ -76,9 +76,9 @@ impl Exchange {
     }
 
     /// A code is good once, and no code that was good before it is good after it.
-    fn use_code(&mut self, user: UserNo, used: TimeMs) -> Result<(), Reject> {
-        let factor = self.sign_ins.factors.get_mut(&user).filter(|factor| factor.used < used);
-        factor.ok_or(Reject::SecondFactorRefused)?.used = used;
+    fn use_code(&mut self, user: UserNo, shown: TimeMs) -> Result<(), Reject> {
+        let factor = self.sign_ins.factors.get_mut(&user).filter(|factor| factor.used < shown);
+        factor.ok_or(Reject::SecondFactorRefused)?.used = shown;
         Ok(())
     }
 

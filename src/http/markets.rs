@@ -96,10 +96,10 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let filter = MarketFilter::read(&mut form);
     let quotes = form.query("quotes", parse::boolean);
-    let quoted = quotes == Some(Some(true));
-    let page = Page::read(&mut form, if quoted { QUOTES_PAGE } else { MARKETS_PAGE });
+    let in_full = quotes == Some(Some(true));
+    let page = Page::read(&mut form, if in_full { QUOTES_PAGE } else { MARKETS_PAGE });
     let ((filter, _), page) = form.finish(filter.zip(quotes).zip(page))?;
-    if quoted {
+    if in_full {
         return list_quoted(&call, filter, page).await;
     }
     let (sequence, found) = call.look(|view| {

@@ -174,11 +174,11 @@ impl BegunFactors {
         let mut waiting = self.0.lock();
         let found = waiting.get(&user).filter(|begun| begun.since.elapsed() < WAITS_FOR);
         let found = found.ok_or(Problem::of(Reject::SecondFactorNotFound))?;
-        let used = totp::began(&secret_of(&found.seed), digits, now, TimeMs::default());
-        let used = used.ok_or(Problem::of(Reject::SecondFactorRefused))?;
+        let shown = totp::began(&secret_of(&found.seed), digits, now, TimeMs::default());
+        let shown = shown.ok_or(Problem::of(Reject::SecondFactorRefused))?;
         let Begun { salt, sealed, password_salt, .. } = *found;
         waiting.remove(&user);
-        Ok((password_salt, SecondFactor { salt, sealed, used, recovery }))
+        Ok((password_salt, SecondFactor { salt, sealed, used: shown, recovery }))
     }
 }
 

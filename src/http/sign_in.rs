@@ -144,8 +144,8 @@ async fn begin(
     let (until, ends) = (after(now, IDLE_MS), after(now, SESSION_MS));
     let command = match proof {
         Proof::Password => Command::SignIn { user, password_set, session, until, ends },
-        Proof::Code(used) => {
-            Command::SignInByCode { user, password_set, session, until, ends, used }
+        Proof::Code(shown) => {
+            Command::SignInByCode { user, password_set, session, until, ends, used: shown }
         }
         Proof::Recovery(recovery_code) => {
             Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code }

@@ -50,6 +50,7 @@ struct Glance {
 }
 
 impl Ladder {
+    #[allow(clippy::unnecessary_wraps, reason = "what an image makes may fail elsewhere")]
     fn seen(self, _: Sizes) -> Result<Self, BadImage> {
         Ok(Ladder { seen: self.glance(), ..self })
     }

@@ -479,7 +479,10 @@ fn a_groups_exposure_is_what_its_open_orders_have_set_aside() {
         let group = limits["exposure"]["group"].clone();
         (group["openOrders"].as_u64().unwrap(), group["reserved"].as_str().unwrap().to_owned())
     };
-    let money = |text: &str| (text.parse::<f64>().unwrap() * 1e8).round() as i64;
+    let money = |text: &str| {
+        let (whole, part) = text.split_once('.').unwrap();
+        format!("{whole}{part:0<8}").parse::<i64>().unwrap()
+    };
     let ((orders, a), (one, b), none) = (of("a"), of("b"), of("c"));
     assert_eq!((orders, one, none), (2, 1, (0, "0.00".to_owned())));
     let rest = ann.balance().1;

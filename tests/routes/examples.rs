@@ -63,7 +63,7 @@ impl Scene {
         let done = operation.content["responses"].get(answer.status.to_string()).is_some();
         assert!(done && answer.status < 400, "{id}: {answer:?}");
         if let Some((_, cookie)) = answer.headers.iter().find(|(name, _)| name == "set-cookie") {
-            self.cookie = cookie.split(';').next().unwrap().to_owned();
+            cookie.split(';').next().unwrap().clone_into(&mut self.cookie);
         }
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let typed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));

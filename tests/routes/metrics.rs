@@ -66,6 +66,7 @@ fn names_are_counted_with_their_bound() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one page from its beginning to its end")]
 fn events_are_counted_and_no_user_is_named() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader_with("bob", "1"));

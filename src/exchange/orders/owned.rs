@@ -67,12 +67,12 @@ impl Owned {
     ) -> Result<Option<Slot>, Broken> {
         let place = self.find(key).map_err(|_| Broken::Dangling)?;
         let (_, list) = self.lists.get_mut(place).ok_or(Broken::Dangling)?;
-        let last = list.pop().ok_or(Broken::Dangling)?;
+        let moved = list.pop().ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
-        if last == slot {
+        if moved == slot {
             return Ok(None);
         }
-        *list.get_mut(owned as usize).ok_or(Broken::Dangling)? = last;
-        Ok(Some(last))
+        *list.get_mut(owned as usize).ok_or(Broken::Dangling)? = moved;
+        Ok(Some(moved))
     }
 }

@@ -287,7 +287,9 @@ impl InMarket<'_> {
     }
 
     fn add_all(&self, to: &mut Facts, channel: MarketChannel, previous: Sequence, all: Vec<Body>) {
-        all.into_iter().for_each(|body| self.add(to, channel, previous, body));
+        for body in all {
+            self.add(to, channel, previous, body);
+        }
     }
 
     fn add(&self, to: &mut Facts, channel: MarketChannel, previous: Sequence, body: Body) {

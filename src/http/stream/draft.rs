@@ -286,8 +286,8 @@ impl Copying {
         let end = is_end.then(|| {
             let view = trying.read();
             let at = (view.watermark(), view.time());
-            let begin = snapshot::of(&view, (topic, channel), at.1);
-            End { at, begin, books: snapshot::books(&view, topic) }
+            let first = snapshot::of(&view, (topic, channel), at.1);
+            End { at, begin: first, books: snapshot::books(&view, topic) }
         });
         self.slice = Some(Box::new(Slice { levels, place, took: began.elapsed(), end }));
     }
@@ -302,12 +302,11 @@ impl Drop for Copying {
     }
 }
 
+/// A level, and its orders with what is left of each, in their turn.
+type Copied = (Level, Vec<(OrderNo, Lots)>);
+
 /// Copies the next levels, of this market only or of all; whether these were the last.
-fn copy(
-    exchange: &Exchange,
-    only: Option<MarketNo>,
-    place: &mut Place,
-) -> (Vec<(Level, Vec<(OrderNo, Lots)>)>, bool) {
+fn copy(exchange: &Exchange, only: Option<MarketNo>, place: &mut Place) -> (Vec<Copied>, bool) {
     let (mut levels, mut copied) = (Vec::new(), 0_usize);
     for _ in 0..SLICE_MARKETS {
         let no = place.market;

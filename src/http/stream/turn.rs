@@ -319,7 +319,9 @@ impl Turns {
             self.quotes.extend(markets.into_iter().map(|market| (market, since)));
             return Going::On;
         }
-        told.into_iter().for_each(|fact| self.hand_out(fact));
+        for fact in told {
+            self.hand_out(fact);
+        }
         self.shared.set_complete(at);
         Going::On
     }

@@ -44,7 +44,7 @@ answers! {
 #[schemars(rename = "ChannelAnswer")]
 pub struct ChannelJson {
     channel: String,
-    /// The record as of which it begins; with REPLAY_BUSY that from which to go on.
+    /// The record as of which it begins; with `REPLAY_BUSY` that from which to go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordNo")]
     sequence: Option<RecordNo>,

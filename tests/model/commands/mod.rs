@@ -663,7 +663,7 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
 
 /// Now and then a slug, one of a few.
 fn some_slug(pick: u64) -> Option<Slug> {
-    (pick % 3 == 0).then(|| Slug::new(&format!("slug-{}", pick / 3 % 12)).unwrap())
+    pick.is_multiple_of(3).then(|| Slug::new(&format!("slug-{}", pick / 3 % 12)).unwrap())
 }
 
 /// Users, keys, categories and events: they hardly affect trading, so they are rare.
@@ -676,7 +676,7 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             role: Role::Trader,
             label: String::new(),
             hash: KeyHash([pick % 64; 32]),
-            ends: (pick % 3 == 0).then_some(twin.now),
+            ends: pick.is_multiple_of(3).then_some(twin.now),
         },
         2 => {
             let key = KeyNo(small % (u32::try_from(twin.keys_count()).unwrap() + 1));
@@ -761,8 +761,8 @@ fn second_factor(twin: &Naive, turn: u32, user: UserNo, session: KeyHash) -> Com
             Command::SetSecondFactor { user, password_salt: salt, factor }
         }
         3 | 4 => {
-            let used = later(turn % 3);
-            Command::SignInByCode { user, password_set, session, until, ends, used }
+            let shown = later(turn % 3);
+            Command::SignInByCode { user, password_set, session, until, ends, used: shown }
         }
         5 => {
             let codes = person.and_then(|row| row.factor.as_ref()).map(|row| &row.1);

@@ -18,6 +18,9 @@ use exchange::units::{MoneySum, Tick};
 use views::ReadModel;
 use views::fills::{FillRow, Liquidity};
 use views::orders::OrderRow;
+
+/// An order that came to rest, and where.
+type Rested = (OrderNo, (Direction, Tick));
 use views::settlements::SettlementRow;
 
 /// Adds what a record tells to the accounts that are listened to.
@@ -122,7 +125,7 @@ impl Account<'_> {
 
     /// Its orders that the record placed or changed, as the record left them, and the places of
     /// those that it put on a book.
-    fn orders(&self) -> (Vec<OrderRow>, Vec<(OrderNo, (Direction, Tick))>) {
+    fn orders(&self) -> (Vec<OrderRow>, Vec<Rested>) {
         // A record may be about thousands of them.
         let (mut numbers, mut seen) = (Vec::new(), FxHashSet::default());
         let mut rested = Vec::new();

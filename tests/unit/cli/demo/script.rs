@@ -35,7 +35,7 @@ fn pictures_are_the_venues_own() {
             _ => continue,
         };
         assert!(picture.starts_with("http://x/pictures/"), "{picture}");
-        assert!(picture.is_ascii() && picture.ends_with(".svg"), "{picture}");
+        assert!(picture.is_ascii() && picture.strip_suffix(".svg").is_some(), "{picture}");
         assert_eq!(Pictures::beside(picture), Some(Pictures::at("http://x")));
     }
 }

@@ -40,7 +40,9 @@ fn venue(each: usize) -> Running {
     }
     let orders = (20..45).chain(55..80).flat_map(|price| (0..each).map(move |_| price));
     let coming: Vec<_> = orders.map(|price| engine.begin(order(0, price))).collect();
-    coming.into_iter().for_each(|coming| drop(coming.wait().unwrap()));
+    for coming in coming {
+        drop(coming.wait().unwrap());
+    }
     running
 }
 
@@ -65,6 +67,7 @@ fn drawn(message: &Message) -> (u64, Vec<(u64, String, String, String)>) {
 
 /// A large book is copied in many slices while it is traded: what is drawn is as of one record.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one course of events")]
 fn what_is_drawn_while_it_is_traded_is_as_of_one_record() {
     let running = venue(100);
     let (engine, hub) = (running.engine(), Arc::<Hub>::default());
@@ -92,7 +95,7 @@ fn what_is_drawn_while_it_is_traded_is_as_of_one_record() {
                 let price = 20 + u8::try_from(number % 60).unwrap();
                 let placed = engine.ask(order(1, price)).unwrap().sequence();
                 let cancelled = Command::CancelOrder { user: UserNo(1), order: OrderNo(placed) };
-                if number % 3 == 0 {
+                if number.is_multiple_of(3) {
                     engine.ask(cancelled).unwrap();
                 }
                 let old = OrderNo(Sequence::new(u64::from(7 + number * 17 % 5000)));

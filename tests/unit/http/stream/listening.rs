@@ -56,9 +56,9 @@ fn many_channels_begin_a_few_at_a_time() {
     };
     assert_eq!(owed(&listening), channels.len());
     let (mut left, mut told) = (channels.len(), Vec::new());
-    let (mut cx, began) = (Context::from_waker(Waker::noop()), Instant::now());
+    let (mut cx, since) = (Context::from_waker(Waker::noop()), Instant::now());
     while listening.head() < begun {
-        assert!(began.elapsed() < Duration::from_mins(1), "{left} are left");
+        assert!(since.elapsed() < Duration::from_mins(1), "{left} are left");
         // Something happens all the time.
         engine.ask(Command::AdvanceClock).unwrap();
         if let Poll::Ready(delivered) = listening.poll_messages(&mut cx, &mut told, 1) {
