@@ -427,7 +427,10 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         30 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
         3 => (user(), prop::option::of(market()))
-            .prop_map(|(user, market)| Command::CancelOrders { user, market, group: None, key: None }),
+            .prop_map(|(user, market)| {
+                let (group, key) = (None, None);
+                Command::CancelOrders { user, market, group, key }
+            }),
         6 => Just(Command::AdvanceClock),
         2 => market().prop_map(|market| Command::SuspendMarket { market }),
         4 => market().prop_map(|market| Command::ReopenMarket { market, deadline: None }),

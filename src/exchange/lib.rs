@@ -20,6 +20,7 @@ pub mod units;
 pub mod decimal;
 pub mod ids;
 pub mod credentials;
+pub mod order_terms;
 pub mod command;
 pub mod effect;
 pub mod reject;

@@ -295,8 +295,8 @@ impl OrderPool {
         self.by_user.get(user.index())?.sent_with(key).last().copied()
     }
 
-    /// Whether the order in a slot is this user's, in this market and sent with this key where those
-    /// are given.
+    /// Whether the order in a slot is this user's, in this market and sent with this key where
+    /// those are given.
     pub fn is_among(
         &self,
         slot: Slot,

@@ -1,5 +1,5 @@
-//! Switches: the trader's heartbeats (dead man's switches), and the trading modes and exposure limits
-//! that the operator sets.
+//! Switches: the trader's heartbeats (dead man's switches), and the trading modes and exposure
+//! limits that the operator sets.
 
 use super::call::{Call, user_no};
 use super::form::Form;

@@ -8,8 +8,8 @@ use exchange::ids::{MarketSet, OrderNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
 
-/// Refusals that random commands cannot reach: a run's venue is open, and never that large; and there
-/// are few groups.
+/// Refusals that random commands cannot reach: a run's venue is open, and never that large; and
+/// there are few groups.
 const OUT_OF_REACH: [Reject; 3] =
     [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyHeartbeats];
 
