@@ -214,6 +214,9 @@ fn operators_have_an_entrance_of_their_own_if_it_is_named() {
         assert_eq!(ask(operators, KEY), there, "{path}");
         assert_eq!(ask(&server.1, "nobodys-key-of-enough-characters-here"), "401", "{path}");
     }
+    let journal = "GET /api/v1/stream?subscribe=journal HTTP/1.1\r\nAccept: text/event-stream";
+    let told = Server::ask(&server.1, &format!("{journal}\r\nX-API-Key: {KEY}"));
+    assert_eq!(told.0, "403", "the journal goes round no corner: {}", told.1);
     assert_eq!(Server::ask(&server.1, "GET /healthz HTTP/1.1").0, "200");
 }
 

@@ -174,9 +174,15 @@ proptest! {
             let clock = Record { once: None, command: Command::AdvanceClock, ..record.clone() };
             let (nothing, without) = apply(&mut idle, &clock);
             let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
-            let as_it_stood = match effects[..] {
-                // The same heartbeat, set twice within a millisecond.
-                [Effect::HeartbeatSet { user, until }] => beats.insert(user, until) == Some(until),
+            let as_it_stood = match &effects[..] {
+                // The same heartbeat, set twice within a millisecond, or none off again.
+                [Effect::HeartbeatSet { user, until }] => {
+                    beats.insert((*user, None), *until) == Some(*until)
+                }
+                [Effect::GroupHeartbeatSet { user, group, until }] => {
+                    let before = beats.insert((*user, Some(group.clone())), *until);
+                    before.flatten() == *until
+                }
                 _ => false,
             };
             if !nothing.is_empty() && !matches!(nothing[..], [Effect::Refused(_)]) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use ipnet::IpNet;
 
 use super::Failure;
@@ -54,7 +54,18 @@ pub(crate) struct SiteArgs {
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
     dashboard: Option<PathBuf>,
     /// Serve no pages
-    #[arg(long, env = "OPENOUTCRY_NO_DASHBOARD", value_parser = BoolishValueParser::new())]
+    #[arg(
+        long,
+        env = "OPENOUTCRY_NO_DASHBOARD",
+        value_name = "BOOL",
+        value_parser = BoolishValueParser::new(),
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true,
+        action = ArgAction::Set
+    )]
     no_dashboard: bool,
 }
 
@@ -88,12 +99,12 @@ impl SiteArgs {
         };
         let faucet = self.faucet.or(demo.then_some(DEMO_FAUCET));
         let dashboard = match &self.dashboard {
+            _ if self.no_dashboard => Dashboard::Absent,
             Some(folder) => {
                 let unfit = |error| format!("--dashboard {}: {error}", folder.display());
                 let assets = Assets::read(folder).map_err(|error| Failure::Failed(unfit(error)))?;
                 Dashboard::Own(Arc::new(assets))
             }
-            None if self.no_dashboard => Dashboard::Absent,
             None => Dashboard::BuiltIn,
         };
         let SiteArgs { public_url, origins, proxies, .. } = self.clone();

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use exchange::command::Command;
 use exchange::restrictions::Guarded;
+use exchange::rules::GROUP_HEARTBEATS_MAX;
 use exchange::units::TimeMs;
 
 /// How long before the journaled time runs out a renewal is journaled: more than a slow disk takes,
@@ -118,6 +119,13 @@ impl Heartbeats {
         let mut table = self.0.lock();
         if timeout_seconds == 0 {
             table.take(whose);
+            return;
+        }
+        let (user, group) = whose;
+        // Whether it was accepted is not known yet: a refused one must not take room. One that is
+        // not here is journaled each time.
+        let of_user = table.beats.range((user, None)..).take_while(|(other, _)| other.0 == user);
+        if group.is_some() && of_user.count() > GROUP_HEARTBEATS_MAX {
             return;
         }
         let journaled = at.after_seconds(timeout_seconds);

@@ -367,7 +367,12 @@ impl Exchange {
         // commands expensive for everybody (script `pitfall_owners_list`).
         let mut slots = match (group, key, book) {
             (Some(group), ..) => self.orders.of_group(user, group).collect(),
-            (None, Some(key), _) => self.orders.of_key(user, key).to_vec(),
+            (None, Some(key), book) => match (self.orders.of_key(user, key), book) {
+                (all, Some(book)) if book.orders_count() < all.len() => {
+                    book.slots(&self.orders, own)
+                }
+                (all, _) => all.to_vec(),
+            },
             (None, None, Some(book)) if book.orders_count() < own => book.slots(&self.orders, own),
             (None, None, _) => self.orders.of_user(user),
         };

@@ -226,21 +226,20 @@ impl Exchange {
         self.cancel_abandoned(whose, work, at, effects)
     }
 
-    /// How many resting orders of a group a user has, and what is set aside for them; `None` for
-    /// that if they are more than `most`.
+    /// How many resting orders of a group a user has, and what is set aside for them; `None` if
+    /// they are more than `most`, since no more are looked at.
     pub fn reserved_by_group(
         &self,
         user: UserNo,
         group: Group,
         most: usize,
-    ) -> (usize, Option<Money>) {
-        let count = self.orders.of_group(user, group).count();
+    ) -> Option<(usize, Money)> {
         let mut slots = self.orders.of_group(user, group);
-        let reserved = slots.try_fold(Money::ZERO, |sum, slot| {
-            let order = self.orders.get(slot).ok().filter(|_| count <= most)?;
-            sum.plus(order.terms().cash(order.backing).ok()?).ok()
-        });
-        (count, reserved)
+        slots.try_fold((0, Money::ZERO), |(count, sum), slot| {
+            let order = self.orders.get(slot).ok().filter(|_| count < most)?;
+            let sum = sum.plus(order.terms().cash(order.backing).ok()?).ok()?;
+            Some((count.saturating_add(1), sum))
+        })
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "as all that executes a command")]

@@ -243,6 +243,7 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) {
+        let session = Session { until: session.until.min(session.ends), ..session };
         self.sign_ins.end(user, |other| other.until > at.time);
         let sessions = self.sign_ins.people.get(&user).map_or(&[][..], |person| &person.sessions);
         if sessions.len() >= SESSIONS_MAX

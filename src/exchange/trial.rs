@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::admission::{admit_crossing, admit_order, admit_sender};
 use super::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
-use super::effect::Effect;
+use super::effect::{CancelReason, Effect};
 use super::idempotency::execute;
 use super::idempotency::table::{Fingerprint, NameEntry};
 use super::ids::{MarketNo, OrderNo, Token, UserNo};
@@ -213,7 +213,13 @@ impl<'a> Overlay<'a> {
     ) -> Result<(), Stop> {
         // First, since these refusals come before those of a cancel.
         admit_sender(self.venue, terms, at)?;
-        cancel_order(&mut self, terms.user, replaced, at, &mut Vec::new())?;
+        let mut ended = Vec::new();
+        cancel_order(&mut self, terms.user, replaced, at, &mut ended)?;
+        // What is over and only waits for its record is not brought back.
+        let is_over = |effect: &Effect| matches!(effect, Effect::OrderCancelled { reason, .. } if *reason != CancelReason::User);
+        if ended.iter().any(is_over) {
+            return Err(Stop::Refused(Reject::OrderNotOpen));
+        }
         let order = admit_order(&self, terms, at)?.order;
         if order.condition.post_only() {
             admit_crossing(&order, &Plan::of(&mut self, &order, terms.time_in_force, at)?)?;

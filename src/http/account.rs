@@ -102,14 +102,14 @@ pub async fn limits(call: Call) -> Result<Reply, Problem> {
     // Only the exchange knows what each order has set aside.
     let (sender, found) = oneshot::channel();
     call.engine.try_out(move |trying| {
-        let (count, reserved) = trying.exchange.reserved_by_group(user, group, GROUP_ORDERS_MAX);
-        let view = trying.read();
-        let group = GroupExposureJson::of(group, count, reserved);
         // The caller may have gone away meanwhile.
-        drop(sender.send((view.watermark(), standing(&view, user, Some(group)))));
+        let reserved = trying.exchange.reserved_by_group(user, group, GROUP_ORDERS_MAX);
+        sender.send(reserved).unwrap_or_default();
     })?;
-    let (sequence, standing) = found.await.map_err(|_| call.engine.untried())?;
-    show_limits(&call, sequence, standing?)
+    let found = found.await.map_err(|_| call.engine.untried())?;
+    let group = GroupExposureJson::of(group, found);
+    let (sequence, standing) = call.look(|view| standing(view, user, Some(group)))?;
+    show_limits(&call, sequence, standing)
 }
 
 type Standing = (ExposureJson, TradingMode, TradingMode);

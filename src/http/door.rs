@@ -308,7 +308,7 @@ impl Door {
         let engine = self.shared.venue.engine()?;
         let is_socket = upgrade::is_asked(&head.headers);
         let session = match auth::shown_by(head, &self.shared.site, true) {
-            Ok(key) => Some(Session::open(key, engine, &self.shared)?),
+            Ok(key) => Some(Session::open(key, engine, &self.shared, known.connection)?),
             Err(problem) if problem.kind == Kind::MissingApiKey && is_socket => None,
             Err(problem) => return Err(problem),
         };

@@ -15,10 +15,16 @@ pub fn check(
     site: &Site,
 ) -> Result<(), Problem> {
     let theirs = route.is_some_and(|route| route.access == Access::Operators);
-    let elsewhere = connection.is_some_and(|slot| !slot.is_operators());
-    if site.apart && theirs && elsewhere {
-        let detail = "this path is answered at the operators' own address (--admin-listen)";
-        return Err(Problem::new(Kind::Forbidden, detail));
-    }
-    Ok(())
+    if theirs && is_elsewhere(connection, site) { Err(elsewhere()) } else { Ok(()) }
+}
+
+/// Whether operators have an entrance of their own, and this connection did not come in there.
+pub fn is_elsewhere(connection: Option<&ConnectionSlot>, site: &Site) -> bool {
+    site.apart && connection.is_some_and(|slot| !slot.is_operators())
+}
+
+/// The problem of who asks elsewhere for what is the operators'.
+pub fn elsewhere() -> Problem {
+    let detail = "this is answered at the operators' own address (--admin-listen)";
+    Problem::new(Kind::Forbidden, detail)
 }

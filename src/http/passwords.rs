@@ -1,7 +1,7 @@
 //! Passwords: hashed off the workers, few at a time, and tried a few times only.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const TRIES_MAX: u32 = 10;
 const TRIES_WITHIN: Duration = Duration::from_mins(15);
 /// Accounts made from one address within [`TRIES_WITHIN`].
 const SIGN_UPS_MAX: u32 = 30;
-/// Names and addresses whose tries are counted; beyond them those of longest ago are forgotten.
+/// Names and addresses whose tries are counted; beyond them each new one takes another's place.
 const COUNTED_MAX: usize = 1 << 16;
 
 /// A password to be set.
@@ -79,11 +79,29 @@ enum Trier {
 }
 
 impl Trier {
+    fn address(address: IpAddr) -> Trier {
+        Trier::Address(network(address))
+    }
+
+    fn newcomers(address: IpAddr) -> Trier {
+        Trier::Newcomers(network(address))
+    }
+
     const fn most(self) -> u32 {
         match self {
             Trier::Name(_) | Trier::Address(_) => TRIES_MAX,
             Trier::Newcomers(_) => SIGN_UPS_MAX,
         }
+    }
+}
+
+/// What one person has of addresses: in IPv6 a network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)))
+        }
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -129,6 +147,8 @@ impl Passwords {
     }
 
     /// Whether this is the password; without one to compare with, it is not, after the same time.
+    /// The try counts until it is [forgiven](Passwords::forgive): any number of them may be on
+    /// their way at once.
     ///
     /// # Errors
     /// Too many wait, or the name or the address has had too many wrong tries.
@@ -138,24 +158,21 @@ impl Passwords {
         password: String,
         known: Option<Password>,
     ) -> Result<bool, Problem> {
-        let triers = [Some(Trier::Name(name)), address.map(Trier::Address)];
-        for trier in triers.into_iter().flatten() {
-            self.admit(trier)?;
-        }
+        self.admit(&[Some(Trier::Name(name)), address.map(Trier::address)])?;
         let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
         let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
         let hashed = self.hash(password, scheme, salt).await?;
-        let same = known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0)));
-        if !same {
-            self.count_wrong((name, address));
-        }
-        Ok(same)
+        Ok(known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0))))
     }
 
-    /// Counts a wrong password, or a wrong code.
-    pub fn count_wrong(&self, (name, address): (Token, Option<IpAddr>)) {
-        let triers = [Some(Trier::Name(name)), address.map(Trier::Address)];
-        triers.into_iter().flatten().for_each(|trier| self.count(trier));
+    /// Takes back the count of a try that was no wrong one.
+    pub fn forgive(&self, (name, address): (Token, Option<IpAddr>)) {
+        let mut counted = self.tries.lock();
+        for trier in [Some(Trier::Name(name)), address.map(Trier::address)].into_iter().flatten() {
+            if let Some(found) = counted.get_mut(&trier) {
+                found.count = found.count.saturating_sub(1);
+            }
+        }
     }
 
     /// The key under which something is sealed that only this password opens.
@@ -176,46 +193,30 @@ impl Passwords {
     /// # Errors
     /// Too many were made from this address.
     pub fn admit_newcomer(&self, address: Option<IpAddr>) -> Result<(), Problem> {
-        let Some(trier) = address.map(Trier::Newcomers) else { return Ok(()) };
-        self.admit(trier)?;
-        self.count(trier);
-        Ok(())
+        self.admit(&[address.map(Trier::newcomers)])
     }
 
-    fn admit(&self, trier: Trier) -> Result<(), Problem> {
-        let counted = self.tries.lock();
-        let Some(found) = counted.get(&trier).filter(|found| found.count >= trier.most()) else {
-            return Ok(());
-        };
-        let left = TRIES_WITHIN.saturating_sub(found.since.elapsed());
-        let seconds = u32::try_from(left.as_secs()).ok().and_then(NonZeroU32::new);
-        if seconds.is_none() {
-            return Ok(());
-        }
-        let detail = match trier {
-            Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
-            Trier::Newcomers(_) => "too many new accounts from your address",
-        };
-        Err(Problem { wait: seconds, ..Problem::new(Kind::TooManyTries, detail) })
-    }
-
-    fn count(&self, trier: Trier) {
+    /// Counts a try of each, unless one of them has had too many.
+    fn admit(&self, triers: &[Option<Trier>]) -> Result<(), Problem> {
         let mut counted = self.tries.lock();
-        if counted.len() >= COUNTED_MAX && !counted.contains_key(&trier) {
-            counted.retain(|_, found| found.since.elapsed() < TRIES_WITHIN);
-            if counted.len() >= COUNTED_MAX
-                && let Some(oldest) = counted.iter().min_by_key(|(_, found)| found.since)
-            {
-                let oldest = *oldest.0;
-                counted.remove(&oldest);
-            }
+        for trier in triers.iter().flatten() {
+            let found = counted.get(trier).filter(|found| found.count >= trier.most());
+            let left = found.map(|found| TRIES_WITHIN.saturating_sub(found.since.elapsed()));
+            let seconds = left.and_then(|left| u32::try_from(left.as_secs()).ok());
+            let Some(seconds) = seconds.and_then(NonZeroU32::new) else { continue };
+            let detail = match trier {
+                Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
+                Trier::Newcomers(_) => "too many new accounts from your address",
+            };
+            return Err(Problem {
+                wait: Some(seconds),
+                ..Problem::new(Kind::TooManyTries, detail)
+            });
         }
-        let fresh = || Tries { count: 0, since: Instant::now() };
-        let found = counted.entry(trier).or_insert_with(fresh);
-        if found.since.elapsed() >= TRIES_WITHIN {
-            *found = fresh();
+        for trier in triers.iter().flatten() {
+            count(&mut counted, *trier);
         }
-        found.count = found.count.saturating_add(1);
+        Ok(())
     }
 
     async fn hash(
@@ -235,6 +236,22 @@ impl Passwords {
         let hashed = hashing.await.ok().flatten();
         hashed.ok_or_else(|| Problem::internal("a password could not be hashed"))
     }
+}
+
+fn count(counted: &mut BTreeMap<Trier, Tries>, trier: Trier) {
+    // Whoever fills the table must not make others wait for a search in it: any row goes.
+    if counted.len() >= COUNTED_MAX && !counted.contains_key(&trier) {
+        let after = counted.range(trier..).next().or_else(|| counted.iter().next());
+        if let Some(other) = after.map(|(other, _)| *other) {
+            counted.remove(&other);
+        }
+    }
+    let fresh = || Tries { count: 0, since: Instant::now() };
+    let found = counted.entry(trier).or_insert_with(fresh);
+    if found.since.elapsed() >= TRIES_WITHIN {
+        *found = fresh();
+    }
+    found.count = found.count.saturating_add(1);
 }
 
 /// The hash of a password.

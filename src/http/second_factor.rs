@@ -202,6 +202,7 @@ pub async fn begin(call: Call) -> Result<Reply, Problem> {
     if !passwords.check((name, None), current.clone(), Some(password)).await? {
         return Err(Problem::wrong_password());
     }
+    passwords.forgive((name, None));
     let (seed, salt) = (KeyHash(drawn()?), KeyHash(drawn()?));
     let seal = passwords.seal(&current, password.scheme, salt).await?;
     let (sealed, since) = (xor(&seed, &seal), Instant::now());
@@ -250,7 +251,7 @@ pub async fn clear_of(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Refuses a key: a program has no second factor, and one that was stolen must not take it away.
-fn by_session(call: &Call) -> Result<(), Problem> {
+pub(super) fn by_session(call: &Call) -> Result<(), Problem> {
     let detail = "only who has signed in may do this";
     call.caller.session().map(drop).ok_or_else(|| Problem::new(Kind::Forbidden, detail))
 }

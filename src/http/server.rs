@@ -90,10 +90,11 @@ impl Entrance {
     }
 }
 
-/// The next connection, and where it came in.
+/// The next connection, and where it came in. A crowd elsewhere does not keep operators waiting.
 async fn accept(entrances: &[Entrance]) -> (io::Result<(TcpStream, SocketAddr)>, &Entrance) {
     poll_fn(|cx| {
-        let mut all = entrances.iter();
+        let theirs = entrances.iter().filter(|entrance| entrance.operators);
+        let mut all = theirs.chain(entrances.iter().filter(|entrance| !entrance.operators));
         let came = all.find_map(|entrance| match entrance.listener.poll_accept(cx) {
             Poll::Ready(accepted) => Some((accepted, entrance)),
             Poll::Pending => None,

@@ -17,7 +17,7 @@ use super::visit::Visit;
 use super::wire::account::BalanceJson;
 use super::wire::site::{InvitationJson, InvitedJson, SessionJson, SiteJson};
 use engine::Engine;
-use exchange::command::{Command, KeyHash, Role};
+use exchange::command::{Command, KeyHash, Role, SecondFactor};
 use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
@@ -125,11 +125,11 @@ pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
         Ok(proof) => begin(&visit, person.user, person.set, proof).await,
         Err(problem) => Err(problem),
     };
-    begun.inspect_err(|problem| {
-        if problem.kind == Kind::Refused(Reject::SecondFactorRefused) {
-            passwords.count_wrong(who);
-        }
-    })
+    let refused = Kind::Refused(Reject::SecondFactorRefused);
+    if begun.as_ref().err().is_none_or(|problem| problem.kind != refused) {
+        passwords.forgive(who);
+    }
+    begun
 }
 
 /// Begins a session of somebody whose password was set then.
@@ -234,6 +234,7 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let Change { current: OldPassword(current), password: NewPassword(next) } =
         call.read(Form::body)?;
+    second_factor::by_session(&call)?;
     let user = call.caller.user;
     let (known, factor) = {
         let view = call.engine.read();
@@ -244,15 +245,23 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
     if !passwords.check((known.name, None), current.clone(), Some(known.password)).await? {
         return Err(Problem::wrong_password());
     }
+    passwords.forgive((known.name, None));
     let password = passwords.hashed(next.clone()).await?;
     let factor = match factor {
         Some(factor) => {
             let before = (current.as_str(), known.password);
             let after = (next.as_str(), password);
-            Some(second_factor::resealed(passwords, factor, before, after).await?)
+            let salt = factor.salt;
+            Some((second_factor::resealed(passwords, factor, before, after).await?, salt))
         }
         None => None,
     };
+    // Codes that were used while passwords were hashed stay used, and a factor that went is gone.
+    let factor = factor.and_then(|(factor, before)| {
+        let now = call.engine.read().sign_ins.factor(user).cloned();
+        let now = now.filter(|now| now.salt == before)?;
+        Some(SecondFactor { used: now.used, recovery: now.recovery, ..factor })
+    });
     let (name, invitation) = (known.name, None);
     let command = Command::SetPassword { user, invitation, name, password };
     let answer = call.submit(command).await?;
@@ -268,7 +277,8 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
     let keeps = async {
         if let Some(factor) = factor {
             let password_salt = password.salt;
-            call.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
+            // It counts against no allowance: a day's last record must not cost somebody the factor.
+            visit.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
         }
         Ok::<(), Problem>(())
     };

@@ -75,7 +75,13 @@ impl Site {
     pub fn is_host(&self, host: &str) -> bool {
         if let Some(url) = &self.public_url {
             let ours = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-            return ours.trim_end_matches('/').eq_ignore_ascii_case(host);
+            if ours.trim_end_matches('/').eq_ignore_ascii_case(host) {
+                return true;
+            }
+            // Operators come by a tunnel to an entrance of their own.
+            if !self.apart {
+                return false;
+            }
         }
         let name = host.rsplit_once(':').map_or(host, |(name, port)| {
             if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }

@@ -51,8 +51,8 @@ pub fn suggested(text: &str, kind: &str, is_free: impl Fn(&Slug) -> bool) -> Opt
     texts.filter_map(|text| offered(&text)).find(is_free)
 }
 
-/// Puts ids in the place of slugs in a request's path and query. Whoever is called like this but
-/// not to be seen by the caller gets an id that nothing has.
+/// Puts ids in the place of slugs in a request's path and query. What nothing is called that the
+/// caller may see stays as it was written, which is no id.
 pub fn replace(
     engine: &Engine,
     caller: &Caller,
@@ -60,8 +60,9 @@ pub fn replace(
     query: Option<String>,
 ) -> Option<String> {
     for (name, text) in path {
-        if let Some(slug) = slug_in(name, text) {
-            *text = id_of(&engine.read(), caller, name, &slug).unwrap_or(Uuid::nil()).to_string();
+        let id = slug_in(name, text).and_then(|slug| id_of(&engine.read(), caller, name, &slug));
+        if let Some(id) = id {
+            *text = id.to_string();
         }
     }
     let asked = query?;
@@ -72,12 +73,9 @@ pub fn replace(
     let mut named = form_urlencoded::Serializer::new(String::new());
     let mut changed = false;
     for (name, text) in parameters {
-        // One of several that is not known is told as it was written.
-        let ids = text.split(',').map(|part| {
-            let slug = slug_in(&name, part)?;
-            let id = id_of(&engine.read(), caller, &name, &slug);
-            id.or((name == "marketId").then(Uuid::nil))
-        });
+        let ids = text
+            .split(',')
+            .map(|part| id_of(&engine.read(), caller, &name, &slug_in(&name, part)?));
         let ids: Vec<Option<Uuid>> = ids.collect();
         changed |= ids.iter().any(Option::is_some);
         let parts = text.split(',').zip(ids);

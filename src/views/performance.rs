@@ -139,8 +139,8 @@ pub struct Performance {
     latest: Table<UserNo, Latest>,
     /// What each user has realised so far in each market that is not final.
     realised: FxHashMap<MarketNo, FxHashMap<UserNo, MoneySum>>,
-    /// The market that the current record makes final.
-    ended: Option<MarketNo>,
+    /// The markets that the current record makes final.
+    ended: Vec<MarketNo>,
 }
 
 saved!(Performance { users, latest, realised } made { ended });
@@ -273,14 +273,14 @@ impl View for Performance {
                 market,
                 to: MarketStatus::Settled | MarketStatus::Voided,
                 ..
-            } => self.ended = Some(market),
+            } => self.ended.push(market),
             _ => {}
         }
         Ok(())
     }
 
     fn conclude(&mut self, _: &Applied<'_>) -> Result<(), Fault> {
-        if let Some(market) = self.ended.take() {
+        for market in self.ended.drain(..) {
             self.realised.remove(&market);
         }
         Ok(())

@@ -28,6 +28,17 @@ use crate::server::{self, Ground};
 use crate::snapshots;
 use crate::state::same_state;
 
+/// A command without what the server adds to a request: the key, and a market's slug.
+fn as_asked(command: &Command) -> Command {
+    let mut command = command.clone();
+    match &mut command {
+        Command::PlaceOrder(order) => order.key = None,
+        Command::CreateMarket(draft) => draft.slug = None,
+        _ => {}
+    }
+    command
+}
+
 /// Totals of a run.
 #[derive(Debug, Default)]
 pub struct Count {
@@ -230,7 +241,8 @@ impl Auditor {
     /// one of the server's own records.
     fn explain(&mut self, record: &Record, effects: &[Effect], wishes: &mut Wishes) {
         let same = |asked: &Asked| {
-            asked.want.command(&self.model).is_some_and(|command| command == record.command)
+            let said = as_asked(&record.command);
+            asked.want.command(&self.model).is_some_and(|command| command == said)
         };
         let at = record.sequence.get();
         let answered = wishes.answered.entry(at).or_default();

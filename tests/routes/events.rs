@@ -128,7 +128,7 @@ fn an_event_shows_the_fields_it_was_created_with() {
     assert_eq!(
         shown["markets"],
         json!([{
-            "id": market, "slug": "question-en", "questions": texts("question"),
+            "id": market, "questions": texts("question"),
             "status": "ACTIVE",
             "outcomes": [outcome("yes", "it will"), outcome("no", "not")],
         }])

@@ -169,7 +169,7 @@ fn a_market_shows_the_fields_it_was_created_with() {
     assert_eq!(
         *shown,
         json!({
-            "id": market, "slug": "question-en", "questions": texts("question"), "descriptions": texts("rules"),
+            "id": market, "questions": texts("question"), "descriptions": texts("rules"),
             "outcomes": [outcome("yes", "it will"), outcome("no", "not")], "status": "ACTIVE",
             "logo": "http://h/l.png",
             "categories": [{"id": category, "name": "rain", "slug": "rain"}],

@@ -126,9 +126,7 @@ fn events_are_counted_and_no_user_is_named() {
     // Later than this file, earlier than the next century.
     let began = figure(&page, "process_start_time_seconds");
     assert!(began.is_some_and(|began| (1_790_000_000..4_102_444_800).contains(&began)), "{page}");
-    assert!(
-        page.contains("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 0.")
-    );
+    assert!(page.contains("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total "));
     // Nobody else sends commands, so every record is in a block of its own.
     for histogram in ["journal_append_seconds", "apply_seconds", "block_records"] {
         shows(&page, &format!("{histogram}_count"), head);

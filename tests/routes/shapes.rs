@@ -63,7 +63,6 @@ fn outcome_with_probability() -> Shape {
 pub fn market() -> Shape {
     object([
         ("id", Uuid),
-        ("slug", nullable(Text)),
         ("questions", localized()),
         ("outcomes", list(wider(outcome_with_probability(), [("odd", RATIO)]))),
         ("descriptions", localized()),
@@ -78,6 +77,7 @@ pub fn market_detail() -> Shape {
     let shape = wider(
         market(),
         [
+            ("slug", nullable(Text)),
             ("categoryIds", list(Uuid)),
             ("eventId", nullable(Uuid)),
             ("deadline", Moment),
@@ -95,14 +95,12 @@ pub fn market_detail() -> Shape {
 pub fn event() -> Shape {
     let market = object([
         ("id", Uuid),
-        ("slug", nullable(Text)),
         ("questions", localized()),
         ("outcomes", list(outcome_with_probability())),
         ("status", MARKET_STATUS),
     ]);
     object([
         ("id", Uuid),
-        ("slug", nullable(Text)),
         ("titles", localized()),
         ("subTitles", localized()),
         ("descriptions", localized()),
@@ -119,6 +117,7 @@ pub fn event_detail() -> Shape {
     wider(
         event(),
         [
+            ("slug", nullable(Text)),
             ("mutuallyExclusive", Bool),
             ("categories", list(category())),
             ("categoryIds", list(Uuid)),

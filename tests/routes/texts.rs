@@ -61,7 +61,7 @@ fn lengths_are_counted_in_characters() {
         Some((name.as_str(), usize::try_from(schema["maxLength"].as_u64()?).unwrap()))
     });
     let mut count = 0;
-    for (schema, most) in bounded.filter(|(name, _)| *name != "UrlSent") {
+    for (schema, most) in bounded.filter(|(name, _)| !["UrlSent", "AddressSlug"].contains(name)) {
         for letter in ["é", "w"] {
             for answer in sent(&venue, schema, &|_| letter.repeat(most)) {
                 assert!(answer.status < 300, "{schema}: {answer:?}");

@@ -12,6 +12,7 @@ use super::seats::Seat;
 use crate::auth::{self, Caller, Credential};
 use crate::call::SharedState;
 use crate::connection_slots::ConnectionSlot;
+use crate::entrance;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::rates::{Allowance, RequestClass};
 use crate::tokens;
@@ -25,6 +26,8 @@ pub struct Session {
     pub caller: Caller,
     key: Credential,
     ends_by_itself: bool,
+    /// Whether it came in where nothing is told that is the operators'.
+    elsewhere: bool,
     _seat: Seat,
 }
 
@@ -37,12 +40,14 @@ impl Session {
         key: Credential,
         engine: &Engine,
         shared: &SharedState,
+        connection: Option<&ConnectionSlot>,
     ) -> Result<Session, Problem> {
         let caller = auth::holder(key, engine, &shared.caches.holders)?;
         tokens::take(&shared.keyring, &caller, RequestClass::Reads, false, Instant::now())?;
         let seat = shared.seats.take(caller.user)?;
         let ends_by_itself = caller.ends_by_itself(engine);
-        Ok(Session { caller, key, ends_by_itself, _seat: seat })
+        let elsewhere = entrance::is_elsewhere(connection, &shared.site);
+        Ok(Session { caller, key, ends_by_itself, elsewhere, _seat: seat })
     }
 
     /// Takes note of what was published since; whether the key is still good.
@@ -70,6 +75,13 @@ impl Session {
         self.refresh(engine, shared)
     }
 
+    fn channel(&self, name: &str) -> Result<Channel, Problem> {
+        match Channel::parse(name)? {
+            Channel::Journal if self.elsewhere => Err(entrance::elsewhere()),
+            channel => Ok(channel),
+        }
+    }
+
     /// Subscribes to channels; each stands or falls for itself.
     pub fn subscribe(
         &self,
@@ -81,7 +93,7 @@ impl Session {
         // Each has a snapshot, which is taken while others wait: no channel twice.
         let mut once = |channel| if seen.insert(channel) { Ok(channel) } else { Err(repeated()) };
         let read: Vec<Result<Channel, Problem>> =
-            names.iter().map(|name| Channel::parse(name).and_then(&mut once)).collect();
+            names.iter().map(|name| self.channel(name).and_then(&mut once)).collect();
         let good: Vec<Channel> = read.iter().flatten().copied().collect();
         let mut asked = listening.subscribe(&self.caller, &good, from).into_iter();
         let lost = || Err(Problem::internal("a subscription has no answer"));
@@ -139,7 +151,8 @@ impl Guest<'_> {
         let hash = hash.map(|hash| Credential { hash, by_cookie: false });
         if session.is_none() {
             let hash = hash.ok_or_else(Problem::keyless)?;
-            let opened = Session::open(hash, self.engine, self.shared).inspect_err(|problem| {
+            let opened = Session::open(hash, self.engine, self.shared, Some(self.slot));
+            let opened = opened.inspect_err(|problem| {
                 if problem.kind.lacks_good_key() {
                     self.slot.disown();
                 }

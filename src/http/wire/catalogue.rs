@@ -169,9 +169,6 @@ answers! {
     /// A market in a list.
     MarketJson = "Market" (view: &ReadModel, row: &MarketRow, probability_of_yes: Ratio) {
         id: Text<MarketId> = Text(row.id);
-        /// Its name in addresses; null if it was made before there were slugs.
-        #[schemars(with = "Option<AddressSlug>")]
-        slug: Shared<MarketDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         questions: MarketText = Shared::new(&row.draft, |draft| &draft.questions);
         outcomes: Vec<QuotedOutcomeJson> = quoted(row, probability_of_yes, QuotedOutcomeJson::of);
         descriptions: MarketText = Shared::new(&row.draft, |draft| &draft.descriptions);
@@ -186,6 +183,9 @@ answers! {
     MarketDetailJson = "MarketDetail" (view: &ReadModel, row: &MarketRow, yes: Ratio) {
         #[serde(flatten)]
         market: MarketJson = MarketJson::of(view, row, yes);
+        /// Its name in addresses; null if it was made before there were slugs.
+        #[schemars(with = "Option<AddressSlug>")]
+        slug: Shared<MarketDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         category_ids: Vec<Text<CategoryId>> = categories(view, &row.draft.categories, id_of);
         event_id: Option<Text<EventId>> = row.draft.event
             .and_then(|event| view.catalogue.event(event)).map(|event| Text(event.id));
@@ -209,8 +209,6 @@ answers! {
     /// A market inside an event.
     EventMarketJson = "EventMarket" (view: &ReadModel, row: &MarketRow) {
         id: Text<MarketId> = Text(row.id);
-        #[schemars(with = "Option<AddressSlug>")]
-        slug: Shared<MarketDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         questions: MarketText = Shared::new(&row.draft, |draft| &draft.questions);
         outcomes: Vec<LikelyOutcomeJson> =
             quoted(row, view.probability_of_yes(row.no), LikelyOutcomeJson::of);
@@ -220,9 +218,6 @@ answers! {
     /// An event in a list.
     EventJson = "Event" (view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) {
         id: Text<EventId> = Text(row.id);
-        /// Its name in addresses; null if it was made before there were slugs.
-        #[schemars(with = "Option<AddressSlug>")]
-        slug: Shared<EventDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         titles: EventText = Shared::new(&row.draft, |draft| &draft.titles);
         sub_titles: EventText = Shared::new(&row.draft, |draft| &draft.sub_titles);
         descriptions: EventText = Shared::new(&row.draft, |draft| &draft.descriptions);
@@ -251,6 +246,9 @@ answers! {
     EventDetailJson = "EventDetail" (view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) {
         #[serde(flatten)]
         event: EventJson = EventJson::of(view, row, markets);
+        /// Its name in addresses; null if it was made before there were slugs.
+        #[schemars(with = "Option<AddressSlug>")]
+        slug: Shared<EventDraft, Option<Slug>> = Shared::new(&row.draft, |draft| &draft.slug);
         /// At most one of its markets resolves yes.
         mutually_exclusive: bool = row.draft.mutually_exclusive;
         categories: Vec<CategoryJson> =

@@ -23,12 +23,12 @@ answers! {
     }
 
     /// What the open orders of a group may lose. Contracts held belong to no group.
-    GroupExposureJson = "GroupExposure" (group: Group, count: usize, reserved: Option<Money>) {
+    GroupExposureJson = "GroupExposure" (group: Group, found: Option<(usize, Money)>) {
         group: Text<Group> = Text(group);
-        open_orders: u64 = u64::try_from(count).unwrap_or(u64::MAX);
-        /// Of the account's reserved money, what is set aside for them; null where they are more
-        /// than 1,000.
-        reserved: Option<Text<Money>> = reserved.map(Text);
+        /// Null where they are more than 1,000.
+        open_orders: Option<u64> = found.and_then(|found| u64::try_from(found.0).ok());
+        /// Of the account's reserved money, what is set aside for them; null likewise.
+        reserved: Option<Text<Money>> = found.map(|found| Text(found.1));
     }
 
     /// A daily allowance of records: the commands that the journal keeps. It comes back steadily.

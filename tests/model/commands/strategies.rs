@@ -193,6 +193,8 @@ pub fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(market, what)| Intent::Run { market, what }),
         4 => Just(Intent::Clock),
         2 => any::<u8>().prop_map(Intent::Catalogue),
+        // The people among them, who sign in.
+        2 => (0_u8..16).prop_map(|pick| Intent::Catalogue(pick * 8 + 7)),
         4 => any::<u16>().prop_map(Intent::Again),
         5 => conversion(),
         3 => (user(), 0_u8..3, prop::option::of(0_u8..2))

@@ -110,6 +110,10 @@ impl Naive {
         // All on a copy: either both happen or nothing does.
         let mut tried = self.clone();
         tried.cancel(terms.user, old)?;
+        let number = self.own_open(terms.user, old)?;
+        if self.due_reason(number).is_some() {
+            return Err(Reject::OrderNotOpen);
+        }
         tried.place(terms)?;
         *self = tried;
         Ok(())

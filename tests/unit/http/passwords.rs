@@ -27,7 +27,7 @@ async fn ten_wrong_passwords_are_followed_by_a_wait_of_that_name_and_address_alo
     let home: IpAddr = [192, 0, 2, 1].into();
     let (ann, bob) = (name("ann"), name("bob"));
     for _ in 0..TRIES_MAX {
-        passwords.count(Trier::Name(ann));
+        passwords.admit(&[Some(Trier::Name(ann))]).unwrap();
     }
     let refused = passwords.check((ann, Some(home)), "a long password".to_owned(), Some(known));
     let problem = refused.await.unwrap_err();
@@ -35,8 +35,10 @@ async fn ten_wrong_passwords_are_followed_by_a_wait_of_that_name_and_address_alo
     assert!(problem.wait.unwrap().get() <= 15 * 60);
     let other = passwords.check((bob, Some(home)), "a long password".to_owned(), Some(known));
     assert!(other.await.unwrap(), "another name");
+    // What was right counts no more once that is seen.
+    passwords.forgive((bob, Some(home)));
     for _ in 0..TRIES_MAX {
-        passwords.count(Trier::Address(home));
+        passwords.admit(&[Some(Trier::address(home))]).unwrap();
     }
     let other = passwords.check((bob, Some(home)), "a long password".to_owned(), Some(known));
     assert_eq!(other.await.unwrap_err().kind, Kind::TooManyTries, "the same address");
@@ -55,14 +57,52 @@ fn an_address_makes_thirty_accounts_and_then_waits() {
     assert_eq!(waits.kind, Kind::TooManyTries);
     passwords.admit_newcomer(Some(away)).unwrap();
     // Whoever has an account there signs in as before.
-    passwords.admit(Trier::Address(home)).unwrap();
+    passwords.admit(&[Some(Trier::address(home))]).unwrap();
+}
+
+/// Tries that are on their way at once count before anybody knows that they are wrong.
+#[tokio::test]
+async fn more_tries_at_once_than_may_be_wrong_are_refused() {
+    let passwords = Passwords::default();
+    let ann = (name("ann"), None);
+    let tries = (0..TRIES_MAX + 5).map(|_| passwords.check(ann, "wrong password".to_owned(), None));
+    let refused = futures_of(tries.collect()).await;
+    assert_eq!(refused, 5);
+}
+
+/// How many of these are refused, all begun before the first is over.
+async fn futures_of<F: Future<Output = Result<bool, Problem>>>(all: Vec<F>) -> usize {
+    let mut all: Vec<_> = all.into_iter().map(Box::pin).collect();
+    let mut refused = 0;
+    std::future::poll_fn(|cx| {
+        all.retain_mut(|one| match one.as_mut().poll(cx) {
+            std::task::Poll::Ready(answer) => {
+                refused += usize::from(answer.is_err());
+                false
+            }
+            std::task::Poll::Pending => true,
+        });
+        if all.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    refused
+}
+
+#[test]
+fn an_address_is_its_network() {
+    let [one, other, far] = ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:db8:0:2::1"]
+        .map(|text| Trier::address(text.parse().unwrap()));
+    assert_eq!(one, other);
+    assert_ne!(one, far);
+    let [v4, mapped] = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| text.parse().unwrap());
+    assert_eq!(Trier::newcomers(v4), Trier::newcomers(mapped));
 }
 
 #[test]
 fn what_is_counted_is_bounded() {
     let passwords = Passwords::default();
     for number in 0..COUNTED_MAX + 10 {
-        passwords.count(Trier::Name(name(&format!("name-{number}"))));
+        passwords.admit(&[Some(Trier::Name(name(&format!("name-{number}"))))]).unwrap();
         if number > COUNTED_MAX {
             break;
         }

@@ -35,7 +35,7 @@ fn opened() -> (Running, Connection<DuplexStream>, DuplexStream) {
     let door = Arc::new(Door::new(running.engine(), Limits::STANDARD).unwrap());
     let slot = ConnectionSlots::new(64).take(None::<&Engine>).unwrap().slot;
     let key = Credential { hash, by_cookie: false };
-    let session = Some(Session::open(key, &engine, door.shared()).unwrap());
+    let session = Some(Session::open(key, &engine, door.shared(), None).unwrap());
     let write_wait = Duration::from_secs(30);
     let (near, far) = duplex(1 << 16);
     let beginning = Beginning { door, engine, slot, session, write_wait };
