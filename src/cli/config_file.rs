@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
@@ -110,7 +110,8 @@ impl ConfigFile {
         let path = given.config.as_deref().unwrap_or(&there);
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound && given.config.is_none() => {
+            // What is wrong with the folder is said by whoever opens it.
+            Err(error) if is_absent(&error) && given.config.is_none() => {
                 return Ok(ConfigFile::default());
             }
             Err(error) => return Err(Failure::Usage(format!("{}: {error}", path.display()))),
@@ -265,6 +266,10 @@ pub(crate) fn template(data: Option<&Path>) -> String {
         text.extend([line.as_str(), "\n#", key, " = ", &value, "\n"]);
     }
     text
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

@@ -216,8 +216,11 @@ impl<'a> Overlay<'a> {
         let mut ended = Vec::new();
         cancel_order(&mut self, terms.user, replaced, at, &mut ended)?;
         // What is over and only waits for its record is not brought back.
-        let is_over = |effect: &Effect| matches!(effect, Effect::OrderCancelled { reason, .. } if *reason != CancelReason::User);
-        if ended.iter().any(is_over) {
+        let mut reasons = ended.iter().filter_map(|effect| match effect {
+            Effect::OrderCancelled { reason, .. } => Some(*reason),
+            _ => None,
+        });
+        if reasons.any(|reason| reason != CancelReason::User) {
             return Err(Stop::Refused(Reject::OrderNotOpen));
         }
         let order = admit_order(&self, terms, at)?.order;

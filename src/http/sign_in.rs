@@ -277,7 +277,7 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
     let keeps = async {
         if let Some(factor) = factor {
             let password_salt = password.salt;
-            // It counts against no allowance: a day's last record must not cost somebody the factor.
+            // It counts against no allowance: a day's last record must not cost the factor.
             visit.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
         }
         Ok::<(), Problem>(())

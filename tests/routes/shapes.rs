@@ -592,7 +592,7 @@ pub fn limits() -> Shape {
         ("heartbeatSeconds", Integer),
     ]);
     let of_group =
-        object([("group", Text), ("openOrders", Integer), ("reserved", nullable(MONEY))]);
+        object([("group", Text), ("openOrders", nullable(Integer)), ("reserved", nullable(MONEY))]);
     object([
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),

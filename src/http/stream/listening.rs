@@ -169,7 +169,8 @@ impl Listening {
         let begun = Cursor { next: 0, after: from.unwrap_or(now) };
         let cursor = cursor.unwrap_or(begun);
         let begins = from.is_none().then_some(Begins::Snapshot { seen, conflated: false });
-        let owes_from = from.is_none().then_some(now);
+        // Of states, all since the record up to which the client was told.
+        let owes_from = from.is_none().then(|| seen.map_or(now, Sequence::next));
         let last = cursor.after;
         let first = VecDeque::new();
         self.subscriptions.push(Subscription {

@@ -2,6 +2,7 @@
 
 use super::Text;
 use super::said::StreamLimitsJson;
+use super::words::Count;
 use crate::keyring::DailyLeft;
 use crate::rates::{Allowance, RequestClass};
 use exchange::command::TradingMode;
@@ -26,6 +27,7 @@ answers! {
     GroupExposureJson = "GroupExposure" (group: Group, found: Option<(usize, Money)>) {
         group: Text<Group> = Text(group);
         /// Null where they are more than 1,000.
+        #[schemars(with = "Option<Count>")]
         open_orders: Option<u64> = found.and_then(|found| u64::try_from(found.0).ok());
         /// Of the account's reserved money, what is set aside for them; null likewise.
         reserved: Option<Text<Money>> = found.map(|found| Text(found.1));

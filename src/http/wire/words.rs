@@ -155,6 +155,8 @@ words! {
     AddressSlug = "AddressSlug",
     /// An id, or a slug in its place.
     IdOrSlug = "IdOrSlug",
+    /// How many.
+    Count = "Count",
     /// An API key.
     ApiKey = "ApiKey",
     /// What a user's own key may do.
