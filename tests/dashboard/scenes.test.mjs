@@ -391,7 +391,7 @@ test("every page, in three languages and both themes, at 360 and 1,280 px: no vi
   const id = await ids();
   /** @type {[string, string, ("ana" | "olga")?][]} */
   const pages = [["markets", "/"], ["list", "/?view=list"], ["event", `/events/${id.event}`], ["market", `/markets/${id.market}`], ["candles", `/markets/${id.market}?chart=candles`], ["portfolio", "/portfolio"], ["ledger", "/portfolio?tab=ledger"],
-    ["order", `/orders/${id.order}`], ["keys", "/keys"], ["account", "/account"], ["leaderboard", "/leaderboard"], ["profile", `/profiles/${id.profile}`], ["audit", `/audit?market=${id.market}`], ["docs", "/docs"], ["operation", "/docs?op=placeOrder"], ["sign-in", "/sign-in"], ["invitation", "/invitations#nothing"], ["missing", "/nothing"],
+    ["order", `/orders/${id.order}`], ["keys", "/keys"], ["account", "/account"], ["leaderboard", "/leaderboard"], ["profile", `/profiles/${id.profile}`], ["audit", `/audit?market=${id.market}`], ["docs", "/docs"], ["operation", "/docs?op=placeOrder"], ["sign-in", "/sign-in"], ["invitation", "/invitations#nothing"],
     ["admin", "/admin", "olga"], ["catalogue", "/admin/catalogue?market=new", "olga"], ["users", "/admin/users", "olga"]];
   /** @type {["en" | "pt" | "es", "light" | "dark", number][]} */
   const ways = /** @type {const} */ (["en", "pt", "es"]).flatMap((language) => /** @type {const} */ (["light", "dark"]).flatMap((theme) => [1280, 360].map((width) => /** @type {["en" | "pt" | "es", "light" | "dark", number]} */ ([language, theme, width]))));

@@ -259,7 +259,8 @@ function Waiting() {
         : !ask.data.length
           ? html`<${Empty}
     title=${t("nothing-waits")}/>`
-          : html`<table class="table"><caption class="vh">${t("markets-waiting")}</caption>
+          : html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t("markets-waiting")}>
+    <table class="table"><caption class="vh">${t("markets-waiting")}</caption>
     <thead><tr><th scope="col">${t("question")}</th><th scope="col">${t("state")}</th>
     <th class="r" scope="col">${t("holders")}</th><th class="r" scope="col">${t("at-stake")}</th>
     <th class="r" scope="col">${t("closes-head")}</th></tr></thead>
@@ -270,7 +271,7 @@ function Waiting() {
       <td class="r">${one.stats ? f.count(one.stats.holders ?? 0) : "–"}</td>
       <td class="r">${one.stats ? f.money(one.stats.openInterest) : "–"}</td>
       <td class="r muted"><${Time} at=${one.deadline}/></td></tr>`,
-    )}</tbody></table>`
+    )}</tbody></table></div>`
   }</${Panel}>`;
 }
 
