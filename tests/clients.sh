@@ -28,6 +28,12 @@ base=$(sed -n 's/^listening on //p' "$folder/out")
 curl -sS --fail "$base/api/v1/openapi.json" > "$folder/openapi.json"
 ana=demo-ana-trader-on-a-local-venue-1
 ben=demo-ben-trader-on-a-local-venue-2
+# The demo's drafts are the markets that nobody quotes.
+olga=demo-olga-operator-of-a-local-venue-5
+curl -sS --fail -H "X-API-Key: $olga" "$base/api/v1/admin/markets?status=DRAFT" | grep -o '"id":"[0-9a-f-]\{36\}"' |
+  cut -d '"' -f 4 | while read -r draft; do
+  curl -sS -o "$folder/published" -X POST -H "X-API-Key: $olga" "$base/api/v1/admin/markets/$draft/publish"
+done
 
 python_client() {
   command -v python3 > /dev/null || { echo "no python3: no Python client is made"; return; }
