@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -47,6 +48,8 @@ pub struct Drafts {
     rest_until: Instant,
     /// Of the first draft, to know its slices by.
     number: u64,
+    /// Whether there was no room to pass a slice on.
+    is_lost: Arc<AtomicBool>,
 }
 
 /// A draft.
@@ -108,7 +111,8 @@ impl Place {
 impl Drafts {
     /// None.
     pub fn new() -> Drafts {
-        Drafts { waiting: VecDeque::new(), rest_until: Instant::now(), number: 0 }
+        let (waiting, is_lost) = (VecDeque::new(), Arc::default());
+        Drafts { waiting, rest_until: Instant::now(), number: 0, is_lost }
     }
 
     /// Adds who asks for a topic's orders, after the last record that was told.
@@ -145,12 +149,16 @@ impl Drafts {
 
     /// Has the next slice copied, if it is due.
     pub fn go_on(&mut self, engine: &Engine, tasks: &Sender<Task>) {
+        if self.is_lost.swap(false, Ordering::SeqCst) {
+            self.begin_anew();
+        }
         let (now, number) = (Instant::now(), self.number);
         if self.due().is_none_or(|due| due > now) {
             return;
         }
         let Some(draft) = self.waiting.front_mut() else { return };
-        let copying = Copying { number, tasks: tasks.clone(), slice: None };
+        let (tasks, is_lost) = (tasks.clone(), Arc::clone(&self.is_lost));
+        let copying = Copying { number, tasks, slice: None, is_lost };
         let (topic, channel, place) = (draft.topic, draft.channel, draft.place);
         match engine.try_out(move |trying| copying.copy(trying, (topic, channel), place)) {
             Ok(()) => draft.is_asked = true,
@@ -277,6 +285,7 @@ struct Copying {
     number: u64,
     tasks: Sender<Task>,
     slice: Option<Box<Slice>>,
+    is_lost: Arc<AtomicBool>,
 }
 
 impl Copying {
@@ -295,10 +304,11 @@ impl Copying {
 
 impl Drop for Copying {
     fn drop(&mut self) {
-        // After everything that was told up to here, and before all else. Where there is no room
-        // for it, there is none for what is told either, and all is begun anew.
+        // After everything that was told up to here, and before all else; never waiting for room.
         let task = Task::Copied(self.number, self.slice.take());
-        self.tasks.try_send(task).unwrap_or_default();
+        if self.tasks.try_send(task).is_err() {
+            self.is_lost.store(true, Ordering::SeqCst);
+        }
     }
 }
 
