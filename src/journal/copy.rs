@@ -9,7 +9,8 @@ use std::time::Duration;
 use std::{io, thread};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
-use super::disk;
+use super::disk::{self, File};
+use super::portable::sync_folder_of;
 use super::segment::{Packed, place, unpack};
 use super::store::{Step, StoreError};
 use super::trees::{self, DATABASE_FILE, Db, Tree};
@@ -73,11 +74,17 @@ impl CopyFolder {
         noted.trim().parse().ok().map(Sequence::new)
     }
 
-    /// Notes that segment.
+    /// Notes that segment, once the copy is on disk: a note that a power cut leaves without what it
+    /// is about would keep the copy from ever being given it.
     pub(super) fn note_fed(&self, segment: Option<Sequence>) -> Result<(), StoreError> {
         let Some(segment) = segment else { return Ok(()) };
-        let noted = disk::write(self.path.with_extension(FED), format!("{segment}\n"));
-        noted.map_err(|error| StoreError::of(Step::Put, &error, &error))
+        let note = || {
+            File::open(self.path.join(DATABASE_FILE))?.sync_data()?;
+            File::open(&self.path)?.sync_all()?;
+            sync_folder_of(&self.path)?;
+            disk::write(self.path.with_extension(FED), format!("{segment}\n"))
+        };
+        note().map_err(|error| StoreError::of(Step::Put, &error, &error))
     }
 
     /// Where it is.
@@ -113,7 +120,7 @@ impl Copy {
         caught(Step::Put, || self.members.insert(key(first), member).map(drop))
     }
 
-    /// Writes what was put to sled's file; when it is on disk is the system's affair.
+    /// Writes what was put to sled's file.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
         caught(Step::Flush, || self.members.flush().map(drop))
     }
