@@ -176,6 +176,9 @@ impl Archive {
             return Ok((Archive::at(folder, head, (segment, 0), lock)?, None));
         };
         let (last, cut) = cut_torn(&segment)?;
+        if let Some(last) = &last {
+            files::settle(&segment, last)?;
+        }
         let whole = last.as_ref().map_or(0, |last| last.end);
         let all = files.clone();
         let head = end_of(folder, files, last)?;

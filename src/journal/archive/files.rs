@@ -40,6 +40,18 @@ pub(super) fn cut_torn(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>)
     Ok((last, Some(Cut { path: path.to_owned(), length, bytes })))
 }
 
+/// Writes the last whole member again and syncs it. After a failed sync the system may hold in
+/// memory what the disk has not; before that member every one was synced.
+pub(super) fn settle(path: &Path, last: &WholeMember) -> Result<(), ArchiveError> {
+    let written = || {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let member = read_at(&file, last.begin, last.end, usize::MAX)?;
+        file.write_all_at(&member, last.begin)?;
+        file.sync_all()
+    };
+    written().map_err(|error| failed(path, error))
+}
+
 /// Whether a whole member begins after `from`: then the damage before it is no torn last write.
 fn member_follows(path: &Path, from: u64) -> io::Result<bool> {
     let file = File::open(path)?;
