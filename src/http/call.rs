@@ -204,6 +204,8 @@ pub struct Origin {
     pub request_id: RequestId,
     /// Whether the client of its connection is still there, if it came on one of its own.
     pub presence: Option<Presence>,
+    /// Whether operators have an entrance of their own and it did not come in there.
+    pub elsewhere: bool,
 }
 
 impl Call {

@@ -23,6 +23,7 @@ use super::call::{Call, Origin, SharedState};
 use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
 use super::cors;
+use super::dashboard;
 use super::entrance;
 use super::head;
 use super::idempotency;
@@ -247,6 +248,11 @@ impl Door {
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
+        if found.is_err()
+            && let Some(page) = dashboard::nothing(&self.shared, head)
+        {
+            return Ok(page);
+        }
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
@@ -283,7 +289,8 @@ impl Door {
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let presence = known.connection.map(|slot| slot.presence.clone());
-            let origin = Origin { request_id: id, presence };
+            let elsewhere = entrance::is_elsewhere(known.connection, &self.shared.site);
+            let origin = Origin { request_id: id, presence, elsewhere };
             let answered = self.ask(caller, found, head, body, origin, drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),

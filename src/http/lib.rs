@@ -48,6 +48,8 @@ pub mod visit;
 pub mod totp;
 pub mod second_factor;
 pub mod sign_in;
+pub mod identity;
+pub mod openid;
 pub mod keys;
 pub mod limits;
 pub mod rates;
