@@ -3,6 +3,7 @@
 //!
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
@@ -159,6 +160,10 @@ impl Door {
             && problem.kind.lacks_good_key()
         {
             connection.disown();
+            if problem.kind == Kind::InvalidApiKey {
+                let address = self.address(&head.headers, Some(connection));
+                self.shared.wrong_keys.came(address).await;
+            }
         }
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
         let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
@@ -188,6 +193,12 @@ impl Door {
     /// Has reads that wait for a change answered: the server stops.
     pub fn stop_waiting(&self) {
         self.shared.waiting.stop();
+    }
+
+    /// Where a request comes from, if that is known.
+    fn address(&self, headers: &HeaderMap, on: Option<&ConnectionSlot>) -> Option<IpAddr> {
+        let peer = on.and_then(ConnectionSlot::address)?;
+        Some(proxies::client(peer, headers, &self.shared.site.proxies))
     }
 
     /// The answer to a connection for which no slot is free.
@@ -245,9 +256,7 @@ impl Door {
                 return self.open_stream(head, known, began);
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
-                let address = known.connection.and_then(ConnectionSlot::address);
-                let proxies = &self.shared.site.proxies;
-                let address = address.map(|peer| proxies::client(peer, &head.headers, proxies));
+                let address = self.address(&head.headers, known.connection);
                 return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
                     .await;
             }

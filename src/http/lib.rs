@@ -26,6 +26,8 @@ pub mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "without_tls.rs"]
 pub mod tls;
+#[cfg(feature = "tls")]
+mod http2;
 mod presence;
 pub mod door;
 mod caught;
@@ -39,6 +41,8 @@ mod cors;
 mod proxies;
 pub mod assets;
 pub mod site;
+mod tries;
+pub mod wrong_keys;
 pub mod passwords;
 pub mod visit;
 pub mod totp;
