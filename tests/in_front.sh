@@ -32,7 +32,7 @@ serve() {
     > "$folder/$name.out" 2> "$folder/$name.log" &
   started+=($!)
   for _ in $(seq 600); do
-    if grep -q 'listening on' "$folder/$name.out"; then break; fi
+    if grep -q 'listening on' "$folder/$name.out" 2> /dev/null; then break; fi
     sleep 0.1
   done
   address=$(sed -n 's/^listening on //p' "$folder/$name.out")
@@ -65,7 +65,7 @@ else
   echo "openssl is not installed: it shakes no hands"
 fi
 if venv sslyze==6.2.0 websockets; then
-  "$folder/venv/bin/python" tests/in_front/scan.py "$address" tests/tls/ca.pem
+  "$folder/venv/bin/python" -W ignore tests/in_front/scan.py "$address" tests/tls/ca.pem
 else
   echo "sslyze cannot be fetched: nobody scans"
 fi

@@ -23,6 +23,7 @@ use super::call::{Call, Origin, SharedState};
 use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
 use super::cors;
+use super::dashboard;
 use super::entrance;
 use super::head;
 use super::idempotency;
@@ -247,10 +248,8 @@ impl Door {
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
-        if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
-            known.route
-        {
-            return probe(&self.shared, head);
+        if let Some(answered) = self.for_everybody(head, known.route) {
+            return answered;
         }
         match known.route {
             Some(Route { endpoint: Endpoint::Stream, .. }) => {
@@ -283,7 +282,8 @@ impl Door {
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let presence = known.connection.map(|slot| slot.presence.clone());
-            let origin = Origin { request_id: id, presence };
+            let elsewhere = entrance::is_elsewhere(known.connection, &self.shared.site);
+            let origin = Origin { request_id: id, presence, elsewhere };
             let answered = self.ask(caller, found, head, body, origin, drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),
@@ -296,6 +296,17 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
+    }
+
+    /// The answer that everybody gets, even before the venue is open.
+    fn for_everybody(&self, head: &Parts, route: Option<&Route>) -> Option<Result<Reply, Problem>> {
+        match route {
+            Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) => {
+                Some(probe(&self.shared, head))
+            }
+            Some(_) => None,
+            None => dashboard::nothing(&self.shared, head).map(Ok),
+        }
     }
 
     /// A problem of a caller with what belongs to every one.
@@ -399,8 +410,20 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call =
-            Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
+        let account = caller.user;
+        let call = Call {
+            engine,
+            caller,
+            account,
+            shared,
+            path,
+            query,
+            body,
+            once,
+            conditions,
+            drew,
+            origin,
+        };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.

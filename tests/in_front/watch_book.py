@@ -14,7 +14,7 @@ async def main() -> None:
     tls = ssl.create_default_context(cafile=ca)
     url = address.replace("https://", "wss://") + "/api/v1/stream"
     async with websockets.connect(url, ssl=tls, additional_headers={"X-API-Key": key}) as socket:
-        await socket.send(json.dumps({"op": "subscribe", "channels": [f"book:{market}"]}))
+        await socket.send(json.dumps({"op": "subscribe", "id": "1", "channels": [f"book:{market}"]}))
         async with asyncio.timeout(10):
             async for text in socket:
                 message = json.loads(text)

@@ -123,8 +123,10 @@ fn begin(
     }
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
-    let origin = Origin { request_id, presence: None };
-    let call = Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
+    let origin = Origin { request_id, presence: None, elsewhere: false };
+    let account = caller.user;
+    let call =
+        Call { engine, caller, account, shared, path, query, body, once, conditions, drew, origin };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)
