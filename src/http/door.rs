@@ -410,8 +410,20 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call =
-            Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
+        let account = caller.user;
+        let call = Call {
+            engine,
+            caller,
+            account,
+            shared,
+            path,
+            query,
+            body,
+            once,
+            conditions,
+            drew,
+            origin,
+        };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.

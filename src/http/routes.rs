@@ -10,15 +10,15 @@ use super::route::{
     stream,
 };
 use super::{
-    account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, dashboard, events, impact, leaderboard, markets,
-    metrics, openapi, openid, operations, order_list, orders, pictures, positions, profiles,
-    second_factor, sign_in, statement, switches, tape,
+    account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
+    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
+    leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
+    positions, profiles, second_factor, sign_in, statement, switches, tape,
 };
 
 /// The table.
 pub fn table() -> Vec<Route> {
-    let operators = [admin_catalogue(), admin_accounts()].into_iter().flatten();
+    let operators = [admin_catalogue(), admin_people()].into_iter().flatten();
     let operators = operators.map(|route| Route { access: Access::Operators, ..route });
     let others =
         [probes(), pages(), visitors(), public(), trading(), account()].into_iter().flatten();
@@ -159,6 +159,7 @@ fn admin_catalogue() -> Vec<Route> {
     vec![
         read("/admin/markets", admin_markets::list),
         long("/admin/markets/{marketId}/impact", impact::of_market),
+        post("/admin/catalogue/check", Required, catalogue_check::check),
         post("/admin/categories", Required, admin_catalogue::create_category),
         post("/admin/events", Required, admin_catalogue::create_event),
         patch("/admin/events/{eventId}", admin_catalogue::revise_event),
@@ -175,10 +176,15 @@ fn admin_catalogue() -> Vec<Route> {
 }
 
 /// For operators.
-fn admin_accounts() -> Vec<Route> {
+fn admin_people() -> Vec<Route> {
     vec![
-        read("/admin/users", admin_users::list),
+        long("/admin/users", admin_users::list),
         read("/admin/users/{userId}", admin_users::one),
+        long("/admin/users/{userId}/orders", admin_accounts::orders).tagged(),
+        long("/admin/users/{userId}/positions", admin_accounts::positions),
+        long("/admin/users/{userId}/fills", admin_accounts::fills).tagged(),
+        long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
+        cancel("/admin/users/{userId}/orders", admin_accounts::cancel_orders),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),

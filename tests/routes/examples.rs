@@ -215,6 +215,7 @@ fn catalogue(scene: &mut Scene) -> String {
         &question,
         &json!({"eventId": event, "categoryIds": [category], "takerFee": "0.0700"}),
     );
+    scene.show("checkCatalogue", &op, &[], "", json!({"market": body}));
     let market = id(&scene.show("createMarket", &op, &[], "", body));
     scene.show("reviseMarket", &op, &[&market], "", json!({"highlighted": true}));
     scene.show("publishMarket", &op, &[&market], "", json!({}));
@@ -236,7 +237,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     scene.show("deposit", &op, &[&user], "", json!({"amount": "100.00"}));
     scene.show("withdraw", &op, &[&user], "", json!({"amount": "25.50"}));
     scene.show("getUser", &op, &[&user], "", Value::Null);
-    scene.show("listUsers", &op, &[], "limit=20&offset=0", Value::Null);
+    scene.show("listUsers", &op, &[], "name=ann&limit=20&offset=0", Value::Null);
     let key_id = key["keyId"].as_str().unwrap();
     scene.show("getUserKey", &op, &[&user, key_id], "", Value::Null);
     let spare = json!({"role": "reader", "label": "spare"});
@@ -252,7 +253,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
-    let ann = &ann.client;
+    let (owner, ann) = (ann, &ann.client);
     ben.place(market, "SELL", "yes", "0.60", "4");
     let order = json!({"marketId": market, "outcomeId": "yes", "side": "BUY",
         "orderType": "LIMIT", "price": "0.60", "quantity": "10", "clientOrderId": "quote-1"});
@@ -267,6 +268,7 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("listFills", ann, &[], "limit=50&offset=0", Value::Null);
     scene.show("listPositions", ann, &[], "limit=20&offset=0", Value::Null);
     scene.show("getBalance", ann, &[], "", Value::Null);
+    account(scene, &owner.id);
     scene.show("listMarkets", ann, &[], "highlighted=true&limit=20&offset=0", Value::Null);
     scene.show("getMarket", ann, &[market], "", Value::Null);
     scene.show("listActivity", ann, &[market], "limit=50&offset=0", Value::Null);
@@ -279,6 +281,17 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("sendBatch", ann, &[], "", json!({"operations": operations}));
     scene.show("cancelNamedOrder", ann, &["quote-2"], "", Value::Null);
     scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
+    ann.post("/trading/orders", &body);
+    scene.show("cancelUserOrders", &scene.operator(), &[&owner.id], "", Value::Null);
+}
+
+/// What an operator reads of a user's account.
+fn account(scene: &mut Scene, user: &str) {
+    let op = scene.operator();
+    scene.show("listUserOrders", &op, &[user], "active=true", Value::Null);
+    scene.show("listUserPositions", &op, &[user], "limit=20&offset=0", Value::Null);
+    scene.show("listUserFills", &op, &[user], "limit=50&offset=0", Value::Null);
+    scene.show("listUserLedger", &op, &[user], "limit=50", Value::Null);
 }
 
 /// Reads about the trade, by the public and by its parties.

@@ -124,7 +124,9 @@ fn begin(
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
     let origin = Origin { request_id, presence: None, elsewhere: false };
-    let call = Call { engine, caller, shared, path, query, body, once, conditions, drew, origin };
+    let account = caller.user;
+    let call =
+        Call { engine, caller, account, shared, path, query, body, once, conditions, drew, origin };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)
