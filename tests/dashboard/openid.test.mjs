@@ -57,13 +57,14 @@ async function provider(at, back) {
 async function venue(/** @type {number} */ at, /** @type {string} */ folder, /** @type {string[]} */ more) {
   writeFileSync(join(folder, "secret"), `${SECRET}\n`);
   const url = `http://127.0.0.1:${at}`;
-  const asked = ["serve", "--init", "--data", join(folder, "venue"), "--listen", `127.0.0.1:${at}`, "--public-url", url, "--openid-client-id", "venue", "--openid-client-secret-file", join(folder, "secret"), ...more];
-  const server = spawn(PROGRAM, asked, { env: { ...process.env, OPENOUTCRY_OPERATOR_KEY: KEY }, stdio: ["ignore", "pipe", "inherit"] });
+  const asked = ["serve", "--init", "--data", join(folder, "venue"), "--listen", `127.0.0.1:${at}`, "--public-url", url, "--log", "error", "--openid-client-id", "venue", "--openid-client-secret-file", join(folder, "secret"), ...more];
+  const server = spawn(PROGRAM, asked, { env: { PATH: process.env.PATH, OPENOUTCRY_OPERATOR_KEY: KEY }, stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   for await (const part of server.stdout) {
     said += part;
     if (said.includes("listening on")) break;
   }
+  assert.match(said, /listening on/);
   server.stdout.resume();
   return { server, url };
 }
