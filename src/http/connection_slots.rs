@@ -30,6 +30,9 @@ const SHARE_PART: usize = 64;
 /// Of all slots, traders leave one in so many to operators and strangers.
 const RESERVE_PART: usize = 16;
 
+/// Places of strangers at the operators' entrance begin here.
+const OPERATORS_PLACE: i64 = 1 << 62;
+
 /// [`Seat::holder`] of a stranger.
 const NOBODY: u64 = u64::MAX;
 /// [`Seat::holder`] of an evicted connection.
@@ -159,8 +162,10 @@ impl ConnectionSlots {
     }
 
     /// A slot for a new connection: a free one, or that of one that gives way. `None` if none does,
-    /// or if too many evicted ones are still open. Without `keys`, none was ever good.
-    pub fn take(&self, keys: Option<&impl Keys>) -> Option<Granted> {
+    /// or if too many evicted ones are still open. Without `keys`, none was ever good. Those that
+    /// come in by the `operators`' own entrance give way after all other strangers: no crowd
+    /// elsewhere takes their slots before they show a key.
+    pub fn take(&self, keys: Option<&impl Keys>, operators: bool) -> Option<Granted> {
         let slots = &*self.0;
         let mut taken = slots.taken.lock();
         if taken.free == 0 {
@@ -174,7 +179,8 @@ impl ConnectionSlots {
         let (holder, used) = (AtomicU64::new(NOBODY), AtomicU64::new(0));
         let seat = Arc::new(Seat { holder, used, standing });
         taken.last_place = taken.last_place.saturating_add(1);
-        let place = taken.last_place;
+        let behind_all = if operators { OPERATORS_PLACE } else { 0 };
+        let place = taken.last_place.saturating_add(behind_all);
         taken.seat_stranger(&seat, place, evict);
         Some(Granted {
             slot: Arc::new(ConnectionSlot {

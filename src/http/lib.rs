@@ -19,8 +19,11 @@ pub mod past;
 mod framing;
 mod client_stream;
 mod socket;
+mod tries;
 #[cfg(feature = "tls")]
 mod certificate;
+#[cfg(feature = "tls")]
+mod handshakes;
 #[cfg(feature = "tls")]
 pub mod tls;
 #[cfg(not(feature = "tls"))]
@@ -41,7 +44,6 @@ mod cors;
 mod proxies;
 pub mod assets;
 pub mod site;
-mod tries;
 pub mod wrong_keys;
 pub mod passwords;
 pub mod visit;

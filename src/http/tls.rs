@@ -6,16 +6,22 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
 use super::certificate;
+use super::handshakes::Handshakes;
 use exchange::units::TimeMs;
+
+/// How long a handshake waits for others of its address.
+const HANDSHAKE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A connection whose handshake is done.
 pub type TlsStream = tokio_rustls::server::TlsStream<TcpStream>;
@@ -45,7 +51,10 @@ pub enum TlsError {
 
 /// The certificate chain and key in use.
 #[derive(Debug)]
-pub struct Tls(RwLock<InUse>);
+pub struct Tls {
+    in_use: RwLock<InUse>,
+    handshakes: Handshakes,
+}
 
 #[derive(Debug)]
 struct InUse {
@@ -59,7 +68,8 @@ impl Tls {
     /// # Errors
     /// [`TlsError`].
     pub fn open(chain: &Path, key: &Path) -> Result<Tls, TlsError> {
-        Ok(Tls(RwLock::new(InUse::read(chain, key)?)))
+        let in_use = RwLock::new(InUse::read(chain, key)?);
+        Ok(Tls { in_use, handshakes: Handshakes::default() })
     }
 
     /// Reads them again; whether the certificate is another. What is in use stays if they are at
@@ -69,7 +79,7 @@ impl Tls {
     /// [`TlsError`].
     pub fn reload(&self, chain: &Path, key: &Path) -> Result<bool, TlsError> {
         let read = InUse::read(chain, key)?;
-        let mut in_use = self.0.write();
+        let mut in_use = self.in_use.write();
         let differs = in_use.chain != read.chain;
         *in_use = read;
         Ok(differs)
@@ -77,15 +87,18 @@ impl Tls {
 
     /// The first moment at which a certificate of the chain is over, if that can be read.
     pub fn ends(&self) -> Option<TimeMs> {
-        self.0.read().chain.iter().filter_map(|one| certificate::ends(one)).min()
+        self.in_use.read().chain.iter().filter_map(|one| certificate::ends(one)).min()
     }
 
-    /// Shakes hands with a client.
+    /// Shakes hands with a client, in its address's turn.
     ///
     /// # Errors
-    /// It does not speak TLS as it must, or has gone.
+    /// It does not speak TLS as it must, has gone, or too many of its address wait already.
     pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream> {
-        let config = Arc::clone(&self.0.read().config);
+        let address = stream.peer_addr()?.ip();
+        let wait = self.handshakes.wait(address, Instant::now(), HANDSHAKE_WAIT_MAX);
+        sleep(wait.ok_or_else(|| io::Error::other("too many handshakes of one address"))?).await;
+        let config = Arc::clone(&self.in_use.read().config);
         TlsAcceptor::from(config).accept(stream).await
     }
 }

@@ -1,6 +1,6 @@
 //! How people sign in: who is invited, who has which name and password, and who is signed in where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -55,7 +55,8 @@ saved!(PersonRow { user, name, role, password, set, sessions });
 pub struct SignIns {
     invitations: BTreeMap<UserNo, Invitation>,
     people: BTreeMap<UserNo, PersonRow>,
-    invited: FxHashMap<KeyHash, UserNo>,
+    /// By hash. Nothing keeps operators from inviting two users by the same.
+    invited: BTreeSet<(KeyHash, UserNo)>,
     names: BTreeMap<Token, UserNo>,
     identities: FxHashMap<KeyHash, UserNo>,
     sessions: FxHashMap<KeyHash, UserNo>,
@@ -83,11 +84,11 @@ impl SignIns {
         self.people.get(&user)
     }
 
-    /// Whom an invitation is for, if it is not over at `now`.
+    /// Whom an invitation is for, if it is not over at `now`: the first of several users.
     pub fn invited(&self, hash: KeyHash, now: TimeMs) -> Option<(UserNo, Invitation)> {
-        let user = *self.invited.get(&hash)?;
-        let row = self.invitations.get(&user).filter(|row| now < row.ends)?;
-        Some((user, *row))
+        let all = self.invited.range((hash, UserNo(0))..=(hash, UserNo(u32::MAX)));
+        let mut rows = all.filter_map(|(_, user)| Some((*user, *self.invitations.get(user)?)));
+        rows.find(|(_, row)| now < row.ends)
     }
 
     /// The session with this hash and its owner, if it is not over at `now`.
@@ -105,7 +106,7 @@ impl SignIns {
     /// Removes a user's invitation.
     fn uninvite(&mut self, user: UserNo) {
         if let Some(before) = self.invitations.remove(&user) {
-            self.invited.remove(&before.hash);
+            self.invited.remove(&(before.hash, user));
         }
     }
 
@@ -122,7 +123,7 @@ impl SignIns {
     fn with_indexes(mut self, sizes: Sizes) -> Result<SignIns, BadImage> {
         for (user, invitation) in &self.invitations {
             sizes.has_user(*user)?;
-            self.invited.insert(invitation.hash, *user);
+            self.invited.insert((invitation.hash, *user));
         }
         let known = self.factors.keys().all(|user| self.people.contains_key(user));
         hold(known, "a second factor of nobody")?;
@@ -149,7 +150,7 @@ impl View for SignIns {
             Effect::Invited { user, role, invitation: hash, ends } => {
                 let invitation = Invitation { role: *role, hash: *hash, ends: *ends };
                 self.uninvite(*user);
-                self.invited.insert(*hash, *user);
+                self.invited.insert((*hash, *user));
                 self.invitations.insert(*user, invitation);
             }
             Effect::PasswordSet { user, role, name, password } => {
@@ -209,3 +210,7 @@ impl View for SignIns {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/views/sign_ins.rs"]
+mod tests;

@@ -26,7 +26,7 @@ struct Scene(ConnectionSlots, u64);
 
 impl Scene {
     fn take(&self) -> Option<Granted> {
-        self.0.take(Some(&ALL_GOOD))
+        self.0.take(Some(&ALL_GOOD), false)
     }
 
     /// A request with a key of this user's, a second after the last one.
@@ -137,6 +137,20 @@ fn a_reserve_is_left_to_strangers_and_operators() {
     assert!(traders.iter().all(|held| !held.slot.is_evicted()), "each is a user's only one");
 }
 
+/// Whoever comes in by the operators' entrance keeps the slot until a key is shown, whatever crowd
+/// comes in elsewhere.
+#[test]
+fn a_crowd_elsewhere_does_not_take_the_slots_of_the_operators_entrance() {
+    let scene = scene(64);
+    let mut guests: Vec<_> = (0..3).map(|_| scene.0.take(Some(&ALL_GOOD), true).unwrap()).collect();
+    let mut crowd = Vec::new();
+    for _ in 0..200 {
+        crowd.push(scene.take().unwrap());
+        gone(&mut crowd);
+    }
+    assert_eq!((gone(&mut guests).len(), guests.len(), crowd.len()), (0, 3, 61));
+}
+
 /// Strangers cannot take what users hold, except beyond a user's share.
 #[test]
 fn strangers_give_way_to_each_other() {
@@ -176,7 +190,7 @@ fn a_bad_key_or_a_revoked_one_takes_the_standing_away() {
     assert_eq!((gone(&mut held), gone(&mut strangers)), (vec![], vec![0]));
     // Keys below 53 are revoked: their idle connections give way before any stranger.
     for _ in 0..3 {
-        strangers.push(scene.0.take(Some(&FirstRevoked(53))).unwrap());
+        strangers.push(scene.0.take(Some(&FirstRevoked(53)), false).unwrap());
     }
     assert_eq!((gone(&mut held), gone(&mut strangers)), (vec![0, 1, 2], vec![]));
     // The same where a trader needs a slot of the traders'.

@@ -33,7 +33,7 @@ fn opened() -> (Running, Connection<DuplexStream>, DuplexStream) {
         engine.ask(command).unwrap();
     }
     let door = Arc::new(Door::new(running.engine(), Limits::STANDARD).unwrap());
-    let slot = ConnectionSlots::new(64).take(None::<&Engine>).unwrap().slot;
+    let slot = ConnectionSlots::new(64).take(None::<&Engine>, false).unwrap().slot;
     let key = Credential { hash, by_cookie: false };
     let session = Some(Session::open(key, &engine, door.shared(), None).unwrap());
     let write_wait = Duration::from_secs(30);
