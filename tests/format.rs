@@ -15,8 +15,8 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PlaceOrder,
-    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PasswordScheme,
+    PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -340,7 +340,10 @@ fn sign_in_fields(command: &Command) -> Value {
         Role::Reader => 3,
     };
     let of_password = |mut fields: Value, password: &Password| {
-        fields["scheme"] = json!(1);
+        fields["scheme"] = json!(match password.scheme {
+            PasswordScheme::Argon2id19MiB => 1,
+            PasswordScheme::OpenId => 2,
+        });
         fields["salt"] = json!(hex(&password.salt));
         fields["hashed"] = json!(hex(&password.hashed));
         fields
@@ -375,6 +378,15 @@ fn sign_in_fields(command: &Command) -> Value {
                 "until": until.get(), "ends": ends.get(), "recovery_code": hex(recovery_code) })
         }
         Command::ClearSecondFactor { user } => json!({ "user": user.0 }),
+        Command::ChangePassword(change) => {
+            let fields = json!({ "user": change.user.0,
+                "password_before": hex(&change.password_before),
+                "factor_before": hex(&change.factor_before),
+                "factor_salt": hex(&change.factor_salt), "sealed": hex(&change.sealed),
+                "session": hex(&change.session), "until": change.until.get(),
+                "ends": change.ends.get() });
+            of_password(fields, &change.password)
+        }
         other => panic!("{other:?} is not about signing in"),
     }
 }
