@@ -248,15 +248,8 @@ impl Door {
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
-        if found.is_err()
-            && let Some(page) = dashboard::nothing(&self.shared, head)
-        {
-            return Ok(page);
-        }
-        if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
-            known.route
-        {
-            return probe(&self.shared, head);
+        if let Some(answered) = self.for_everybody(head, known.route) {
+            return answered;
         }
         match known.route {
             Some(Route { endpoint: Endpoint::Stream, .. }) => {
@@ -303,6 +296,17 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
+    }
+
+    /// The answer that everybody gets, even before the venue is open.
+    fn for_everybody(&self, head: &Parts, route: Option<&Route>) -> Option<Result<Reply, Problem>> {
+        match route {
+            Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) => {
+                Some(probe(&self.shared, head))
+            }
+            Some(_) => None,
+            None => dashboard::nothing(&self.shared, head).map(Ok),
+        }
     }
 
     /// A problem of a caller with what belongs to every one.

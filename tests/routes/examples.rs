@@ -98,12 +98,14 @@ impl Scene {
             "[A-Z2-7]{32}",
             "^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$",
             "^[0-9]{6}$",
+            "^M4 4h[0-9 hvzM-]*$",
+            "state=[A-Za-z0-9_-]{43}",
         ];
         let patterns = patterns.map(|pattern| Regex::new(pattern).unwrap());
         self.plain(&made, &patterns)
     }
 
-    fn plain(&mut self, json: &Value, patterns: &[Regex; 8]) -> Value {
+    fn plain(&mut self, json: &Value, patterns: &[Regex; 10]) -> Value {
         match json {
             Value::String(text) => {
                 let mut text = text.clone();
@@ -142,6 +144,8 @@ impl Scene {
             5 => "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ".to_owned(),
             6 => "mfrg-g43f-nrsw-45dp".to_owned(),
             7 => "287082".to_owned(),
+            8 => "M4 4h7v1h-7z".to_owned(),
+            9 => "state=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned(),
             _ if old.starts_with("2030-") => return old.to_owned(),
             _ => return NOW.to_owned(),
         };
