@@ -62,6 +62,7 @@ mount -t proc proc "$root/proc" 2> /dev/null || echo "/proc cannot be mounted: t
 inside() { chroot "$root" "$@"; }
 step "bare Debian"
 
+echo "127.0.0.1 localhost" > "$root/etc/hosts"
 cp "$package" "$root/tmp/openoutcry.deb"
 inside dpkg -i /tmp/openoutcry.deb > "$room/dpkg" 2>&1 || fail "$(cat "$room/dpkg")"
 inside getent passwd openoutcry > /dev/null || fail "the package made no user"
