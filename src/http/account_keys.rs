@@ -196,7 +196,7 @@ async fn create_key(
 }
 
 fn refuse_wider_scope(call: &Call, role: Role) -> Result<(), Problem> {
-    if role <= call.caller.role {
+    if call.caller.role.covers(role) {
         return Ok(());
     }
     let detail = "a key gives and takes no key that may do more than it may itself";

@@ -64,6 +64,20 @@ impl Caller {
         matches!(self.role, Role::Operator)
     }
 
+    /// Whether it is somebody who runs the venue, or a part of it: without limits, as others depend
+    /// on them.
+    pub const fn is_staff(&self) -> bool {
+        match self.role {
+            Role::Operator | Role::Auditor | Role::Cashier | Role::Catalogue => true,
+            Role::Reader | Role::Trader | Role::Metrics => false,
+        }
+    }
+
+    /// Whether drafts are shown to the caller.
+    pub const fn sees_drafts(&self) -> bool {
+        matches!(self.role, Role::Operator | Role::Auditor | Role::Catalogue)
+    }
+
     /// Whether what the caller has shown ends by itself.
     pub fn ends_by_itself(&self, engine: &Engine) -> bool {
         match self.via {

@@ -227,6 +227,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::NameTaken
         | Reject::PasswordChanged
         | Reject::SlugTaken
+        | Reject::ReferenceUsed
         | Reject::InvalidTransition
         | Reject::EventComplete
         | Reject::EventAlreadyWon

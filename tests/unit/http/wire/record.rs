@@ -51,6 +51,7 @@ ann sign-in-by-recovery +0s hash6 +1h +1d hash5
 ann factor off
 key k2 for ann until +1d
 once ann "KEY" clock
+once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
 "#;
 
 /// What readers of the journal have always seen, in its order.
@@ -103,7 +104,8 @@ SIGN_IN_BY_CODE userId passwordSet session until ends used
 SIGN_IN_BY_RECOVERY userId passwordSet session until ends
 CLEAR_SECOND_FACTOR userId
 ADD_KEY userId keyId role label keyHash ends
-ADVANCE_CLOCK idempotencyKey";
+ADVANCE_CLOCK idempotencyKey
+ADVANCE_CLOCK idempotencyKey act";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
     let records: &'static [Record] = script::parse(script).unwrap().leak();
