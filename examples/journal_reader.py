@@ -94,6 +94,9 @@ KINDS.update({
     40: ("set_second_factor", {"user": "u32", "password_salt": "bytes32", "factor_salt": "bytes32",
                                "sealed": "bytes32", "used": "i64", "recovery": "list<bytes32>"}),
     43: ("clear_second_factor", {"user": "u32"}),
+    44: ("change_password", {"user": "u32", "password_before": "bytes32", "factor_before": "bytes32",
+                             **PASSWORD, "factor_salt": "bytes32", "sealed": "bytes32",
+                             "session": "bytes32", "until": "i64", "ends": "i64"}),
 })
 KINDS[41] = ("sign_in_by_code", {**KINDS[34][1], "used": "i64"})
 KINDS[42] = ("sign_in_by_recovery", {**KINDS[34][1], "recovery_code": "bytes32"})
@@ -110,7 +113,7 @@ RANGES = {"role": (1, 7), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "
           "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "ends": (0, TIME_MAX), "until": (0, TIME_MAX), "password_set": (0, TIME_MAX),
           "used": (0, TIME_MAX),
-          "scheme": (1, 1),
+          "scheme": (1, 2),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
 

@@ -52,8 +52,14 @@ impl Server {
 
     /// A request with these lines: status and all of the answer.
     fn ask(address: &str, request: &str) -> (String, String) {
+        Server::send(address, request, "")
+    }
+
+    /// The same, with a body.
+    fn send(address: &str, request: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "{request}\r\nConnection: close\r\nHost: localhost\r\n\r\n").unwrap();
+        let head = format!("{request}\r\nConnection: close\r\nHost: localhost\r\n\r\n");
+        write!(stream, "{head}{body}").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         (answer.split(' ').nth(1).unwrap().to_owned(), answer)
@@ -214,6 +220,12 @@ fn operators_have_an_entrance_of_their_own_if_it_is_named() {
         assert_eq!(ask(operators, KEY), there, "{path}");
         assert_eq!(ask(&server.1, "nobodys-key-of-enough-characters-here"), "401", "{path}");
     }
+    // Nor does an operator's key come of the other one.
+    let body = r#"{"scope": "operator", "label": "spare"}"#;
+    let head = "POST /api/v1/account/keys HTTP/1.1\r\nX-API-Key:";
+    let make = format!("{head} {KEY}\r\nContent-Length: {}", body.len());
+    assert_eq!(Server::send(&server.1, &make, body).0, "403");
+    assert_eq!(Server::send(operators, &make, body).0, "201");
     let journal = "GET /api/v1/stream?subscribe=journal HTTP/1.1\r\nAccept: text/event-stream";
     let told = Server::ask(&server.1, &format!("{journal}\r\nX-API-Key: {KEY}"));
     assert_eq!(told.0, "403", "the journal goes round no corner: {}", told.1);
@@ -248,6 +260,43 @@ fn pages_of_a_listed_origin_may_ask_and_others_may_not() {
         assert!(!from("evil.example", request).1.contains("access-control"), "{request}");
     }
     assert_eq!(from("evil.example", preflight).0, "401");
+}
+
+#[test]
+fn pages_show_pictures_of_listed_origins_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = starting::serve(&dir.path().join("venue"));
+    command.env("OPENOUTCRY_IMAGE_ORIGIN", "https://images.example");
+    command.env("OPENOUTCRY_OPERATOR_KEY", KEY);
+    let server = Server::start(command);
+    let (_, page) = Server::ask(&server.1, "GET / HTTP/1.1");
+    assert!(page.contains("; img-src 'self' https://images.example\r\n"), "{page}");
+    let (_, site) = Server::ask(&server.1, "GET /api/v1/venue HTTP/1.1");
+    assert!(site.contains(r#""imageOrigins":["https://images.example"]"#), "{site}");
+    assert!(site.contains(r#""openIdConnect":false"#), "{site}");
+}
+
+#[test]
+fn an_identity_provider_needs_what_belongs_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("venue");
+    let asked = |more: &[&str]| {
+        let serve = ["serve", "--init", "--data", data.to_str().unwrap()];
+        said(&run(&[&serve, more].concat(), &[]))
+    };
+    let issuer = ["--openid-issuer", "https://id.example"];
+    let (code, told) = asked(&issuer);
+    assert!(code == Some(2) && told.contains("--openid-client-id"), "{told}");
+    let client = ["--openid-client-id", "venue"];
+    let (code, told) = asked(&[&issuer[..], &client].concat());
+    assert!(code == Some(2) && told.contains("--public-url"), "{told}");
+    let (code, told) = asked(&[&["--openid-issuer", "http://id.example"][..], &client].concat());
+    assert!(code == Some(2) && told.contains("must be https://"), "{told}");
+    let url = ["--public-url", "https://venue.example"];
+    let secret = ["--openid-client-secret-file", "/nonexistent/secret"];
+    let (code, told) = asked(&[&issuer[..], &client, &url, &secret].concat());
+    assert!(code == Some(2) && told.contains("/nonexistent/secret"), "{told}");
+    assert!(!data.exists(), "nothing was begun");
 }
 
 #[test]

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Tests the dashboard: its modules by node, their types, then what people do in it, in Debian's Chromium against a demo
-# venue. Fetches playwright-core, axe-core and TypeScript from npm into a folder that is deleted afterwards; skipped with a
-# message where a tool or the network is missing. The first argument is the time limit of the fetch, in seconds.
+# venue, and signing in with an identity provider of others. Fetches playwright-core, axe-core, oidc-provider and
+# TypeScript from npm into a folder that is deleted afterwards; skipped with a message where a tool or the network is
+# missing.
+#
+# Every page is visited in each theme once, languages and widths spread over the visits; with `all` as the argument in
+# each language, theme and width, which takes some minutes more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-patience=${1:-180}
+patience=180
 for tool in node npm curl timeout; do
   if ! command -v "$tool" > /dev/null; then
     echo "$tool is not installed: the dashboard is not tested"
@@ -21,6 +25,8 @@ trap 'if [ -n "$server" ]; then kill "$server" 2> /dev/null || true; wait "$serv
   echo "playwright-core cannot be fetched: no browser visits the dashboard, and its types are not checked"
   exit 0
 }
+(cd "$folder" && timeout "$patience" npm install --no-audit --no-fund --ignore-scripts oidc-provider@9.13.3 > "$folder/fetch" 2>&1) ||
+  echo "oidc-provider cannot be fetched: no identity provider of others is tried"
 "$folder/node_modules/.bin/tsc" -p dashboard/jsconfig.json
 browser=${CHROMIUM:-/usr/bin/chromium}
 if [ ! -x "$browser" ]; then
@@ -37,4 +43,5 @@ done
 base=$(sed -n 's/^listening on //p' "$folder/out")
 # Modules are looked for beside the files that import them, so the scenes run from the folder that has them.
 cp tests/dashboard/*.mjs "$folder"
-OPENOUTCRY_URL=$base CHROMIUM=$browser node --test "$folder/scenes.test.mjs"
+OPENOUTCRY_VISITS=${1:-some} OPENOUTCRY_URL=$base CHROMIUM=$browser OPENOUTCRY_PROGRAM=$PWD/target/debug/openoutcry \
+  node --test --test-concurrency=1 "$folder/scenes.test.mjs" "$folder/openid.test.mjs"

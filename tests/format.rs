@@ -15,8 +15,8 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PlaceOrder,
-    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PasswordScheme,
+    PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -359,7 +359,10 @@ fn sign_in_fields(command: &Command) -> Value {
     let hex = |hash: &KeyHash| data_encoding::HEXLOWER.encode(&hash.0);
     let role = role_number;
     let of_password = |mut fields: Value, password: &Password| {
-        fields["scheme"] = json!(1);
+        fields["scheme"] = json!(match password.scheme {
+            PasswordScheme::Argon2id19MiB => 1,
+            PasswordScheme::OpenId => 2,
+        });
         fields["salt"] = json!(hex(&password.salt));
         fields["hashed"] = json!(hex(&password.hashed));
         fields
@@ -394,6 +397,15 @@ fn sign_in_fields(command: &Command) -> Value {
                 "until": until.get(), "ends": ends.get(), "recovery_code": hex(recovery_code) })
         }
         Command::ClearSecondFactor { user } => json!({ "user": user.0 }),
+        Command::ChangePassword(change) => {
+            let fields = json!({ "user": change.user.0,
+                "password_before": hex(&change.password_before),
+                "factor_before": hex(&change.factor_before),
+                "factor_salt": hex(&change.factor_salt), "sealed": hex(&change.sealed),
+                "session": hex(&change.session), "until": change.until.get(),
+                "ends": change.ends.get() });
+            of_password(fields, &change.password)
+        }
         other => panic!("{other:?} is not about signing in"),
     }
 }

@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 26] = [
+const SCRIPTS: [&str; 27] = [
     "acts",
     "amend",
     "amend_as_seen",
@@ -50,6 +50,7 @@ const SCRIPTS: [&str; 26] = [
     "life_cycle",
     "netting",
     "orders_of_a_key",
+    "password_change",
     "refusals",
     "replace",
     "self_trade",

@@ -12,22 +12,39 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use bytes::Bytes;
 use engine::meter::Meter;
 use http::door::Door;
 use http::site::Site;
 use http::tls::{Tls, TlsError};
 use http::venue::Venue;
 use http::{Entrance, Limits};
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned};
 use rustls::{SupportedProtocolVersion, version};
 use tokio::sync::oneshot;
+use tokio_rustls::TlsConnector;
 
 const PATIENCE: Duration = Duration::from_secs(40);
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
+}
+
+/// A client's settings, with the root of the tests.
+fn trusting(version: &'static SupportedProtocolVersion) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(file("ca.pem")).unwrap()).unwrap();
+    ClientConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
 }
 
 /// A server that answers health checks over TLS, with the certificate of that name.
@@ -69,15 +86,8 @@ impl Server {
         version: &'static SupportedProtocolVersion,
         name: &'static str,
     ) -> std::io::Result<Client> {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(file("ca.pem")).unwrap()).unwrap();
-        let mut config =
-            ClientConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
-                .with_protocol_versions(&[version])
-                .unwrap()
-                .with_root_certificates(roots)
-                .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut config = trusting(version);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let socket = TcpStream::connect(self.address)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         let name = ServerName::try_from(name).unwrap();
@@ -245,6 +255,49 @@ fn half_open_handshakes_cost_others_nothing_and_end() {
     }
     assert!(server.client().ask("/healthz").is_ok());
     assert!(server.door.shared().site.secure());
+}
+
+/// Sends requests on one HTTP/2 connection, all but the first at once; their statuses.
+async fn side_by_side(address: SocketAddr, asked: Vec<Request<Empty<Bytes>>>) -> Vec<u16> {
+    let mut config = trusting(&version::TLS13);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, socket).await.unwrap();
+    let io = TokioIo::new(stream);
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let ask = |request| {
+        let mut sender = sender.clone();
+        tokio::spawn(async move { sender.send_request(request).await.unwrap().status().as_u16() })
+    };
+    let (mut statuses, mut asked) = (Vec::new(), asked.into_iter());
+    // With the first answer the client knows how many it may send at once.
+    statuses.push(ask(asked.next().unwrap()).await.unwrap());
+    for answer in asked.map(ask).collect::<Vec<_>>() {
+        statuses.push(answer.await.unwrap());
+    }
+    connection.abort();
+    statuses
+}
+
+#[test]
+fn requests_of_http_2_are_answered_side_by_side_and_name_one_host() {
+    let server = Server::start(Limits::STANDARD, Site::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = |path: &str, host: Option<&str>| {
+        let request = Request::get(format!("https://localhost{path}"));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        request.body(Empty::new()).unwrap()
+    };
+    let mut asked: Vec<_> = (0..100).map(|_| request("/healthz", None)).collect();
+    asked.push(request("/healthz", Some("localhost")));
+    asked.push(request("/healthz", Some("elsewhere.example")));
+    asked.push(request("/api/v1/markets", None));
+    let statuses = runtime.block_on(side_by_side(server.address, asked));
+    assert!(statuses[..101].iter().all(|status| *status == 200), "{statuses:?}");
+    // Two names, of which a proxy might have meant the other; and a venue that is not open.
+    assert_eq!(statuses[101..], [400, 503]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ touch_all() {
   curl -sS -o "$folder/answer" -X POST -H "X-API-Key: $key" "$address/api/v1/trading/heartbeat" \
     -H 'Content-Type: application/json' -d '{"timeoutSeconds": 60}'
   timeout 1 curl -sS -N -o "$folder/answer" -H "X-API-Key: $key" -H 'Accept: text/event-stream' \
-    "$address/api/v1/stream?channels=markets" 2> /dev/null || true
+    "$address/api/v1/stream?subscribe=markets" 2> /dev/null || true
 }
 for _ in $(seq 600); do
   if curl -sS --fail "$address/readyz" > "$folder/answer" 2> /dev/null; then break; fi

@@ -7,6 +7,7 @@ import { balance, isOperator, mode, session, signOut, venue } from "./account.js
 import { alarm, caughtUp, heardAt, state, tryNow } from "./stream.js";
 import { dismiss, hold, notices, release } from "./notices.js";
 import { choose, go, route } from "./router.js";
+import { initials } from "./parts.js";
 import { Icon } from "./icons.js";
 
 const Mark = () => html`<svg viewBox="0 0 24 24" aria-hidden="true">
@@ -79,16 +80,6 @@ function Search() {
     <input type="search" id="search" aria-label=${t("search")} placeholder=${t("search")} autocomplete="off"
       value=${typed} onInput=${type}/><kbd aria-hidden="true">/</kbd></form>`;
 }
-
-/** The letters of a name. @param {string} name */
-export const initials = (name) =>
-  name
-    .split(/[\s._-]+/)
-    .filter(Boolean)
-    .slice(0, 2)
-    .map((part) => [...part][0])
-    .join("")
-    .toUpperCase();
 
 function Menu() {
   const [open, setOpen] = useState(false);

@@ -25,7 +25,7 @@ export function Operator({ children }) {
     aria-current=${route.value.path === path ? "page" : undefined}><${Icon} name=${icon}/>${t(words)}
     </a>`,
     )}</nav><div>${
-      session.value?.signInName && !session.value.secondFactor &&
+      session.value?.signInName && !session.value.secondFactor && !session.value.identityProvider &&
       html`<p class="banner warn"><${Icon} name="warn"/><span>${t("operator-no-factor")}
       <a href="/account">${t("factor-on")}</a></span></p>`
     }${children}</div></div>`;

@@ -3,6 +3,7 @@ import { html } from "./lib.js";
 import { local, t } from "./i18n.js";
 import * as f from "./format.js";
 import { Icon } from "./icons.js";
+import { venue } from "./account.js";
 import { prices } from "./quotes.js";
 
 /** The market's own word for an outcome. @param {any} market @param {"yes" | "no"} outcome */
@@ -53,3 +54,35 @@ export function Closing({ market }) {
   return html`<time datetime=${deadline} title=${f.dateTime(deadline)}>${t("closes", { date: f.date(deadline) })}
     </time>`;
 }
+
+/**
+ * Where a picture is, if the pages may show it. What the venue draws is at this venue: the demo has written its addresses
+ * with the port of its first start. @param {string | null | undefined} url
+ */
+export function pictureAt(url) {
+  const own = /^https?:\/\/[^/]+(\/pictures\/[\w-]+\/[\w-]+\.svg)$/.exec(url ?? "")?.[1];
+  const origin = /^https?:\/\/[^/]+/.exec(url ?? "")?.[0] ?? "";
+  return own ?? (venue.value.imageOrigins?.includes(origin) ? url : null);
+}
+
+/** A picture beside words that say the same. @param {{url: string | null | undefined}} props */
+export function Picture({ url }) {
+  const at = pictureAt(url);
+  return at && html`<img class="pic" src=${at} alt="" width="32" height="32" loading="lazy"/>`;
+}
+
+/** The letters of a name. @param {string} name */
+export const initials = (name) =>
+  name
+    .split(/[\s._-]+/)
+    .filter(Boolean)
+    .slice(0, 2)
+    .map((part) => [...part][0])
+    .join("")
+    .toUpperCase();
+
+/** A person's picture, or first letters. @param {{user: any, size?: string}} props */
+export const Avatar = ({ user, size = "" }) =>
+  html`<span class=${`avatar ${size}`} aria-hidden="true">${
+    pictureAt(user.profilePic) ? html`<${Picture} url=${user.profilePic}/>` : initials(user.profileName)
+  }</span>`;

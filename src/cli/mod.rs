@@ -15,6 +15,9 @@ pub(crate) mod init;
 pub(crate) mod entrances;
 pub(crate) mod serve;
 mod site;
+mod identity;
+#[cfg(feature = "oidc")]
+mod openid;
 pub(crate) mod archive_folder;
 pub(crate) mod operator_key;
 pub(crate) mod venue_clock;

@@ -35,20 +35,25 @@ pub(crate) fn wanted(file: Option<&Path>) -> Result<Option<String>, Failure> {
     let (key, source) = match (std::env::var_os(VARIABLE), file) {
         // What is not Unicode is no key either.
         (Some(key), _) => (key.into_string().unwrap_or_default(), VARIABLE.to_owned()),
-        (None, Some(file)) => {
-            let source = file.display().to_string();
-            let mut text = String::new();
-            let read = File::open(file)
-                .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
-            read.map_err(|error| Failure::Usage(format!("{source}: {error}")))?;
-            (text.trim().to_owned(), source)
-        }
+        (None, Some(file)) => (read(file)?, file.display().to_string()),
         (None, None) => return Ok(None),
     };
     match fault(&key) {
         None => Ok(Some(key)),
         Some(fault) => Err(Failure::Usage(format!("{source} {fault}"))),
     }
+}
+
+/// What a file with a secret says, without the space around it.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read(file: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read =
+        File::open(file).and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Why a key is not acceptable.

@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use ipnet::IpNet;
 
 use super::Failure;
+use super::identity::IdentityArgs;
 use exchange::units::Money;
 use http::assets::{Assets, Dashboard};
 use http::bounds::DISPUTE_WINDOW_SECONDS_MAX;
@@ -35,6 +36,16 @@ pub(crate) struct SiteArgs {
         value_parser = public_url
     )]
     origins: Vec<String>,
+    /// Origin of another site whose pictures the pages show, as `https://images.example`; several
+    /// with commas
+    #[arg(
+        long = "image-origin",
+        value_name = "ORIGIN",
+        env = "OPENOUTCRY_IMAGE_ORIGIN",
+        value_delimiter = ',',
+        value_parser = public_url
+    )]
+    images: Vec<String>,
     /// Proxy, or network of proxies, that is believed where a client is (X-Forwarded-For), as
     /// `127.0.0.1` or `10.0.0.0/8`; several with commas
     #[arg(
@@ -78,6 +89,8 @@ pub(crate) struct SiteArgs {
         action = ArgAction::Set
     )]
     no_dashboard: bool,
+    #[command(flatten)]
+    identity: IdentityArgs,
 }
 
 /// Who may make an account.
@@ -118,9 +131,10 @@ impl SiteArgs {
             }
             None => Dashboard::BuiltIn,
         };
-        let SiteArgs { public_url, origins, proxies, dispute_window, .. } = self.clone();
-        let site = Site { public_url, origins, proxies, dispute_window, ..Site::default() };
-        Ok(Site { sign_up, faucet, demo, dashboard, ..site })
+        let openid = self.identity.openid(self.public_url())?;
+        let SiteArgs { public_url, origins, images, proxies, dispute_window, .. } = self.clone();
+        let site = Site { public_url, origins, images, proxies, dispute_window, ..Site::default() };
+        Ok(Site { sign_up, faucet, demo, dashboard, openid, ..site })
     }
 }
 

@@ -3,6 +3,8 @@
 pub mod stream;
 #[cfg(feature = "tls")]
 pub mod tls;
+#[cfg(feature = "tls")]
+pub mod web;
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, Builder};
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::bounded;
 
 use super::halt::HaltReason;
 use super::history::HistoryStore;
@@ -16,6 +16,7 @@ use super::pending::AppliedBlock;
 use super::restore::{self, Pages, Restored};
 use super::throttle::Throttle;
 use exchange::units::Sequence;
+use journal::disk::simulated;
 use journal::reader::JournalReader;
 use journal::replay::reading_ahead;
 use journal::snapshot::SnapshotFolder;
@@ -95,12 +96,21 @@ fn replay(
     let Restored { mut replayer, mut read_model } = restored;
     meter.matcher.post_applied(replayer.exchange().sequence());
     let blocks = journal.read(replayer.exchange().sequence().next());
+    if simulated() {
+        for block in blocks {
+            let applied = matcher::apply(&mut replayer, &block?).map_err(StartError::Halted)?;
+            fold(&applied, &mut read_model, history).map_err(StartError::Halted)?;
+        }
+        return Ok(Restored { replayer, read_model });
+    }
     let died = |name| StartError::Halted(HaltReason::ThreadDied(name));
     let (folded, applied) = thread::scope(|scope| {
-        let (to_folder, applied) = bounded(FOLDING_MAX);
+        let (to_folder, applied) = bounded::<Arc<AppliedBlock>>(FOLDING_MAX);
         let view = &mut read_model;
         let folder = Builder::new().name("folder".to_owned());
-        let folder = folder.spawn_scoped(scope, move || fold(&applied, view, history))?;
+        let folder = folder.spawn_scoped(scope, move || {
+            applied.iter().try_for_each(|applied| fold(&applied, view, history))
+        })?;
         let applying = move || {
             reading_ahead(blocks, |blocks| {
                 for block in blocks {
@@ -124,20 +134,18 @@ fn replay(
     Ok(Restored { replayer, read_model })
 }
 
-/// Folds blocks until there are no more.
+/// Folds a block.
 fn fold(
-    applied: &Receiver<Arc<AppliedBlock>>,
+    applied: &AppliedBlock,
     read_model: &mut ReadModel,
     history: Option<&HistoryStore>,
 ) -> Result<(), HaltReason> {
-    for block in applied {
-        block.records().for_each(|applied| read_model.fold(&applied));
-        if read_model.inconsistencies() > 0 {
-            return Err(HaltReason::ReadModelBroken);
-        }
-        if let Some(history) = history {
-            history.folded(read_model.watermark());
-        }
+    applied.records().for_each(|applied| read_model.fold(&applied));
+    if read_model.inconsistencies() > 0 {
+        return Err(HaltReason::ReadModelBroken);
+    }
+    if let Some(history) = history {
+        history.folded(read_model.watermark());
     }
     Ok(())
 }

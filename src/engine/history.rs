@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use exchange::units::Sequence;
 use journal::block::{ChainHash, Head};
+use journal::disk::simulated;
 use journal::pages::{NAME_BYTES, PageStore};
 use journal::reader::JournalReader;
 use journal::snapshot::Point;
@@ -138,10 +139,18 @@ impl HistoryStore {
         });
         let weak = Arc::downgrade(&stored);
         let thread = Builder::new().name("history".to_owned());
-        if let Err(error) = thread.spawn(move || run(&wakes, &weak)) {
+        if !simulated()
+            && let Err(error) = thread.spawn(move || run(&wakes, &weak))
+        {
             tracing::warn!(%error, "history is stored without a thread of its own");
         }
         Ok(HistoryStore { stored, rows })
+    }
+
+    /// Stores what has collected, where no thread of its own does.
+    pub fn tidy(&self) {
+        self.stored.drain();
+        self.stored.tidy();
     }
 
     /// Where the venue's read model puts its pages.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::{Receiver, select};
+use crossbeam_channel::{Receiver, TryRecvError, select};
 use parking_lot::RwLockReadGuard;
 
 use super::clock::Clock;
@@ -114,6 +114,20 @@ impl Matcher {
         self.replayer
     }
 
+    /// Applies a block that waits, for who steps every station; false if there is none, or the
+    /// engine has halted.
+    pub fn step(&mut self) -> bool {
+        if self.held.trial.is_none() {
+            self.held.trial = self.trials.try_recv().ok();
+        }
+        let applied = match self.blocks.try_recv() {
+            Ok(sequenced) => self.apply(sequenced).map_err(|reason| self.halt.halt(reason)),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Err(()),
+        };
+        self.try_held();
+        applied.is_ok()
+    }
+
     /// Answers the waiting trial, unless something is due: the sequencer journals that before any
     /// command, and soon even without one. After some blocks it is answered all the same, and so
     /// are those that waited behind it: they judge due orders as a record does whose block has no
@@ -139,7 +153,7 @@ impl Matcher {
     /// # Errors
     /// Why the engine halts; that has been done before any caller was told.
     pub(super) fn apply(&mut self, sequenced: Sequenced) -> Result<(), HaltReason> {
-        let began = Instant::now();
+        let (began, began_at) = (Instant::now(), self.clock.monotonic());
         let Sequenced { block, slots } = sequenced;
         if self.held.trial.is_some() {
             self.held.blocks = self.held.blocks.saturating_add(1);
@@ -168,7 +182,9 @@ impl Matcher {
             return Err(self.fail(reason, unanswered));
         }
         if self.slicing && clocked {
-            self.status.post_rest(self.clock.monotonic().saturating_add(began.elapsed()));
+            // As long as it took.
+            let now = self.clock.monotonic();
+            self.status.post_rest(now.saturating_add(now.saturating_sub(began_at)));
         }
         self.meter.matcher.apply.count_since(began);
         Ok(())

@@ -4,7 +4,9 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-pub use super::credentials::{KeyHash, Password, PasswordScheme, RecoveryCodes, SecondFactor};
+pub use super::credentials::{
+    KeyHash, Password, PasswordChange, PasswordScheme, RecoveryCodes, SecondFactor,
+};
 use super::ids::{EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 pub use super::order_terms::{
     Condition, Direction, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
@@ -386,6 +388,10 @@ table! {
             /// Whose.
             user: UserNo,
         } => "{user} factor off";
+        /// Sets another password of a user with a second factor, which stays.
+        44 change_password = ChangePassword(change: Box<PasswordChange>) =>
+            "{user} new-password {password_before} {factor_before} {scheme} {salt} {hashed} \
+             {factor_salt} {sealed} {session} {until} {ends}";
     }
 }
 

@@ -1,5 +1,6 @@
 //! What people and programs are known by, as it is journaled: hashes, and what is sealed.
 
+use super::ids::UserNo;
 use super::rules::RECOVERY_CODES_MAX;
 use super::table::{choice, part};
 use super::units::TimeMs;
@@ -9,11 +10,13 @@ use super::units::TimeMs;
 pub struct KeyHash(pub [u8; 32]);
 
 choice! {
-    /// How a password was hashed. A stronger way gets a new row.
+    /// How a password was hashed, or what stands in its place. A stronger way gets a new row.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PasswordScheme by name {
         /// Argon2id over 19 MiB, twice, one lane; 32 bytes of salt and of hash.
         Argon2id19MiB = 1 "argon2id-19-2-1",
+        /// There is none: an identity provider vouches for the person, whom the hash names.
+        OpenId = 2 "openid",
     }
 }
 
@@ -27,6 +30,21 @@ part! {
         pub salt: KeyHash,
         /// Its hash.
         pub hashed: KeyHash,
+    }
+}
+
+impl Password {
+    /// In the place of a password: whom an identity provider vouches for.
+    pub const fn vouched(identity: KeyHash) -> Password {
+        Password { scheme: PasswordScheme::OpenId, salt: KeyHash([0; 32]), hashed: identity }
+    }
+
+    /// Whom an identity provider vouches for, if one does.
+    pub fn identity(&self) -> Option<KeyHash> {
+        match self.scheme {
+            PasswordScheme::Argon2id19MiB => None,
+            PasswordScheme::OpenId => Some(self.hashed),
+        }
     }
 }
 
@@ -65,5 +83,32 @@ part! {
         pub used: TimeMs,
         /// What the person has beside the codes.
         pub recovery: RecoveryCodes,
+    }
+}
+
+part! {
+    /// Another password of somebody with a second factor. The factor's secret is sealed under it
+    /// anew in the same record, so that no crash comes between them, and a session begins, which
+    /// afterwards would need a code.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct PasswordChange {
+        /// Whose.
+        pub user: UserNo,
+        /// Salt of the password before.
+        pub password_before: KeyHash,
+        /// Salt of the factor before.
+        pub factor_before: KeyHash,
+        /// The password.
+        pub password: Password,
+        /// Salt of the factor now.
+        pub factor_salt: KeyHash,
+        /// Its secret under the password.
+        pub sealed: KeyHash,
+        /// Hash of what the browser carries from now on; all other sessions end.
+        pub session: KeyHash,
+        /// First moment at which it is over unless it is used.
+        pub until: TimeMs,
+        /// First moment at which it is over in any case.
+        pub ends: TimeMs,
     }
 }

@@ -74,6 +74,8 @@ refusals! {
             "this invitation was used, replaced by another, or is over",
         /// Somebody else signs in with this name.
         NameTaken = "NAME_TAKEN" "somebody else has this name",
+        /// Somebody else signs in with this account of the identity provider.
+        IdentityTaken = "IDENTITY_TAKEN" "somebody else signs in with this account",
         /// The password was changed while somebody signed in with the one before.
         PasswordChanged = "PASSWORD_CHANGED" "the password was just changed",
         /// The user is asked for a code, too.

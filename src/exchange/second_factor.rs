@@ -1,7 +1,7 @@
 //! The second factor of signing in: which codes are still good. Whether a code is right only its
 //! secret tells, which is sealed; that a right one is used once is told here.
 
-use super::command::{Command, KeyHash, SecondFactor};
+use super::command::{Command, KeyHash, PasswordChange, SecondFactor};
 use super::effect::Effect;
 use super::ids::UserNo;
 use super::invariant::Broken;
@@ -54,6 +54,7 @@ impl Exchange {
                 effects.push(Effect::SecondFactorCleared { user: *user });
                 Ok(())
             }
+            Command::ChangePassword(change) => self.change_password(change, at, effects),
             _ => Err(Stop::Broken(Broken::Dangling)),
         }
     }
@@ -72,6 +73,32 @@ impl Exchange {
         }
         self.sign_ins.factors.insert(user, factor.clone());
         effects.push(Effect::SecondFactorSet { user, factor: factor.clone() });
+        Ok(())
+    }
+
+    /// Codes that were used meanwhile stay used, and a factor that went is gone.
+    fn change_password(
+        &mut self,
+        change: &PasswordChange,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let PasswordChange { user, password, factor_salt: salt, sealed, .. } = *change;
+        let person = self.sign_ins.person(user).ok_or(Reject::PasswordChanged)?;
+        let (name, role) = (person.name, person.role);
+        self.sign_ins.admit(name, password, Some(user))?;
+        if person.password.salt != change.password_before {
+            return Err(Stop::Refused(Reject::PasswordChanged));
+        }
+        let factor = self.sign_ins.factors.get(&user);
+        let factor = factor.filter(|factor| factor.salt == change.factor_before).cloned();
+        let factor = factor.ok_or(Reject::SecondFactorNotFound)?;
+        let session = Session { hash: change.session, until: change.until, ends: change.ends };
+        self.session_free(session)?;
+        self.put_password(user, (name, role), password, at, effects);
+        let factor = SecondFactor { salt, sealed, ..factor };
+        self.set_second_factor(user, password.salt, &factor, effects)?;
+        self.begin_session(user, role, session, at, effects);
         Ok(())
     }
 

@@ -57,6 +57,8 @@ pub struct SignIns {
     people: BTreeMap<UserNo, Person>,
     /// Whose each name is.
     names: BTreeMap<Token, UserNo>,
+    /// For whom an identity provider vouches, by what the password's hash names.
+    identities: BTreeMap<KeyHash, UserNo>,
     /// Hashes of all sessions.
     sessions: BTreeSet<KeyHash>,
     /// Second factors of people who have one.
@@ -84,6 +86,21 @@ impl SignIns {
         self.names.get(&name).is_some_and(|owner| Some(*owner) != user)
     }
 
+    /// Refuses a name or an identity of somebody else's.
+    pub(super) fn admit(
+        &self,
+        name: Token,
+        password: Password,
+        user: Option<UserNo>,
+    ) -> Result<(), Reject> {
+        if self.taken(name, user) {
+            return Err(Reject::NameTaken);
+        }
+        let whose = password.identity().and_then(|identity| self.identities.get(&identity));
+        let taken = whose.is_some_and(|owner| Some(*owner) != user);
+        if taken { Err(Reject::IdentityTaken) } else { Ok(()) }
+    }
+
     /// Ends a user's sessions but those that `stay`; returns how many did.
     fn end(&mut self, user: UserNo, stay: impl Fn(&Session) -> bool) -> usize {
         let SignIns { people, sessions, .. } = self;
@@ -99,8 +116,14 @@ impl SignIns {
         self.factors.remove(&user);
         if let Some(before) = self.people.get(&user) {
             self.names.remove(&before.name);
+            if let Some(identity) = before.password.identity() {
+                self.identities.remove(&identity);
+            }
         }
         self.names.insert(person.name, user);
+        if let Some(identity) = person.password.identity() {
+            self.identities.insert(identity, user);
+        }
         self.people.insert(user, person);
     }
 }
@@ -154,9 +177,7 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if self.sign_ins.taken(name, None) {
-            return Err(Stop::Refused(Reject::NameTaken));
-        }
+        self.sign_ins.admit(name, password, None)?;
         let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
         self.create_user(name.as_str(), "", effects)?;
         self.put_password(user, (name, Role::Trader), password, at, effects);
@@ -182,15 +203,13 @@ impl Exchange {
             }
             None => self.sign_ins.people.get(&user).ok_or(Reject::InvitationNotFound)?.role,
         };
-        if self.sign_ins.taken(name, Some(user)) {
-            return Err(Stop::Refused(Reject::NameTaken));
-        }
+        self.sign_ins.admit(name, password, Some(user))?;
         self.sign_ins.invitations.remove(&user);
         self.put_password(user, (name, role), password, at, effects);
         Ok(())
     }
 
-    fn put_password(
+    pub(super) fn put_password(
         &mut self,
         user: UserNo,
         (name, role): (Token, Role),
@@ -230,8 +249,13 @@ impl Exchange {
     ) -> Result<Role, Reject> {
         let person = self.sign_ins.person(user).filter(|person| person.set == password_set);
         let role = person.ok_or(Reject::PasswordChanged)?.role;
+        self.session_free(session).map(|()| role)
+    }
+
+    /// Refuses a session that is another's.
+    pub(super) fn session_free(&self, session: Session) -> Result<(), Reject> {
         let taken = self.sign_ins.sessions.contains(&session.hash);
-        if taken { Err(Reject::KeyTaken) } else { Ok(role) }
+        if taken { Err(Reject::KeyTaken) } else { Ok(()) }
     }
 
     /// Begins a session; if there are too many, the one that would end first is over.
@@ -297,7 +321,8 @@ impl Exchange {
 impl Imaged for SignIns {
     fn write(&self, sink: &mut impl ImageSink) {
         // Factors follow at the end of an image, where there are any.
-        let SignIns { invitations, people, names: _, sessions: _, factors: _ } = self;
+        let SignIns { invitations, people, names: _, identities: _, sessions: _, factors: _ } =
+            self;
         let invitations: Vec<_> = invitations.iter().map(|(user, row)| (*user, *row)).collect();
         invitations.write(sink);
         let people: Vec<_> = people.iter().map(|(user, row)| (*user, row.clone())).collect();
@@ -312,9 +337,11 @@ impl Imaged for SignIns {
         for (user, person) in &read.people {
             let mut sound = person.sessions.len() <= SESSIONS_MAX;
             sound &= read.names.insert(person.name, *user).is_none();
+            let identity = person.password.identity();
+            sound &= identity.is_none_or(|hash| read.identities.insert(hash, *user).is_none());
             sound &= person.sessions.iter().all(|session| read.sessions.insert(session.hash));
             if !sound {
-                return Err(BadImage::Contradiction("a name or session of two users"));
+                return Err(BadImage::Contradiction("a name, identity or session of two users"));
             }
         }
         Ok(read)

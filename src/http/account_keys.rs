@@ -4,6 +4,7 @@
 use super::admin_keys::{KeyLabel, refuse_past_end, shown_keys};
 use super::auth::Via;
 use super::call::{Call, own_key_no};
+use super::entrance;
 use super::form::Form;
 use super::idempotency;
 use super::keys::{ApiKey, START_KEY_LABEL};
@@ -195,7 +196,11 @@ async fn create_key(
     Ok(CreatedKey { reply, made: *made })
 }
 
+/// Refuses keys of a wider scope, and operators' where operators have an entrance of their own.
 fn refuse_wider_scope(call: &Call, role: Role) -> Result<(), Problem> {
+    if !Role::Trader.covers(role) && call.origin.elsewhere {
+        return Err(entrance::elsewhere());
+    }
     if call.caller.role.covers(role) {
         return Ok(());
     }

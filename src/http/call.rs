@@ -30,6 +30,7 @@ use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::waiting::WaitingReads;
+use super::wrong_keys::WrongKeys;
 use engine::Engine;
 use engine::pending::Answer;
 use exchange::command::{Act, Command, IdempotencyKey, KeyedCommand};
@@ -118,6 +119,8 @@ pub struct SharedState {
     pub site: Site,
     /// Hashes passwords.
     pub passwords: Passwords,
+    /// Counts wrong keys.
+    pub wrong_keys: WrongKeys,
     /// Second factors that wait for their first codes.
     pub begun_factors: BegunFactors,
     /// Cached answers.
@@ -152,6 +155,7 @@ impl SharedState {
             keyring: Keyring::new(limits.rates),
             site,
             passwords: Passwords::default(),
+            wrong_keys: WrongKeys::default(),
             begun_factors: BegunFactors::default(),
             caches: ResponseCaches::default(),
             unread: Arc::new(UnreadRows::new(limits.unread)),
@@ -202,6 +206,8 @@ pub struct Origin {
     pub request_id: RequestId,
     /// Whether the client of its connection is still there, if it came on one of its own.
     pub presence: Option<Presence>,
+    /// Whether operators have an entrance of their own and it did not come in there.
+    pub elsewhere: bool,
 }
 
 impl Call {

@@ -16,9 +16,21 @@ pub const NAME: &str = "openoutcry_session";
 /// The browser takes it over TLS only, and of this host only.
 const SECURE_NAME: &str = "__Host-openoutcry_session";
 
+/// What is carried to the identity provider and back, over another site.
+const WAY: &str = "openoutcry_way";
+const SECURE_WAY: &str = "__Host-openoutcry_way";
+
 /// The session that a request carries; `None` if it carries none, or several.
 pub fn session_of<'a>(headers: &'a HeaderMap, site: &Site) -> Option<&'a str> {
-    let wanted = if site.secure() { SECURE_NAME } else { NAME };
+    only(headers, if site.secure() { SECURE_NAME } else { NAME })
+}
+
+/// The way to the identity provider that a request carries; `None` as of a session.
+pub fn way_of<'a>(headers: &'a HeaderMap, site: &Site) -> Option<&'a str> {
+    only(headers, if site.secure() { SECURE_WAY } else { WAY })
+}
+
+fn only<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
     let mut found = pairs
@@ -35,6 +47,14 @@ pub fn set(session: &str, seconds: i64, site: &Site) -> Option<HeaderValue> {
     let rules = "HttpOnly; SameSite=Strict; Path=/";
     let text = format!("{name}={session}; Max-Age={seconds}; {rules}{secure}");
     HeaderValue::from_str(&text).ok()
+}
+
+/// The header that gives a way to the identity provider to the browser for this many seconds.
+pub fn set_way(way: &str, seconds: i64, site: &Site) -> Option<HeaderValue> {
+    let (name, secure) = if site.secure() { (SECURE_WAY, "; Secure") } else { (WAY, "") };
+    // Strict ones do not come back from another site.
+    let rules = "HttpOnly; SameSite=Lax; Path=/";
+    HeaderValue::from_str(&format!("{name}={way}; Max-Age={seconds}; {rules}{secure}")).ok()
 }
 
 /// Refuses what comes under a foreign name.

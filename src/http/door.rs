@@ -3,6 +3,7 @@
 //!
 //! The key is checked before anything that would reveal which paths exist (semantics 7).
 
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::call::{Call, Origin, SharedState};
 use super::caught::caught;
 use super::connection_slots::ConnectionSlot;
 use super::cors;
+use super::dashboard;
 use super::entrance;
 use super::grounds;
 use super::head;
@@ -160,6 +162,10 @@ impl Door {
             && problem.kind.lacks_good_key()
         {
             connection.disown();
+            if problem.kind == Kind::InvalidApiKey {
+                let address = self.address(&head.headers, Some(connection));
+                self.shared.wrong_keys.came(address).await;
+            }
         }
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
         let (keeps_open, waited) = self.drain_body(closes, &head.headers, body).await;
@@ -189,6 +195,12 @@ impl Door {
     /// Has reads that wait for a change answered: the server stops.
     pub fn stop_waiting(&self) {
         self.shared.waiting.stop();
+    }
+
+    /// Where a request comes from, if that is known.
+    fn address(&self, headers: &HeaderMap, on: Option<&ConnectionSlot>) -> Option<IpAddr> {
+        let peer = on.and_then(ConnectionSlot::address)?;
+        Some(proxies::client(peer, headers, &self.shared.site.proxies))
     }
 
     /// The answer to a connection for which no slot is free.
@@ -238,6 +250,11 @@ impl Door {
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
+        if found.is_err()
+            && let Some(page) = dashboard::nothing(&self.shared, head)
+        {
+            return Ok(page);
+        }
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
@@ -248,9 +265,7 @@ impl Door {
                 return self.open_stream(head, known, began);
             }
             Some(Route { endpoint: Endpoint::Visit(visit), body: rule, .. }) => {
-                let address = known.connection.and_then(ConnectionSlot::address);
-                let proxies = &self.shared.site.proxies;
-                let address = address.map(|peer| proxies::client(peer, &head.headers, proxies));
+                let address = self.address(&head.headers, known.connection);
                 return receive((visit, *rule), (head, body), address, &self.shared, &self.limits)
                     .await;
             }
@@ -276,7 +291,8 @@ impl Door {
             let drew;
             (drew, known.allowance) = tokens::take(keyring, &caller, class, several, began)?;
             let presence = known.connection.map(|slot| slot.presence.clone());
-            let origin = Origin { request_id: id, presence };
+            let elsewhere = entrance::is_elsewhere(known.connection, &self.shared.site);
+            let origin = Origin { request_id: id, presence, elsewhere };
             let answered = self.ask(caller, found, head, body, origin, drew).await;
             let charged = match &answered {
                 Ok(reply) => reply.drew.unwrap_or(class),

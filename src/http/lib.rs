@@ -26,6 +26,8 @@ pub mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "without_tls.rs"]
 pub mod tls;
+#[cfg(feature = "tls")]
+mod http2;
 mod presence;
 pub mod door;
 mod caught;
@@ -39,11 +41,15 @@ mod cors;
 mod proxies;
 pub mod assets;
 pub mod site;
+mod tries;
+pub mod wrong_keys;
 pub mod passwords;
 pub mod visit;
 pub mod totp;
 pub mod second_factor;
 pub mod sign_in;
+pub mod identity;
+pub mod openid;
 pub mod keys;
 pub mod limits;
 pub mod rates;

@@ -16,14 +16,21 @@ pub fn takes_json(headers: &HeaderMap) -> bool {
 }
 
 fn lists_json(accept: &str) -> bool {
+    lists(accept, &["*/*", "application/*", "application/json", "application/problem+json"])
+}
+
+/// Whether the client asks for pages by name, as browsers do where a person goes.
+pub fn takes_html(headers: &HeaderMap) -> bool {
+    let lists_html = |value: &HeaderValue| value.to_str().is_ok_and(|v| lists(v, &["text/html"]));
+    headers.get_all(ACCEPT).iter().any(lists_html)
+}
+
+/// Whether one of these is accepted.
+fn lists(accept: &str, wanted: &[&str]) -> bool {
     accept.split(',').any(|range| {
         let mut parts = range.split(';').map(str::trim);
-        let media = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let json = matches!(
-            media.as_str(),
-            "*/*" | "application/*" | "application/json" | "application/problem+json"
-        );
-        json && !parts.any(refuses)
+        let media = parts.next().unwrap_or_default();
+        wanted.iter().any(|one| media.eq_ignore_ascii_case(one)) && !parts.any(refuses)
     })
 }
 

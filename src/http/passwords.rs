@@ -1,18 +1,15 @@
 //! Passwords: hashed off the workers, few at a time, and tried a few times only.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroU32;
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use parking_lot::Mutex;
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 
 use super::parse::{Fault, Read, Written};
 use super::problem::{FieldCode, Kind, Problem};
+use super::tries::{Tries, network};
 use exchange::command::{KeyHash, Password, PasswordScheme};
 use exchange::ids::Token;
 
@@ -22,13 +19,10 @@ const PASSWORD_CHARS_MIN: usize = 10;
 const PASSWORD_BYTES_MAX: usize = 1024;
 /// People who may wait for their password to be hashed.
 const WAITING_MAX: usize = 64;
-/// Wrong passwords for one name, and from one address, within [`TRIES_WITHIN`].
+/// Wrong passwords for one name, and from one address, lately.
 const TRIES_MAX: u32 = 10;
-const TRIES_WITHIN: Duration = Duration::from_mins(15);
-/// Accounts made from one address within [`TRIES_WITHIN`].
+/// Accounts made from one address lately.
 const SIGN_UPS_MAX: u32 = 30;
-/// Names and addresses whose tries are counted; beyond them each new one takes another's place.
-const COUNTED_MAX: usize = 1 << 16;
 
 /// A password to be set.
 #[derive(Clone, PartialEq, Eq)]
@@ -95,29 +89,12 @@ impl Trier {
     }
 }
 
-/// What one person has of addresses: in IPv6 a network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)))
-        }
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
-/// How many there were, and when the first of them was.
-#[derive(Debug, Clone, Copy)]
-struct Tries {
-    count: u32,
-    since: Instant,
-}
-
 /// Hashes and checks passwords.
 #[derive(Debug)]
 pub struct Passwords {
     hashing: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
-    tries: Mutex<BTreeMap<Trier, Tries>>,
+    tries: Tries<Trier>,
 }
 
 impl Default for Passwords {
@@ -127,7 +104,7 @@ impl Default for Passwords {
         Passwords {
             hashing: Arc::new(Semaphore::new(cores.div_ceil(2))),
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
-            tries: Mutex::default(),
+            tries: Tries::default(),
         }
     }
 }
@@ -162,16 +139,15 @@ impl Passwords {
         let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
         let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
         let hashed = self.hash(password, scheme, salt).await?;
+        let known = known.filter(|known| known.identity().is_none());
         Ok(known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0))))
     }
 
     /// Takes back the count of a try that was no wrong one.
     pub fn forgive(&self, (name, address): (Token, Option<IpAddr>)) {
-        let mut counted = self.tries.lock();
-        for trier in [Some(Trier::Name(name)), address.map(Trier::address)].into_iter().flatten() {
-            if let Some(found) = counted.get_mut(&trier) {
-                found.count = found.count.saturating_sub(1);
-            }
+        self.tries.forgive(Trier::Name(name));
+        if let Some(address) = address {
+            self.tries.forgive(Trier::address(address));
         }
     }
 
@@ -198,25 +174,14 @@ impl Passwords {
 
     /// Counts a try of each, unless one of them has had too many.
     fn admit(&self, triers: &[Option<Trier>]) -> Result<(), Problem> {
-        let mut counted = self.tries.lock();
-        for trier in triers.iter().flatten() {
-            let found = counted.get(trier).filter(|found| found.count >= trier.most());
-            let left = found.map(|found| TRIES_WITHIN.saturating_sub(found.since.elapsed()));
-            let seconds = left.and_then(|left| u32::try_from(left.as_secs()).ok());
-            let Some(seconds) = seconds.and_then(NonZeroU32::new) else { continue };
+        let triers: Vec<Trier> = triers.iter().flatten().copied().collect();
+        self.tries.admit(&triers, Trier::most).map_err(|(trier, seconds)| {
             let detail = match trier {
                 Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
                 Trier::Newcomers(_) => "too many new accounts from your address",
             };
-            return Err(Problem {
-                wait: Some(seconds),
-                ..Problem::new(Kind::TooManyTries, detail)
-            });
-        }
-        for trier in triers.iter().flatten() {
-            count(&mut counted, *trier);
-        }
-        Ok(())
+            Problem { wait: Some(seconds), ..Problem::new(Kind::TooManyTries, detail) }
+        })
     }
 
     async fn hash(
@@ -238,26 +203,13 @@ impl Passwords {
     }
 }
 
-fn count(counted: &mut BTreeMap<Trier, Tries>, trier: Trier) {
-    // Whoever fills the table must not make others wait for a search in it: any row goes.
-    if counted.len() >= COUNTED_MAX && !counted.contains_key(&trier) {
-        let after = counted.range(trier..).next().or_else(|| counted.iter().next());
-        if let Some(other) = after.map(|(other, _)| *other) {
-            counted.remove(&other);
-        }
-    }
-    let fresh = || Tries { count: 0, since: Instant::now() };
-    let found = counted.entry(trier).or_insert_with(fresh);
-    if found.since.elapsed() >= TRIES_WITHIN {
-        *found = fresh();
-    }
-    found.count = found.count.saturating_add(1);
-}
-
 /// The hash of a password.
 fn hash(password: &[u8], scheme: PasswordScheme, salt: KeyHash) -> Option<KeyHash> {
     let params = match scheme {
-        PasswordScheme::Argon2id19MiB => Params::new(19_456, 2, 1, Some(32)).ok()?,
+        // Where there is none, finding that out takes as long.
+        PasswordScheme::Argon2id19MiB | PasswordScheme::OpenId => {
+            Params::new(19_456, 2, 1, Some(32)).ok()?
+        }
     };
     let mut hashed = [0; 32];
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);

@@ -225,6 +225,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         Reject::VenueAlreadyOpen
         | Reject::KeyTaken
         | Reject::NameTaken
+        | Reject::IdentityTaken
         | Reject::PasswordChanged
         | Reject::SlugTaken
         | Reject::ReferenceUsed

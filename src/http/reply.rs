@@ -127,6 +127,18 @@ impl Reply {
         }
     }
 
+    /// A 303 answer: the browser goes on to this path.
+    pub fn see_other(sequence: Sequence, path: String, cookie: Option<HeaderValue>) -> Reply {
+        let (status, location) = (StatusCode::SEE_OTHER, Some(path));
+        Reply { status, location, cookie, ..Reply::no_content(sequence) }
+    }
+
+    /// The same content, of an address that nothing has.
+    #[must_use]
+    pub fn of_nothing(self) -> Reply {
+        Reply { status: StatusCode::NOT_FOUND, ..self }
+    }
+
     /// A 101 answer: what follows on the connection is a WebSocket.
     pub fn switching(sequence: Sequence, accepted: Accepted) -> Reply {
         let reply = Reply::no_content(sequence);

@@ -101,14 +101,21 @@ pub fn reuse_headers(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// Adds what browsers must know of the site: to come back over TLS, and that a page of this origin
-/// may read the answer.
+/// Adds what browsers must know of the site: to come back over TLS, that a page of this origin may
+/// read the answer, and whose pictures a page may show.
 pub fn tell_browsers(headers: &mut HeaderMap, origin: Option<&HeaderValue>, site: &Site) {
     if let Some(origin) = origin {
         cors::allow(headers, origin.clone());
     }
     if site.is_strict() {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT);
+    }
+    if !site.images.is_empty()
+        && let Some(policy) = headers.get(header::CONTENT_SECURITY_POLICY)
+    {
+        let policy = policy.to_str().unwrap_or_default();
+        let policy = format!("{policy}; img-src 'self' {}", site.images.join(" "));
+        put(headers, header::CONTENT_SECURITY_POLICY, &policy);
     }
 }
 

@@ -12,8 +12,8 @@ use super::route::{
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
     batch, books, categories, conversions, dashboard, events, impact, leaderboard, markets,
-    metrics, openapi, operations, order_list, orders, pictures, positions, profiles, second_factor,
-    sign_in, statement, switches, tape,
+    metrics, openapi, openid, operations, order_list, orders, pictures, positions, profiles,
+    second_factor, sign_in, statement, switches, tape,
 };
 use exchange::command::Role;
 
@@ -134,6 +134,8 @@ fn visitors() -> Vec<Route> {
         knock("/signup", sign_in::sign_up),
         knock("/invitations/open", sign_in::invited),
         knock("/invitations/accept", sign_in::accept),
+        knock("/session/openid", openid::leave),
+        look("/session/openid/back", openid::come_back).untold(),
     ]
 }
 
@@ -150,7 +152,7 @@ fn account() -> Vec<Route> {
         read("/account/second-factor", second_factor::one),
         own(post("/account/second-factor", Required, second_factor::begin)),
         own(post("/account/second-factor/confirm", Required, second_factor::confirm)),
-        own(delete("/account/second-factor", second_factor::clear)),
+        own(post("/account/second-factor/end", Required, second_factor::end)),
         post("/account/faucet", Optional, sign_in::faucet),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),

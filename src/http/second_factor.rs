@@ -18,7 +18,7 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::site::Site;
 use super::totp::{self, Secret};
-use super::wire::site::{BegunFactorJson, FactorJson, RecoveryCodesJson};
+use super::wire::site::{BegunFactorJson, FactorJson, QrJson, RecoveryCodesJson};
 use exchange::command::{Command, KeyHash, Password, RecoveryCodes, SecondFactor};
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
@@ -77,6 +77,11 @@ bodies! {
     struct Confirming {
         required { "code" => code: Code }
     }
+
+    /// Who wants none any more.
+    struct Ending {
+        required { "current" => current: OldPassword, "code" => code: Code }
+    }
 }
 
 /// By what somebody signs in, beside the password.
@@ -116,20 +121,20 @@ pub async fn proof(
     }
 }
 
-/// The same factor under another password.
+/// Salt and secret of the same factor, sealed under another password.
 ///
 /// # Errors
 /// Too many people wait, or the system gives no random bytes.
 pub async fn resealed(
     passwords: &Passwords,
-    factor: SecondFactor,
+    factor: &SecondFactor,
     (before, known): (&str, Password),
     (after, password): (&str, Password),
-) -> Result<SecondFactor, Problem> {
+) -> Result<(KeyHash, KeyHash), Problem> {
     let open = passwords.seal(before, known.scheme, factor.salt).await?;
     let salt = KeyHash(drawn()?);
     let seal = passwords.seal(after, password.scheme, salt).await?;
-    Ok(SecondFactor { salt, sealed: xor(&xor(&factor.sealed, &open), &seal), ..factor })
+    Ok((salt, xor(&xor(&factor.sealed, &open), &seal)))
 }
 
 /// A factor that waits for its first code.
@@ -210,7 +215,8 @@ pub async fn begin(call: Call) -> Result<Reply, Problem> {
     call.shared.begun_factors.put(user, begun)?;
     let secret = BASE32_NOPAD.encode(&secret_of(&seed));
     let uri = uri(&call.shared.site, name, &secret);
-    Reply::ok(call.engine.watermark(), &BegunFactorJson::of(secret, uri))
+    let code = QrJson::of_text(&uri).ok_or_else(|| Problem::internal("no code holds a link"))?;
+    Reply::ok(call.engine.watermark(), &BegunFactorJson::of(secret, uri, code))
 }
 
 /// `POST /account/second-factor/confirm`: from now on codes are asked for. Only this answer shows
@@ -234,11 +240,25 @@ pub async fn confirm(call: Call) -> Result<Reply, Problem> {
     Reply::ok(answer.sequence(), &RecoveryCodesJson::of(codes))
 }
 
-/// `DELETE /account/second-factor`
-pub async fn clear(call: Call) -> Result<Reply, Problem> {
-    call.read(|_| Some(()))?;
+/// `POST /account/second-factor/end`: for whoever shows password and code, or a recovery code,
+/// once more. A browser that was left open is not enough.
+pub async fn end(call: Call) -> Result<Reply, Problem> {
+    idempotency::refuse(call.once.as_deref())?;
+    let Ending { current: OldPassword(current), code } = call.read(Form::body)?;
     by_session(&call)?;
-    let answer = call.submit(Command::ClearSecondFactor { user: call.caller.user }).await?;
+    let (user, passwords) = (call.caller.user, &call.shared.passwords);
+    let (known, factor) = {
+        let view = call.engine.read();
+        (view.sign_ins.person(user).cloned(), view.sign_ins.factor(user).cloned())
+    };
+    let person = known.ok_or_else(Problem::wrong_password)?;
+    if !passwords.check((person.name, None), current.clone(), Some(person.password)).await? {
+        return Err(Problem::wrong_password());
+    }
+    let (shows, now) = ((&person, factor.as_ref()), call.engine.now());
+    proof(passwords, shows, &current, Some(code), now).await?;
+    passwords.forgive((person.name, None));
+    let answer = call.submit(Command::ClearSecondFactor { user }).await?;
     Ok(Reply::no_content(answer.sequence()))
 }
 

@@ -17,11 +17,11 @@ use super::visit::Visit;
 use super::wire::account::BalanceJson;
 use super::wire::site::{InvitationJson, InvitedJson, SessionJson, SiteJson};
 use engine::Engine;
-use exchange::command::{Command, KeyHash, Role, SecondFactor};
+use exchange::command::{Command, KeyHash, Password, PasswordChange, Role};
 use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
-use exchange::units::{Money, TimeMs};
+use exchange::units::{Money, Sequence, TimeMs};
 
 const SECOND_MS: i64 = 1_000;
 const HOUR_MS: i64 = 3_600 * SECOND_MS;
@@ -37,7 +37,7 @@ const EXTEND_AFTER_MS: i64 = HOUR_MS;
 
 /// What an invitation's link carries.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Ticket(KeyHash);
+pub struct Ticket(pub KeyHash);
 
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -133,13 +133,13 @@ pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
 }
 
 /// Begins a session of somebody whose password was set then.
-async fn begin(
+pub async fn begin(
     visit: &Visit,
     user: UserNo,
     password_set: TimeMs,
     proof: Proof,
 ) -> Result<Reply, Problem> {
-    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
+    let key = drawn()?;
     let (session, now) = (key.hash(), visit.engine.now());
     let (until, ends) = (after(now, IDLE_MS), after(now, SESSION_MS));
     let command = match proof {
@@ -155,10 +155,19 @@ async fn begin(
         Kind::Refused(Reject::PasswordChanged) => Problem::wrong_password(),
         _ => problem,
     })?;
-    let shown = SessionJson::in_force(&visit.engine.read(), session, visit.engine.now());
+    begun(visit, answer.sequence(), &key)
+}
+
+/// The answer to whoever has begun a session.
+fn begun(visit: &Visit, sequence: Sequence, key: &ApiKey) -> Result<Reply, Problem> {
+    let shown = SessionJson::in_force(&visit.engine.read(), key.hash(), visit.engine.now());
     let shown = shown.ok_or_else(Problem::lacking_row)?;
     let cookie = Some(visit.cookie(key.reveal(), SESSION_MS / SECOND_MS)?);
-    Ok(Reply { cookie, ..Reply::ok(answer.sequence(), &shown)? })
+    Ok(Reply { cookie, ..Reply::ok(sequence, &shown)? })
+}
+
+fn drawn() -> Result<ApiKey, Problem> {
+    ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))
 }
 
 /// `POST /signup`: makes an account, where everybody may, with play money if there is any.
@@ -170,6 +179,11 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     }
     visit.shared.passwords.admit_newcomer(visit.address)?;
     let password = visit.shared.passwords.hashed(password).await?;
+    enrol(&visit, name, password).await
+}
+
+/// Makes an account, with play money if there is any, and begins a session.
+pub async fn enrol(visit: &Visit, name: Token, password: Password) -> Result<Reply, Problem> {
     let answer = visit.submit(Command::SignUp { name, password }).await?;
     let user = answer.effects().iter().find_map(|effect| match effect {
         Effect::PasswordSet { user, .. } => Some(*user),
@@ -179,7 +193,7 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     if let Some(amount) = visit.shared.site.faucet {
         visit.submit(Command::Deposit { user, amount }).await?;
     }
-    begin(&visit, user, answer.time(), Proof::Password).await
+    begin(visit, user, answer.time(), Proof::Password).await
 }
 
 /// `POST /invitations/open`: whose invitation this is. Changes nothing.
@@ -247,44 +261,28 @@ pub async fn change(call: Call) -> Result<Reply, Problem> {
     }
     passwords.forgive((known.name, None));
     let password = passwords.hashed(next.clone()).await?;
-    let factor = match factor {
-        Some(factor) => {
-            let before = (current.as_str(), known.password);
-            let after = (next.as_str(), password);
-            let salt = factor.salt;
-            Some((second_factor::resealed(passwords, factor, before, after).await?, salt))
-        }
-        None => None,
+    let Some(factor) = factor else {
+        let (name, invitation) = (known.name, None);
+        let command = Command::SetPassword { user, invitation, name, password };
+        let answer = call.submit(command).await?;
+        return begin(&Visit::of(&call), user, answer.time(), Proof::Password).await;
     };
-    // Codes that were used while passwords were hashed stay used, and a factor that went is gone.
-    let factor = factor.and_then(|(factor, before)| {
-        let now = call.engine.read().sign_ins.factor(user).cloned();
-        let now = now.filter(|now| now.salt == before)?;
-        Some(SecondFactor { used: now.used, recovery: now.recovery, ..factor })
-    });
-    let (name, invitation) = (known.name, None);
-    let command = Command::SetPassword { user, invitation, name, password };
-    let answer = call.submit(command).await?;
-    let visit = Visit {
-        shared: call.shared.clone(),
-        engine: call.engine.clone(),
-        address: None,
-        query: None,
-        body: bytes::Bytes::new(),
+    let (old, new) = ((current.as_str(), known.password), (next.as_str(), password));
+    let (factor_salt, sealed) = second_factor::resealed(passwords, &factor, old, new).await?;
+    let (key, now) = (drawn()?, call.engine.now());
+    let change = PasswordChange {
+        user,
+        password_before: known.password.salt,
+        factor_before: factor.salt,
+        password,
+        factor_salt,
+        sealed,
+        session: key.hash(),
+        until: after(now, IDLE_MS),
+        ends: after(now, SESSION_MS),
     };
-    // The session first: the factor would ask for a code. Both are on their way at once, so that
-    // nothing comes between them.
-    let keeps = async {
-        if let Some(factor) = factor {
-            let password_salt = password.salt;
-            // It counts against no allowance: a day's last record must not cost the factor.
-            visit.submit(Command::SetSecondFactor { user, password_salt, factor }).await?;
-        }
-        Ok::<(), Problem>(())
-    };
-    let begins = begin(&visit, user, answer.time(), Proof::Password);
-    let (begun, kept) = tokio::join!(begins, keeps);
-    kept.and(begun)
+    let answer = call.submit(Command::ChangePassword(Box::new(change))).await?;
+    begun(&Visit::of(&call), answer.sequence(), &key)
 }
 
 /// `POST /account/faucet`: play money for whoever has less than the venue gives.
@@ -322,7 +320,7 @@ pub async fn invite(call: Call) -> Result<Reply, Problem> {
     idempotency::refuse(call.once.as_deref())?;
     let (id, Inviting { role }) = call.read(|form| form.path("userId").zip(form.body()))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
+    let key = drawn()?;
     let (role, ends) = (role.unwrap_or(Role::Trader), after(call.engine.now(), INVITATION_MS));
     let command = Command::Invite { user, role, invitation: key.hash(), ends };
     let answer = call.submit(command).await?;

@@ -4,6 +4,7 @@
 use ipnet::IpNet;
 
 use super::assets::Dashboard;
+use super::identity::OpenId;
 use exchange::units::Money;
 
 /// Who may make an account.
@@ -46,12 +47,16 @@ pub struct Site {
     pub demo: bool,
     /// Origins of other sites whose pages may ask with a key, as `https://app.example`.
     pub origins: Vec<String>,
+    /// Origins of other sites whose pictures the pages show, as `https://images.example`.
+    pub images: Vec<String>,
     /// Proxies that are believed where a client is.
     pub proxies: Vec<IpNet>,
     /// Whether operators have an entrance of their own, and what is theirs is refused elsewhere.
     pub apart: bool,
     /// Its pages.
     pub dashboard: Dashboard,
+    /// Who vouches for people, if anybody does.
+    pub openid: Option<OpenId>,
 }
 
 impl Site {

@@ -26,6 +26,12 @@ impl Socket {
             Socket::Tls(stream) => tls::tcp(stream),
         }
     }
+
+    /// Whether the client speaks HTTP/2 on it.
+    #[cfg(feature = "tls")]
+    pub fn is_http2(&self) -> bool {
+        matches!(self, Socket::Tls(stream) if tls::is_http2(stream))
+    }
 }
 
 /// Does the same with either.

@@ -1,7 +1,7 @@
 //! TLS: the certificate and key of a server, which can be read again while it runs. Connections
 //! that are open keep theirs; new ones get what was read last.
 //!
-//! HTTP/1.1 alone is offered: what refuses ambiguous requests (`framing.rs`) knows no other.
+//! HTTP/2 and HTTP/1.1 are offered.
 
 use std::io;
 use std::path::Path;
@@ -19,6 +19,9 @@ use exchange::units::TimeMs;
 
 /// A connection whose handshake is done.
 pub type TlsStream = tokio_rustls::server::TlsStream<TcpStream>;
+
+/// How a client asks for HTTP/2.
+const HTTP_2: &[u8] = b"h2";
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
@@ -110,11 +113,16 @@ impl InUse {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(certificates.clone(), key)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![HTTP_2.to_vec(), b"http/1.1".to_vec()];
         // Sessions go on by tickets, which cost the server no memory.
         config.ticketer = rustls_graviola::Ticketer::new()?;
         Ok(InUse { chain: certificates, config: Arc::new(config) })
     }
+}
+
+/// Whether the client speaks HTTP/2 on it.
+pub fn is_http2(stream: &TlsStream) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(HTTP_2)
 }
 
 /// The connection underneath.

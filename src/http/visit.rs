@@ -12,7 +12,7 @@ use hyper::http::request::Parts;
 
 use super::asking::ask;
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
-use super::call::{SharedState, accepted};
+use super::call::{Call, SharedState, accepted};
 use super::cookies;
 use super::form::Form;
 use super::limits::Limits;
@@ -39,6 +39,8 @@ pub struct Visit {
     pub engine: Engine,
     /// Where the request comes from, if that is known.
     pub address: Option<IpAddr>,
+    /// What the browser carries of a way to the identity provider.
+    pub way: Option<String>,
     /// The query string.
     pub query: Option<String>,
     /// The body; empty where none was sent.
@@ -46,6 +48,12 @@ pub struct Visit {
 }
 
 impl Visit {
+    /// The visit that somebody who is known makes to sign in anew.
+    pub fn of(call: &Call) -> Visit {
+        let (shared, engine) = (Arc::clone(&call.shared), call.engine.clone());
+        Visit { shared, engine, address: None, way: None, query: None, body: Bytes::new() }
+    }
+
     /// The body, all of it good.
     ///
     /// # Errors
@@ -109,5 +117,6 @@ where
         rule => take_body(&head.headers, rule, body, limits).await?,
     };
     let query = head.uri.query().map(str::to_owned);
-    visit(Visit { shared: Arc::clone(shared), engine, address, query, body }).await
+    let way = cookies::way_of(&head.headers, &shared.site).map(str::to_owned);
+    visit(Visit { shared: Arc::clone(shared), engine, address, way, query, body }).await
 }

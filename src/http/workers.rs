@@ -27,6 +27,8 @@ use tokio::time::{sleep, sleep_until, timeout};
 use super::client_stream::ClientStream;
 use super::connection_slots::{ConnectionSlot, Granted};
 use super::door::Door;
+#[cfg(feature = "tls")]
+use super::http2;
 use super::limits::Limits;
 use super::mailbox;
 use super::placed_here::PlacedHere;
@@ -251,6 +253,10 @@ async fn serve_connection(
     let _closing;
     let serving = async {
         let Some(stream) = shake_hands(stream, tls, limits).await else { return };
+        #[cfg(feature = "tls")]
+        if stream.is_http2() {
+            return http2::serve(stream, &door, limits, &slot).await;
+        }
         let Some((stream, read, opening)) = serve_http(stream, &door, limits, &slot).await else {
             return;
         };

@@ -8,12 +8,13 @@
 mod files;
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::TryLockError;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{BLOCK_BYTES_MAX, Block, ChainHash, Head};
+use super::disk::{self, File, MetadataExt, OpenOptions};
 use super::member::{self, MEMBER_BLOCKS_BYTES};
 use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
@@ -155,8 +156,8 @@ impl Archive {
     /// follow the one before it.
     pub fn open(folder: &Path) -> Result<(Archive, Option<Cut>), ArchiveError> {
         let failed = |error| failed(folder, error);
-        if !folder.exists() {
-            fs::create_dir_all(folder).map_err(failed)?;
+        if !disk::exists(folder) {
+            disk::create_dir_all(folder).map_err(failed)?;
         }
         // Even if an earlier start created the folder: it may have ended before this.
         sync_folder_of(folder).map_err(failed)?;
@@ -180,7 +181,7 @@ impl Archive {
         let head = end_of(folder, files, last)?;
         let mut archive = Archive::at(folder, head, (segment, whole), lock)?;
         for sealed in all.into_iter().filter(|file| *file != archive.segment) {
-            let length = fs::metadata(&sealed).map_err(failed)?.len();
+            let length = disk::metadata(&sealed).map_err(failed)?.len();
             archive.sealed.push((sealed, length));
         }
         Ok((archive, cut))
@@ -389,7 +390,7 @@ fn before(segment: &Path) -> Sequence {
 
 /// What happened to a file that has this length at least, and that may be open.
 fn fate(path: &Path, length: u64, open: Option<&File>) -> Option<Fate> {
-    let named = match fs::metadata(path) {
+    let named = match disk::metadata(path) {
         Ok(named) => named,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Fate::Deleted),
         // What cannot be asked says nothing.

@@ -6,11 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use std::{fs, io, thread};
+use std::{io, thread};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
+use super::disk;
 use super::segment::{Packed, place, unpack};
 use super::store::{Step, StoreError};
+use super::trees::{self, DATABASE_FILE, Db, Tree};
 use exchange::units::Sequence;
 
 /// sled's tree that holds the members.
@@ -36,7 +38,7 @@ impl CopyFolder {
 
     /// Whether there is a copy.
     pub(super) fn exists(&self) -> bool {
-        self.path.exists()
+        disk::exists(&self.path)
     }
 
     /// Opens the copy, makes it if it is missing, and closes it after use.
@@ -60,21 +62,21 @@ impl CopyFolder {
     /// Moves the copy aside, so that it is made anew.
     pub(super) fn set_aside(&self) -> io::Result<()> {
         let aside = self.path.with_extension(ASIDE);
-        absent(fs::remove_file(self.path.with_extension(FED)))?;
-        absent(fs::remove_dir_all(&aside))?;
-        absent(fs::rename(&self.path, aside))
+        absent(disk::remove_file(self.path.with_extension(FED)))?;
+        absent(disk::remove_dir_all(&aside))?;
+        absent(disk::rename(&self.path, aside))
     }
 
     /// The last segment of which the copy has all, as far as that was noted.
     pub(super) fn fed(&self) -> Option<Sequence> {
-        let noted = fs::read_to_string(self.path.with_extension(FED)).ok()?;
+        let noted = disk::read_to_string(self.path.with_extension(FED)).ok()?;
         noted.trim().parse().ok().map(Sequence::new)
     }
 
     /// Notes that segment.
     pub(super) fn note_fed(&self, segment: Option<Sequence>) -> Result<(), StoreError> {
         let Some(segment) = segment else { return Ok(()) };
-        let noted = fs::write(self.path.with_extension(FED), format!("{segment}\n"));
+        let noted = disk::write(self.path.with_extension(FED), format!("{segment}\n"));
         noted.map_err(|error| StoreError::of(Step::Put, &error, &error))
     }
 
@@ -90,7 +92,7 @@ fn absent(done: io::Result<()>) -> io::Result<()> {
 
 /// The open copy.
 pub(super) struct Copy {
-    members: sled::Tree,
+    members: Tree,
 }
 
 impl Copy {
@@ -135,8 +137,6 @@ fn decoded((key, member): (sled::IVec, sled::IVec)) -> Result<Packed, StoreError
 const LOCK_TRIES_MAX: u32 = 500;
 /// See [`LOCK_TRIES_MAX`]: five seconds in all.
 const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
-/// sled's data file.
-pub(super) const DATABASE_FILE: &str = "db";
 /// sled's settings.
 const SETTINGS_FILE: &str = "conf";
 /// Prefix of sled's snapshots, which it reads when it opens.
@@ -151,9 +151,17 @@ pub(super) struct Shape {
     pub cache_bytes: u64,
 }
 
+/// Opens trees: sled's, or those of a mounted disk.
+pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<Db, StoreError> {
+    match trees::mounted(dir) {
+        Some(opened) => caught(Step::Open, || opened),
+        None => open_sled(dir, shape).map(trees::of_sled),
+    }
+}
+
 /// Opens a sled database. The data directory is locked already, so sled's own lock can only be held
 /// by a store that is just being dropped: it is released a moment later.
-pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
+pub(super) fn open_sled(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
     // If the system gives it no thread, sled waits forever.
     let given = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
     given.map_err(|error| StoreError::of(Step::Open, &error, &error))?;
@@ -186,11 +194,11 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
 /// report damage. Nothing depends on a snapshot before it is complete; the previous one exists
 /// until then.
 fn clear_unfinished(dir: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(dir) {
+    let entries = match disk::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
-    let has_database = dir.join(DATABASE_FILE).try_exists()?;
+    let has_database = disk::exists(&dir.join(DATABASE_FILE));
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
@@ -198,7 +206,7 @@ fn clear_unfinished(dir: &Path) -> io::Result<()> {
         let snapshot = name.starts_with(SNAPSHOT_PREFIX) && name.ends_with(UNFINISHED_SUFFIX);
         // Settings are written before the data file is created, and mean nothing without it.
         if snapshot || name == SETTINGS_FILE && !has_database {
-            fs::remove_file(entry.path())?;
+            disk::remove_file(entry.path())?;
         }
     }
     Ok(())

@@ -2,17 +2,16 @@
 //! `journal/` the log in `log/`, which is the truth, and its copy in `sled/`. data-directory.md
 //! describes all files.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, StatxFlags, statx};
-
 use super::copy::CopyFolder;
+use super::disk::{self, File, OpenOptions};
 use super::keeper::{Keeper, empty_segment, take_back};
-use super::log::{Log, SEGMENT_BYTES, segment, segments};
+use super::log::{Log, segment, segment_bytes, segments};
 use super::portable;
 use super::reader::{JournalReader, Published};
 use super::recovery::{Marker, SLOT_BYTES};
@@ -65,14 +64,14 @@ pub fn read_only(data: &Path) -> Result<(JournalReader, Option<Sequence>), OpenE
     LogStore::there(data)?;
     refuse_unfinished(data)?;
     let folder = log_of(data);
-    if !folder.is_dir() {
+    if !disk::is_dir(&folder) {
         return Err(OpenError::Lost(folder));
     }
     let marker = data.join(MARKER_FILE);
     let mut tries = TRIES_MAX;
     loop {
         let (log, rest) = Log::open(&folder, None, Arc::default())?;
-        let refusal = match fs::read(&marker) {
+        let refusal = match disk::read(&marker) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(OpenError::FileMissing(marker));
             }
@@ -111,11 +110,11 @@ pub struct LogStore {
 impl LogStore {
     /// Opens the store of a data directory; creates it if missing.
     pub fn open(data: &Path) -> Result<LogStore, OpenError> {
-        if data.is_file() {
+        if disk::is_file(data) {
             return Err(OpenError::File(data.to_owned()));
         }
-        fs::create_dir_all(data).map_err(at(data))?;
-        let new = [MARKER_FILE, JOURNAL_DIR].iter().all(|name| !data.join(name).exists());
+        disk::create_dir_all(data).map_err(at(data))?;
+        let new = [MARKER_FILE, JOURNAL_DIR].iter().all(|name| !disk::exists(&data.join(name)));
         if new && portable::segments(data).map_err(at(data))?.is_some() {
             return Err(OpenError::Archive(data.to_owned()));
         }
@@ -131,13 +130,13 @@ impl LogStore {
         }
         let begun = segment(&log_of(data), Sequence::ZERO.next());
         let signs = [data.join(UNFINISHED_FILE), data.join(MARKER_FILE), begun];
-        if signs.iter().any(|sign| sign.exists()) {
+        if signs.iter().any(|sign| disk::exists(sign)) {
             return Ok(());
         }
-        if data.is_file() {
+        if disk::is_file(data) {
             return Err(OpenError::File(data.to_owned()));
         }
-        if data.is_dir() && portable::segments(data).map_err(at(data))?.is_some() {
+        if disk::is_dir(data) && portable::segments(data).map_err(at(data))?.is_some() {
             return Err(OpenError::Archive(data.to_owned()));
         }
         Err(OpenError::Missing(data.to_owned()))
@@ -150,11 +149,11 @@ impl LogStore {
         }
         let (folder, marker_path) = (log_of(data), data.join(MARKER_FILE));
         // The marker is made last: where it exists, there is a journal.
-        let complete = marker_path.exists();
+        let complete = disk::exists(&marker_path);
         if !complete {
             begin(data, &marker_path)?;
         }
-        if !folder.is_dir() {
+        if !disk::is_dir(&folder) {
             return Err(OpenError::Lost(folder));
         }
         // Somebody may have removed the file `lock` under a running server; nobody removes this.
@@ -191,15 +190,17 @@ impl LogStore {
     /// Checks that the open segment has a name and is as long as it was made: a block written
     /// behind the end of a truncated file would look durable, and would not be found at a start.
     fn intact(&self) -> Result<(), Fate> {
-        // Without the times of the file: a file system that is asked for those gives the next write
-        // a time of its own, which costs that write more than everything else here.
-        let wanted = StatxFlags::NLINK | StatxFlags::SIZE;
-        match statx(&self.file, "", AtFlags::EMPTY_PATH, wanted) {
-            Ok(file) if file.stx_nlink == 0 => Err(Fate::Deleted),
-            Ok(file) if file.stx_size < wide(SEGMENT_BYTES) => Err(Fate::Truncated),
+        match disk::links_and_length(&self.file) {
+            Ok((0, _)) => Err(Fate::Deleted),
+            Ok((_, length)) if length < wide(segment_bytes()) => Err(Fate::Truncated),
             // The write itself shows what else is wrong.
             Ok(_) | Err(_) => Ok(()),
         }
+    }
+
+    /// Does a piece of the keeper's work where that has no thread; whether there was one.
+    pub fn tidy(&self) -> bool {
+        self.keeper.step()
     }
 
     /// Goes on in the next segment, which begins with this record.
@@ -220,7 +221,7 @@ impl LogStore {
         if self.unsynced.is_some() {
             blocks.truncate(self.log.cut(self.unsynced.unwrap_or_default()));
         }
-        blocks.resize(SEGMENT_BYTES, 0);
+        blocks.resize(segment_bytes(), 0);
         let mut slot = [0; SLOT_BYTES];
         let told = self.marker.read_exact_at(&mut slot, 0).is_ok();
         let slot = if told { slot } else { Marker::Clear.encode() };
@@ -230,9 +231,9 @@ impl LogStore {
             if fate.is_none_or(|fate| fate == Fate::Moved) {
                 continue;
             }
-            let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+            let folder = path.parent().map_or(Ok(()), disk::create_dir_all);
             if fate == Some(Fate::Replaced) {
-                drop(fs::rename(&path, path.with_extension("replaced")));
+                drop(disk::rename(&path, path.with_extension("replaced")));
             }
             // What fails here is missing at the next start, which says so.
             drop(folder.and_then(|()| place(&path, [bytes])));
@@ -257,11 +258,11 @@ impl BlockStore for LogStore {
         self.intact().map_err(|fate| StoreError::new(Step::Put, self.files.note_segment(fate)))?;
         self.unsynced = Some(first);
         let (_, mut used) = self.log.tail();
-        if used.saturating_add(bytes.len()) > SEGMENT_BYTES {
+        if used.saturating_add(bytes.len()) > segment_bytes() {
             self.roll(first).map_err(putting)?;
             used = 0;
         }
-        if used > SEGMENT_BYTES / 2 && !self.prepared {
+        if used > segment_bytes() / 2 && !self.prepared {
             self.keeper.prepare();
             self.prepared = true;
         }
@@ -277,7 +278,7 @@ impl BlockStore for LogStore {
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         let from = self.log.cut(first);
-        let zeros = vec![0; SEGMENT_BYTES.saturating_sub(from)];
+        let zeros = vec![0; segment_bytes().saturating_sub(from)];
         let written = self.file.write_all_at(&zeros, wide(from));
         written.map_err(|error| StoreError::of(Step::Remove, &error, &error))?;
         self.rest = Rest::Nothing;
@@ -356,7 +357,7 @@ fn open_log(folder: &Path, copy: &Arc<CopyFolder>) -> Result<(Arc<Log>, Rest), O
 /// Begins a journal as far as its first segment; what an interrupted start left goes on.
 fn begin(data: &Path, marker: &Path) -> Result<(), OpenError> {
     let folder = log_of(data);
-    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    disk::create_dir_all(&folder).map_err(at(&folder))?;
     let listed = segments(&folder).map_err(at(&folder))?;
     let first = Sequence::ZERO.next();
     match listed.as_slice() {
@@ -373,12 +374,12 @@ pub(super) fn log_of(data: &Path) -> PathBuf {
 
 /// Whether a data directory is of a version that kept its journal in sled.
 fn is_old(data: &Path) -> bool {
-    data.join(JOURNAL_DIR).join("db").exists() && !log_of(data).exists()
+    disk::exists(&data.join(JOURNAL_DIR).join("db")) && !disk::exists(&log_of(data))
 }
 
 fn refuse_unfinished(data: &Path) -> Result<(), OpenError> {
     let unfinished = data.join(UNFINISHED_FILE);
-    if unfinished.exists() { Err(OpenError::Unfinished(unfinished)) } else { Ok(()) }
+    if disk::exists(&unfinished) { Err(OpenError::Unfinished(unfinished)) } else { Ok(()) }
 }
 
 /// The error for a file that the system cannot open or read.
@@ -407,7 +408,7 @@ pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
 /// Makes file and directory names durable: a folder of the data directory, the folder that it is
 /// in, the data directory, and its parent.
 pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
-    let whole = data.canonicalize()?;
+    let whole = disk::canonicalize(data)?;
     for path in [Some(dir), dir.parent(), Some(data), whole.parent()].into_iter().flatten() {
         File::open(path)?.sync_all()?;
     }

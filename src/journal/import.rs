@@ -2,15 +2,16 @@
 //! every block is durable and was read back, the directory cannot be opened as a journal.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::block::{Block, BlockFault, Head, RawBlock};
-use super::copy::{Shape, caught, open_db};
+use super::copy::{Shape, caught, open_sled};
 use super::directory::{
     JOURNAL_DIR, LOCK_FILE, LogJournal, LogStore, UNFINISHED_FILE, at, lock, log_of, sync_names,
 };
+use super::disk::File;
 use super::log::{SEGMENT_BYTES, segment};
 use super::recovery::{self, Marker, Reason, SLOT_BYTES};
 use super::segment::{Run, pack, place};
@@ -235,7 +236,7 @@ impl OldJournal {
             .filter_map(|b| RawBlock::new(b).decode().ok())
             .collect();
         log.sort_by_key(Block::first);
-        let db = open_db(&data.join(JOURNAL_DIR), SHAPE)?;
+        let db = open_sled(&data.join(JOURNAL_DIR), SHAPE)?;
         let values = caught(Step::Open, || db.open_tree("blocks"))?.iter();
         let (open, head, over) = (VecDeque::new(), Head::START, false);
         Ok(OldJournal {

@@ -1,7 +1,6 @@
 //! The keeper: a thread that does for the log what no answer waits for. It seals full segments,
 //! gives the copy what it lacks, and has the next segment ready before it is needed.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +10,8 @@ use std::thread::{Builder, JoinHandle};
 
 use super::block::{Head, RawBlock};
 use super::copy::{Copy, CopyFolder, chained};
-use super::log::{Log, SEGMENT_BYTES, segment};
+use super::disk::{self, File};
+use super::log::{Log, SEGMENT_BYTES, segment, segment_bytes};
 use super::segment::{Packed, Run, pack, place, unpack};
 use super::store::{BlockSource, Step, StoreError};
 use exchange::units::Sequence;
@@ -39,10 +39,19 @@ enum Work {
 #[derive(Debug)]
 pub(super) struct Keeper {
     work: Option<Sender<Work>>,
-    thread: Option<JoinHandle<()>>,
+    by: By,
     log: Arc<Log>,
     /// Whether the journal is being closed.
     ending: Arc<AtomicBool>,
+}
+
+/// Who does the work.
+#[derive(Debug)]
+enum By {
+    /// A thread, or nobody if there could be none.
+    Thread(Option<JoinHandle<()>>),
+    /// Whoever asks for the next piece, on a simulated disk.
+    Steps(Receiver<Work>, Arc<CopyFolder>),
 }
 
 impl Keeper {
@@ -52,9 +61,17 @@ impl Keeper {
         let (sender, work) = channel();
         let ending = Arc::new(AtomicBool::new(false));
         let (ours, copy, ends) = (Arc::clone(log), Arc::clone(copy), Arc::clone(&ending));
-        let run = move || run(&ours, &copy, &ends, &work);
-        let thread = Builder::new().name("keeper".to_owned()).spawn(run).ok();
-        let keeper = Keeper { work: Some(sender), thread, log: Arc::clone(log), ending };
+        let by = if disk::simulated() {
+            By::Steps(work, copy)
+        } else {
+            let run = move || {
+                while let Ok(work) = work.recv() {
+                    done(&ours, &copy, &ends, &work);
+                }
+            };
+            By::Thread(Builder::new().name("keeper".to_owned()).spawn(run).ok())
+        };
+        let keeper = Keeper { work: Some(sender), by, log: Arc::clone(log), ending };
         if !log.closed().is_empty() {
             keeper.seal();
         }
@@ -81,8 +98,8 @@ impl Keeper {
     /// Makes the next segment, which begins with a record, of the spare if that is ready.
     pub(super) fn next_segment(&self, first: Sequence) -> io::Result<File> {
         let (spare, path) = (spare_of(&self.log), segment(self.log.folder(), first));
-        if spare.try_exists()? {
-            fs::rename(&spare, &path)?;
+        if disk::exists(&spare) {
+            disk::rename(&spare, &path)?;
             File::open(self.log.folder())?.sync_all()?;
             return File::options().read(true).write(true).open(&path);
         }
@@ -93,8 +110,21 @@ impl Keeper {
     pub(super) fn end(&mut self) {
         self.ending.store(true, Ordering::Release);
         drop(self.work.take());
-        // A panic was printed where it happened; the next start does what is left.
-        drop(self.thread.take().map(JoinHandle::join));
+        while self.step() {}
+        if let By::Thread(thread) = &mut self.by {
+            // A panic was printed where it happened; the next start does what is left.
+            drop(thread.take().map(JoinHandle::join));
+        }
+    }
+
+    /// Does the next piece of work, unless a thread does; whether there was one.
+    pub(super) fn step(&self) -> bool {
+        let By::Steps(waiting, copy) = &self.by else { return false };
+        let next = waiting.try_recv();
+        next.is_ok_and(|work| {
+            done(&self.log, copy, &self.ending, &work);
+            true
+        })
     }
 }
 
@@ -106,7 +136,8 @@ impl Drop for Keeper {
 
 /// Makes an open segment without blocks.
 pub(super) fn empty_segment(path: &Path) -> io::Result<File> {
-    place(path, std::iter::repeat_n(ZEROS.as_slice(), SEGMENT_BYTES / ZEROS_BYTES))
+    let zeros = ZEROS.get(..segment_bytes()).unwrap_or(&ZEROS);
+    place(path, std::iter::repeat_n(zeros, segment_bytes() / zeros.len()))
 }
 
 const _: () = assert!(SEGMENT_BYTES.is_multiple_of(ZEROS_BYTES));
@@ -115,21 +146,19 @@ fn spare_of(log: &Log) -> PathBuf {
     log.folder().join(SPARE_FILE)
 }
 
-fn run(log: &Log, copy: &CopyFolder, ending: &AtomicBool, work: &Receiver<Work>) {
-    while let Ok(work) = work.recv() {
-        let done = match work {
-            Work::Spare => spare(log).map_err(|error| StoreError::of(Step::Put, &error, &error)),
-            Work::Seal => seal(log).and_then(|()| feed_or_remake(log, copy, ending)),
-        };
-        if let Err(error) = done {
-            log.repairs().trouble(format!("the log was not tidied up, and will be: {error}"));
-        }
+fn done(log: &Log, copy: &CopyFolder, ending: &AtomicBool, work: &Work) {
+    let done = match work {
+        Work::Spare => spare(log).map_err(|error| StoreError::of(Step::Put, &error, &error)),
+        Work::Seal => seal(log).and_then(|()| feed_or_remake(log, copy, ending)),
+    };
+    if let Err(error) = done {
+        log.repairs().trouble(format!("the log was not tidied up, and will be: {error}"));
     }
 }
 
 fn spare(log: &Log) -> io::Result<()> {
     let path = spare_of(log);
-    if path.try_exists()? { Ok(()) } else { empty_segment(&path).map(drop) }
+    if disk::exists(&path) { Ok(()) } else { empty_segment(&path).map(drop) }
 }
 
 /// Seals the full segments that are in their open form: the newest ones.
@@ -145,7 +174,7 @@ fn seal(log: &Log) -> Result<(), StoreError> {
     for first in open.into_iter().rev() {
         let path = segment(log.folder(), first);
         let failed = |error: io::Error| StoreError::of(Step::Put, &error, &error);
-        let (run, _) = Run::read(fs::read(&path).map_err(failed)?, first);
+        let (run, _) = Run::read(disk::read(&path).map_err(failed)?, first);
         let next = closed.iter().find(|closed| **closed > first).copied();
         if run.next() != next.unwrap_or(log.tail().0) {
             return Err(StoreError::damage(Step::Read, format_args!("{}", path.display())));

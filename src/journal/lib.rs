@@ -6,6 +6,7 @@ pub mod archive;
 pub mod block;
 mod copy;
 pub mod directory;
+pub mod disk;
 pub mod import;
 mod keeper;
 mod log;
@@ -22,6 +23,7 @@ pub mod segment;
 pub mod salvage;
 pub mod snapshot;
 pub mod store;
+mod trees;
 pub mod watch;
 
 use std::ops::Deref;

@@ -3,7 +3,6 @@
 //! Blocks are read from here and from nowhere else.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -12,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
 use super::copy::{self, CopyFolder, Neighbours};
+use super::disk::{self, File};
 use super::member::GZIP_MAGIC;
 use super::repairs::Repairs;
 use super::segment::{self, Packed, Rest, Run, places, unpack};
@@ -28,6 +28,11 @@ const NAME_DIGITS: usize = 20;
 /// Runs of blocks kept unpacked for those who read on.
 const RECENT_MAX: usize = 4;
 const _: () = assert!(SEGMENT_BYTES.is_multiple_of(4096));
+
+/// Bytes of an open segment on this disk.
+pub(super) fn segment_bytes() -> usize {
+    disk::segment_bytes(SEGMENT_BYTES)
+}
 
 /// A segment that takes no more blocks.
 #[derive(Debug)]
@@ -84,7 +89,7 @@ pub(super) fn segment(folder: &Path, first: Sequence) -> PathBuf {
 /// The segments in a folder, by their first records.
 pub(super) fn segments(folder: &Path) -> io::Result<Vec<Sequence>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in disk::read_dir(folder)? {
         let path = entry?.path();
         let digits = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let named = path.extension().is_some_and(|suffix| suffix == SUFFIX);
@@ -116,7 +121,7 @@ impl Log {
             return Err(OpenError::Lost(segment(folder, first)));
         }
         let path = segment(folder, *last);
-        let bytes = fs::read(&path).map_err(|error| reading(&path, &error))?;
+        let bytes = disk::read(&path).map_err(|error| reading(&path, &error))?;
         let closed = |first: &Sequence| Arc::new(Closed::at(*first));
         let mut state = State {
             closed: listed.iter().map(closed).collect(),
@@ -136,7 +141,7 @@ impl Log {
             }
             Rest::Nothing
         } else {
-            if bytes.len() != SEGMENT_BYTES {
+            if bytes.len() != segment_bytes() {
                 let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
                 return Err(OpenError::Truncated { path, bytes });
             }
@@ -361,7 +366,7 @@ impl Log {
         from: Sequence,
     ) -> Result<Option<Vec<Packed>>, StoreError> {
         let path = segment(&self.folder, first);
-        let bytes = fs::read(&path).map_err(|error| file_error(&path, &error))?;
+        let bytes = disk::read(&path).map_err(|error| file_error(&path, &error))?;
         if !bytes.starts_with(&GZIP_MAGIC) {
             return Ok(None);
         }

@@ -7,7 +7,6 @@
 //! holds beyond the synced pages is cut off when the store is opened.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::copy::{Shape, caught, open_db};
 use super::directory::sync_names;
+use super::disk::{self, File};
 use super::store::{Step, StoreError};
+use super::trees::{Db, Tree};
 use super::watch::{Fate, WatchedFile};
 
 mod places;
@@ -79,9 +80,9 @@ pub struct PageStore {
 #[derive(Debug)]
 struct Open {
     // Fields are dropped in this order.
-    index: sled::Tree,
-    known: sled::Tree,
-    _db: sled::Db,
+    index: Tree,
+    known: Tree,
+    _db: Db,
     index_file: File,
     pages: File,
     unsynced: Mutex<Unsynced>,
@@ -197,25 +198,25 @@ impl PageStore {
     /// The system's.
     pub fn remove(data: &Path) -> io::Result<()> {
         let folder = PageStore::folder(data);
-        if !folder.exists() {
+        if !disk::exists(&folder) {
             return Ok(());
         }
         // The sign is removed last: after an interruption the next start removes the rest.
         File::create(folder.join(DAMAGED_FILE))?;
-        for entry in fs::read_dir(&folder)? {
+        for entry in disk::read_dir(&folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
+                disk::remove_dir_all(entry.path())?;
             } else if entry.file_name() != DAMAGED_FILE {
-                fs::remove_file(entry.path())?;
+                disk::remove_file(entry.path())?;
             }
         }
-        fs::remove_dir_all(folder)
+        disk::remove_dir_all(folder)
     }
 
     /// Whether a data directory's page store is marked as damaged.
     pub fn is_damaged(data: &Path) -> bool {
-        PageStore::folder(data).join(DAMAGED_FILE).exists()
+        disk::exists(&PageStore::folder(data).join(DAMAGED_FILE))
     }
 
     /// Marks the page store as damaged.

@@ -3,12 +3,13 @@
 //! folder of such files.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
+use super::disk::{self, File};
 use super::member::{
     self, GZIP_MAGIC, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MemberHeader, Members, UnpackError,
 };
@@ -77,7 +78,7 @@ pub fn export_as(
 }
 
 /// Renames a file, unless the new name is taken: a rename alone would replace what has it.
-fn name_new(file: &File, partial: &Path, path: &Path) -> io::Result<()> {
+fn name_new(file: &fs::File, partial: &Path, path: &Path) -> io::Result<()> {
     let (ours, there) = (file.metadata()?, partial.symlink_metadata()?);
     if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
         return Err(io::Error::other("another export writes the same file"));
@@ -104,7 +105,7 @@ fn write_blocks(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
     mut on_block: impl FnMut(&Block),
-) -> Result<(File, Head), ExportError> {
+) -> Result<(fs::File, Head), ExportError> {
     // A remainder is removed, not truncated: it may be another name of a finished file.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -139,14 +140,14 @@ fn write_blocks(
 
 /// Makes a file's name durable.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
-    let whole = path.canonicalize()?;
+    let whole = disk::canonicalize(path)?;
     whole.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// The files of an archive, in order; `None` if the folder holds none.
 pub fn segments(folder: &Path) -> io::Result<Option<VecDeque<PathBuf>>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in disk::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
         let number = name.and_then(|name| name.strip_suffix(SEGMENT_SUFFIX));
@@ -160,7 +161,7 @@ pub fn segments(folder: &Path) -> io::Result<Option<VecDeque<PathBuf>>> {
 
 /// The files of an archive, or the one that was exported.
 pub fn files(path: &Path) -> io::Result<VecDeque<PathBuf>> {
-    let folder = fs::metadata(path)?.is_dir();
+    let folder = disk::metadata(path)?.is_dir();
     if folder { segments(path).map(Option::unwrap_or_default) } else { Ok([path.into()].into()) }
 }
 
@@ -279,7 +280,7 @@ impl PortableFile {
     /// Opens a file, or the folder of an archive; no block is read yet.
     pub fn open(path: &Path) -> io::Result<PortableFile> {
         let none = || io::Error::new(io::ErrorKind::NotFound, "the folder holds no archive");
-        let left = if path.is_dir() {
+        let left = if disk::is_dir(path) {
             segments(path)?.ok_or_else(none)?
         } else {
             VecDeque::from([path.to_owned()])

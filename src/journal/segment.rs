@@ -2,7 +2,6 @@
 //! form, in which members of the portable form replace a full segment's blocks under the same
 //! name.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -12,6 +11,7 @@ use memchr::memmem;
 use super::block::{
     self, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, MAGIC, checksum, count_and_checksum, span,
 };
+use super::disk::{self, File, OpenOptions};
 use super::member::{
     self, MEMBER_HEADER_BYTES, MEMBER_TRAILER_BYTES, MemberFault, MemberHeader, Members,
     UnpackError,
@@ -321,10 +321,10 @@ pub(super) fn place<'a>(
     let mut file =
         OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&partial)?;
     let written = parts.into_iter().try_for_each(|part| file.write_all(part));
-    let placed = written.and_then(|()| file.sync_all()).and_then(|()| fs::rename(&partial, path));
+    let placed = written.and_then(|()| file.sync_all()).and_then(|()| disk::rename(&partial, path));
     if let Err(error) = placed {
         // What cannot be removed has a name that no reader takes.
-        drop(fs::remove_file(&partial));
+        drop(disk::remove_file(&partial));
         return Err(error);
     }
     sync_folder_of(path)?;

@@ -9,7 +9,6 @@
 pub mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +17,7 @@ use bincode::{Decode, Encode};
 
 use self::stream::{SnapshotReader, SnapshotWriter};
 use super::block::ChainHash;
+use super::disk::{self, File, OpenOptions};
 use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::{Sequence, TimeMs};
 
@@ -275,11 +275,11 @@ impl SnapshotFolder {
     /// and removes unfinished files.
     pub fn open(data: &Path) -> io::Result<SnapshotFolder> {
         let folder = SnapshotFolder::of(data);
-        fs::create_dir_all(&folder.path)?;
-        for entry in fs::read_dir(&folder.path)? {
+        disk::create_dir_all(&folder.path)?;
+        for entry in disk::read_dir(&folder.path)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == PART) {
-                fs::remove_file(path)?;
+                disk::remove_file(path)?;
             }
         }
         File::open(data)?.sync_all()?;
@@ -298,7 +298,7 @@ impl SnapshotFolder {
 
     /// The snapshots of a kind, newest first, by name alone. Empty if there is no folder.
     pub fn list(&self, kind: Kind) -> io::Result<Vec<Sequence>> {
-        let entries = match fs::read_dir(&self.path) {
+        let entries = match disk::read_dir(&self.path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -340,11 +340,11 @@ impl SnapshotFolder {
         let whole = self.path(kind, point.sequence);
         let part = whole.with_extension(format!("{}.{PART}", kind.extension()));
         let written = write_part(&part, kind, point, fill)
-            .and_then(|bytes| fs::rename(&part, &whole).map(|()| bytes))
+            .and_then(|bytes| disk::rename(&part, &whole).map(|()| bytes))
             .and_then(|bytes| File::open(&self.path)?.sync_all().map(|()| bytes));
         written.map_err(|cause| {
             // Otherwise the next start removes it.
-            drop(fs::remove_file(&part));
+            drop(disk::remove_file(&part));
             SnapshotUnwritten { file: whole, cause }
         })
     }
@@ -353,7 +353,7 @@ impl SnapshotFolder {
     pub fn set_aside(&self, sequence: Sequence) -> io::Result<()> {
         for kind in Kind::ALL {
             let path = self.path(kind, sequence);
-            fs::rename(&path, path.with_extension(format!("{}.{WRONG}", kind.extension())))?;
+            disk::rename(&path, path.with_extension(format!("{}.{WRONG}", kind.extension())))?;
         }
         File::open(&self.path)?.sync_all()
     }
@@ -373,7 +373,7 @@ impl SnapshotFolder {
             [(Kind::Views, views, kept_views), (Kind::State, states, kept_states)]
         {
             for gone in listed.into_iter().filter(|sequence| !kept.contains(sequence)) {
-                fs::remove_file(self.path(kind, gone))?;
+                disk::remove_file(self.path(kind, gone))?;
                 removed = removed.saturating_add(1);
             }
         }

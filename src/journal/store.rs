@@ -276,6 +276,11 @@ pub(super) fn judge(
 }
 
 impl<S: BlockStore> StoredJournal<S> {
+    /// What it is stored in.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
     /// Opens the store's journal, with recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
         let judged = judge(&*store.source(), store.marker()?, store.rest())?;

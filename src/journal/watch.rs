@@ -4,14 +4,12 @@
 //! still hold what was deleted.
 
 use std::fmt;
-use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::disk::{self, File, Metadata, MetadataExt, open_path};
 use super::log::{Log, segment};
 use super::repairs::Repairs;
 
@@ -64,7 +62,7 @@ pub struct WatchedFile {
 impl WatchedFile {
     /// Watches an open file.
     pub fn of(path: &Path, file: File) -> io::Result<WatchedFile> {
-        let (open, named) = (file.metadata()?, fs::metadata(path)?);
+        let (open, named) = (file.metadata()?, disk::metadata(path)?);
         // A folder has no length of its own.
         let length = AtomicU64::new(if open.is_file() { open.len() } else { 0 });
         Ok(WatchedFile { path: path.to_owned(), file, named: same(&open, &named), length })
@@ -88,7 +86,7 @@ impl WatchedFile {
     /// The same without its length, which its owner may reduce.
     pub(super) fn renamed(&self) -> Option<Fate> {
         let open = self.file.metadata().ok()?;
-        match fs::metadata(&self.path) {
+        match disk::metadata(&self.path) {
             Ok(named) => (self.named && !same(&open, &named)).then_some(Fate::Replaced),
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
@@ -97,11 +95,6 @@ impl WatchedFile {
             }
             Err(_) => None,
         }
-    }
-
-    /// Where the open file's bytes can be read while this process runs.
-    fn descriptor(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 }
 
@@ -176,7 +169,7 @@ impl JournalFiles {
         let mut lost = turn.take(LOOKED_AT.min(closed.len()));
         let lost = lost.find_map(|first| {
             let path = segment(self.log.folder(), *first);
-            let gone = fs::metadata(&path).is_err_and(|e| e.kind() == ErrorKind::NotFound);
+            let gone = disk::metadata(&path).is_err_and(|e| e.kind() == ErrorKind::NotFound);
             gone.then_some(path)
         })?;
         Some(self.note(FileChange { file: SEGMENT, fate: Fate::Deleted }, &lost))
@@ -206,7 +199,7 @@ impl JournalFiles {
     pub fn rescue(&self) -> String {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let moved = open.iter().find(|watched| watched.fate() == Some(Fate::Moved));
-        let moved = moved.and_then(|watched| fs::read_link(watched.descriptor()).ok());
+        let moved = moved.and_then(|watched| open_path(&watched.file).ok());
         if let Some(moved) = moved {
             let moved = moved.display();
             return format!("nothing is lost: the file is at {moved} now; stop, and move it back");

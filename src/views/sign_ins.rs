@@ -57,16 +57,25 @@ pub struct SignIns {
     people: BTreeMap<UserNo, PersonRow>,
     invited: FxHashMap<KeyHash, UserNo>,
     names: BTreeMap<Token, UserNo>,
+    identities: FxHashMap<KeyHash, UserNo>,
     sessions: FxHashMap<KeyHash, UserNo>,
     factors: BTreeMap<UserNo, SecondFactor>,
 }
 
-saved!(SignIns { invitations, people, factors } made { invited, names, sessions } by with_indexes);
+saved!(
+    SignIns { invitations, people, factors }
+    made { invited, names, identities, sessions } by with_indexes
+);
 
 impl SignIns {
     /// Who signs in with this name.
     pub fn named(&self, name: Token) -> Option<&PersonRow> {
         self.person(*self.names.get(&name)?)
+    }
+
+    /// For whom an identity provider vouches by this hash.
+    pub fn vouched(&self, identity: KeyHash) -> Option<&PersonRow> {
+        self.person(*self.identities.get(&identity)?)
     }
 
     /// What a user signs in with.
@@ -121,6 +130,10 @@ impl SignIns {
             sizes.has_user(*user)?;
             let other = self.names.insert(person.name, *user);
             hold(other.is_none() && person.user == *user, "a name of two users")?;
+            if let Some(identity) = person.password.identity() {
+                let other = self.identities.insert(identity, *user);
+                hold(other.is_none(), "an identity of two users")?;
+            }
             for session in &person.sessions {
                 let other = self.sessions.insert(session.hash, *user);
                 hold(other.is_none(), "a session of two users")?;
@@ -145,8 +158,14 @@ impl View for SignIns {
                 self.factors.remove(user);
                 if let Some(before) = self.people.get(user) {
                     self.names.remove(&before.name);
+                    if let Some(identity) = before.password.identity() {
+                        self.identities.remove(&identity);
+                    }
                 }
                 self.names.insert(*name, *user);
+                if let Some(identity) = password.identity() {
+                    self.identities.insert(identity, *user);
+                }
                 let (user, name, role, password) = (*user, *name, *role, *password);
                 let (set, sessions) = (at.time, Vec::new());
                 self.people.insert(user, PersonRow { user, name, role, password, set, sessions });

@@ -6,8 +6,8 @@ use exchange::catalogue::{
 };
 use exchange::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
-    PasswordScheme, PlaceOrder, Record, RecoveryCodes, Role, SecondFactor, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    PasswordChange, PasswordScheme, PlaceOrder, Record, RecoveryCodes, Role, SecondFactor,
+    SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use exchange::ids::{
@@ -118,7 +118,10 @@ fn sign_in_command() -> BoxedStrategy<Command> {
     let hash = || any::<[u8; 32]>().prop_map(KeyHash);
     let password = || {
         let scheme = PasswordScheme::Argon2id19MiB;
-        (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed })
+        prop_oneof![
+            9 => (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed }),
+            1 => hash().prop_map(Password::vouched),
+        ]
     };
     let role = prop::sample::select(Role::ALL.to_vec());
     prop_oneof![
@@ -176,6 +179,22 @@ fn second_factor_command() -> BoxedStrategy<Command> {
             }
         ),
         user().prop_map(|user| Command::ClearSecondFactor { user }),
+        ((user(), hash(), hash(), hash(), hash()), (hash(), hash(), hash(), time(), time()))
+            .prop_map(|((user, password_before, factor_before, salt, hashed), rest)| {
+                let (factor_salt, sealed, session, until, ends) = rest;
+                let scheme = PasswordScheme::Argon2id19MiB;
+                Command::ChangePassword(Box::new(PasswordChange {
+                    user,
+                    password_before,
+                    factor_before,
+                    password: Password { scheme, salt, hashed },
+                    factor_salt,
+                    sealed,
+                    session,
+                    until,
+                    ends,
+                }))
+            }),
     ]
     .boxed()
 }

@@ -353,12 +353,14 @@ fn sign_in(scene: &mut Scene, ann: &Trader) {
     scene.show("readInvitation", &op, &[], "", json!({"token": token}));
     let accepts = json!({"token": token, "profileName": "cleo", "password": PASSWORD});
     scene.show("acceptInvitation", &op, &[], "", accepts);
+    scene.show("leaveForProvider", &op, &[], "", json!({"token": token}));
     let credentials = json!({"profileName": "cleo", "password": PASSWORD});
     scene.show("signIn", &op, &[], "", credentials);
     let cleos = scene.venue.client(&scene.cookie);
     scene.show("getSession", &cleos, &[], "", Value::Null);
-    second_factor(scene, &cleos);
-    scene.show("clearSecondFactor", &cleos, &[], "", Value::Null);
+    let code = second_factor(scene, &cleos);
+    let ends = json!({"current": PASSWORD, "code": code});
+    scene.show("endSecondFactor", &cleos, &[], "", ends);
     scene.show("getSecondFactor", &cleos, &[], "", Value::Null);
     second_factor(scene, &cleos);
     scene.show("clearSecondFactorOf", &op, &[&cleo], "", Value::Null);
@@ -371,8 +373,10 @@ fn sign_in(scene: &mut Scene, ann: &Trader) {
     scene.show("fillAccount", &ann.client, &[], "", json!({}));
 }
 
-fn second_factor(scene: &mut Scene, by: &Client) {
+/// Turns a second factor on; returns a recovery code.
+fn second_factor(scene: &mut Scene, by: &Client) -> String {
     let begun = scene.show("beginSecondFactor", by, &[], "", json!({"current": PASSWORD}));
     let code = first_code(begun["secret"].as_str().unwrap());
-    scene.show("confirmSecondFactor", by, &[], "", json!({"code": code}));
+    let confirmed = scene.show("confirmSecondFactor", by, &[], "", json!({"code": code}));
+    confirmed["recoveryCodes"][0].as_str().unwrap().to_owned()
 }

@@ -66,6 +66,7 @@ mod described;
 mod matrix;
 mod privacy;
 mod sign_in;
+mod openid;
 mod examples;
 mod methods;
 mod messages;

@@ -173,7 +173,7 @@ fn strained(given: &mut Given) {
         let spend = |_| scene.ann.client.post("/trading/heartbeat", &json!({"timeoutSeconds": 0}));
         assert!((0..61).map(spend).any(|answer| answer.status == 429));
         let mut asked = scene.request(&operation);
-        if operation.id() == "clearSecondFactor" {
+        if operation.id() == "endSecondFactor" {
             // The records that are spent are Ann's.
             asked = asked.without_key().by_browser(ANN_S);
         }
@@ -480,9 +480,10 @@ fn signing_in(given: &mut Given) {
     note("confirmSecondFactor", "SECOND_FACTOR_NOT_FOUND", &|request| {
         with("code", "000000")(request.without_key().by_browser(BEN_S))
     });
-    note("clearSecondFactor", "SECOND_FACTOR_NOT_FOUND", &|request| {
-        request.without_key().by_browser(ANN_S)
-    });
+    let anns = |request: Request| request.without_key().by_browser(ANN_S);
+    note("endSecondFactor", "SECOND_FACTOR_NOT_FOUND", &anns);
+    note("endSecondFactor", "SECOND_FACTOR_REFUSED", &with("code", "no code"));
+    note("endSecondFactor", "CREDENTIALS_REFUSED", &with("current", "another one"));
     note("clearSecondFactorOf", "SECOND_FACTOR_NOT_FOUND", &|request| {
         request.with_part("userId", &scene.ann.id)
     });
@@ -496,6 +497,7 @@ fn signing_in(given: &mut Given) {
     for id in ["signIn", "signUp", "changePassword", "beginSecondFactor"] {
         note(id, "TOO_MANY_TRIES", &|request| request);
     }
+    note("endSecondFactor", "TOO_MANY_TRIES", &anns);
     let rules = Rules { money_supply_max: Money::new(25_000_000_000), ..Rules::current() };
     let poor = Scene::over(Venue::with_rules(rules));
     let fill = operation("fillAccount");

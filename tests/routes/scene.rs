@@ -47,6 +47,8 @@ pub struct Scene {
 pub const PASSWORD: &str = "correct horse battery staple";
 pub const ANN_S: &str = "ook_ann";
 pub const BEN_S: &str = "ook_ben";
+/// A recovery code of Ben's.
+const RECOVERY: &str = "ook_recovery";
 /// An invitation of Ann's.
 const TICKET: &str = "ook_ticket";
 
@@ -81,7 +83,8 @@ fn sign_in(venue: &Venue) {
     }
     let (user, password_salt) = (UserNo(2), HASHED.salt);
     let (salt, sealed, used) = (KeyHash([1; 32]), KeyHash([2; 32]), TimeMs::default());
-    let factor = SecondFactor { salt, sealed, used, recovery: RecoveryCodes::default() };
+    let recovery = RecoveryCodes::new(vec![hash(RECOVERY.as_bytes())]).unwrap();
+    let factor = SecondFactor { salt, sealed, used, recovery };
     venue.ask(Command::SetSecondFactor { user, password_salt, factor });
     invite(UserNo(1), TICKET);
 }
@@ -150,7 +153,9 @@ impl Scene {
         let body = body.map(|example| self.with_ids(example.clone()));
         let asked = request(operation, by, &|part| self.part(operation.id(), part), body);
         match operation.id() {
-            "clearSecondFactor" => asked.without_key().by_browser(BEN_S),
+            "endSecondFactor" => {
+                asked.without_key().by_browser(BEN_S).and_member("code", json!(RECOVERY))
+            }
             "confirmSecondFactor" => {
                 let code = self.first_code();
                 asked.without_key().by_browser(ANN_S).and_member("code", json!(code))

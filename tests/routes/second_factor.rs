@@ -6,7 +6,7 @@ use exchange::units::TimeMs;
 use http::totp::{Secret, code_of};
 use serde_json::{Value, json};
 
-use super::sign_in::{Browser, OWN, PASSWORD, credentials};
+use super::sign_in::{Browser, PASSWORD, credentials};
 use super::venue::Venue;
 
 /// Half a minute.
@@ -31,6 +31,9 @@ fn turned_on(browser: &mut Browser<'_>) -> (Authenticator, Vec<String>) {
     let begun = browser.post("/account/second-factor", &json!({ "current": PASSWORD }));
     assert_eq!(begun.status, 200, "{begun:?}");
     let secret = begun.text("secret");
+    let qr = &begun.json["qr"];
+    let side = qr["size"].as_u64().unwrap();
+    assert!((45..=185).contains(&side) && qr["path"].as_str().unwrap().starts_with("M4 4h1v1h-1z"));
     assert!(begun.text("uri").contains(":eve?secret="), "{begun:?}");
     let secret = BASE32_NOPAD.decode(secret.as_bytes()).unwrap().try_into().unwrap();
     assert_eq!(browser.get("/account/second-factor").json["on"], false, "nothing holds yet");
@@ -110,8 +113,12 @@ fn a_new_password_keeps_it() {
     let (authenticator, _) = turned_on(&mut browser);
     let newer = "a newer password";
     let change = json!({ "current": PASSWORD, "password": newer });
+    let records = |venue: &Venue| venue.operator.get("/admin/audit/head").json["sequence"].as_u64();
+    let before = records(&venue).unwrap();
     let changed = browser.post("/account/password", &change);
     assert_eq!((changed.status, browser.get("/session").status), (200, 200), "{changed:?}");
+    // One record, so that no crash takes the factor away.
+    assert_eq!(records(&venue), Some(before + 1));
     let shown = browser.get("/account/second-factor").json;
     assert_eq!(shown, json!({ "on": true, "recoveryCodesLeft": 10 }));
     let mut other = Browser::new(&venue);
@@ -126,18 +133,25 @@ fn it_ends_by_its_owner_or_an_operator_and_by_no_key() {
     let user = browser.get("/session").json["user"]["id"].as_str().unwrap().to_owned();
     let key = json!({ "scope": "trade", "label": "bot" });
     let key = browser.post("/account/keys", &key).text("key");
-    let off = |browser: &Browser<'_>| {
-        browser.send("DELETE", "/account/second-factor", &OWN, &Value::Null)
+    let off = |browser: &mut Browser<'_>, password: &str, code: &str| {
+        browser.post("/account/second-factor/end", &json!({ "current": password, "code": code }))
     };
-    off(&browser).refused(404, "SECOND_FACTOR_NOT_FOUND");
-    turned_on(&mut browser);
+    off(&mut browser, PASSWORD, "000000").refused(404, "SECOND_FACTOR_NOT_FOUND");
+    let (authenticator, codes) = turned_on(&mut browser);
     let bot = venue.client(&key);
-    bot.delete("/account/second-factor").refused(403, "FORBIDDEN");
+    let ends = json!({ "current": PASSWORD, "code": codes[0] });
+    bot.post("/account/second-factor/end", &ends).refused(403, "FORBIDDEN");
+    // A browser that was left open is not enough, nor is a code that was seen.
+    off(&mut browser, PASSWORD, "no code").refused(401, "SECOND_FACTOR_REFUSED");
+    off(&mut browser, PASSWORD, &authenticator.code(0)).refused(401, "SECOND_FACTOR_REFUSED");
+    off(&mut browser, "not this one", &codes[0]).refused(401, "CREDENTIALS_REFUSED");
     let begins = json!({ "current": PASSWORD });
     bot.post("/account/second-factor", &begins).refused(403, "FORBIDDEN");
-    assert_eq!(off(&browser).status, 204);
+    assert_eq!(off(&mut browser, PASSWORD, &authenticator.code(1)).status, 204);
     let mut other = Browser::new(&venue);
     assert_eq!(other.post("/session", &credentials("eve", PASSWORD)).status, 200);
+    let (_, codes) = turned_on(&mut browser);
+    assert_eq!(off(&mut browser, PASSWORD, &codes[9]).status, 204, "a recovery code will do");
     turned_on(&mut browser);
     let path = format!("/admin/users/{user}/second-factor");
     bot.delete(&path).refused(403, "FORBIDDEN");

@@ -189,4 +189,13 @@ fn every_address_of_the_dashboard_is_one_page_with_files_that_last() {
     let cache = script.headers.iter().find(|(name, _)| name == "cache-control").unwrap();
     assert!(cache.1.contains("immutable"));
     assert_eq!(bare(address, "GET", "/assets/0/js/app.js", &[], None).status, 404);
+    // A person who goes astray gets it, too; a program gets what it can read.
+    let browser = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let astray = bare(address, "GET", "/nothing", &browser, None);
+    assert_eq!((astray.status, &astray.body), (404, &page.body));
+    let program = [("accept", "application/json"), ("x-api-key", venue.operator.key.as_str())];
+    bare(address, "GET", "/nothing", &program, None).refused(404, "NOT_FOUND");
+    for path in ["/api/v1/nothing", "/api/nothing"] {
+        bare(address, "GET", path, &browser, None).refused(401, "MISSING_API_KEY");
+    }
 }

@@ -19,6 +19,7 @@ use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
 use exchange::units::Money;
+use http::identity::OpenId;
 use http::keys::ApiKey;
 use http::past::{Past, Questions};
 use http::rates::Rates;
@@ -28,6 +29,7 @@ use journal::Journal;
 use journal::memory::MemoryJournal;
 
 use super::client::{Answer, Client};
+use super::openid::Friendly;
 use super::shapes;
 
 /// A well-formed id that names nothing.
@@ -40,7 +42,8 @@ pub const PICTURE: &str = "https://assets.example.org/p.png";
 fn site() -> Site {
     let faucet = Some(Money::new(100_000_000_000));
     let public_url = Some("http://x".to_owned());
-    Site { public_url, sign_up: SignUp::Open, faucet, ..Site::default() }
+    let openid = OpenId::of(Arc::new(Friendly)).ok();
+    Site { public_url, sign_up: SignUp::Open, faucet, openid, ..Site::default() }
 }
 
 /// A venue, served until dropped.
@@ -104,6 +107,13 @@ impl Venue {
         Venue::within(MemoryJournal::new(), limits)
     }
 
+    /// A venue where nobody signs up who is not invited.
+    pub fn by_invitation() -> Venue {
+        let running = start(MemoryJournal::new(), Options::default()).unwrap();
+        let site = Site { sign_up: SignUp::Invite, ..site() };
+        Venue::opened(running, Limits::STANDARD, Rules::current(), site)
+    }
+
     /// A venue with these rules.
     pub fn with_rules(rules: Rules) -> Venue {
         Venue::ruled(MemoryJournal::new(), Limits::STANDARD, rules)
@@ -128,17 +138,17 @@ impl Venue {
         match key {
             Some(key) => {
                 let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-                Venue::serving(running, runtime.unwrap(), key, Limits::STANDARD)
+                Venue::serving(running, runtime.unwrap(), key, Limits::STANDARD, site())
             }
-            None => Venue::opened(running, Limits::STANDARD, Rules::current()),
+            None => Venue::opened(running, Limits::STANDARD, Rules::current(), site()),
         }
     }
 
     fn ruled(journal: impl Journal + 'static, limits: Limits, rules: Rules) -> Venue {
-        Venue::opened(start(journal, Options::default()).unwrap(), limits, rules)
+        Venue::opened(start(journal, Options::default()).unwrap(), limits, rules, site())
     }
 
-    fn opened(running: Running, limits: Limits, rules: Rules) -> Venue {
+    fn opened(running: Running, limits: Limits, rules: Rules, site: Site) -> Venue {
         let engine = running.engine();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let key = ApiKey::draw().unwrap();
@@ -152,23 +162,24 @@ impl Venue {
             let answer = engine.ask(command).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
-        Venue::serving(running, runtime, key.reveal(), limits)
+        Venue::serving(running, runtime, key.reveal(), limits, site)
     }
 
     /// The venue of this journal, with the operator who has this key.
     pub fn resumed(journal: impl Journal + 'static, key: &str) -> Venue {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        Venue::serving(start(journal, Options::default()).unwrap(), runtime, key, Limits::STANDARD)
+        let running = start(journal, Options::default()).unwrap();
+        Venue::serving(running, runtime, key, Limits::STANDARD, site())
     }
 
-    fn serving(running: Running, runtime: Runtime, key: &str, limits: Limits) -> Venue {
+    fn serving(running: Running, runtime: Runtime, key: &str, limits: Limits, site: Site) -> Venue {
         let engine = running.engine();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let venue = http::venue::Venue::from(engine);
         let questions = Arc::clone(venue.questions());
-        let serving = serve_site(listener, venue, limits, site(), async { drop(stopped.await) });
+        let serving = serve_site(listener, venue, limits, site, async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
         let operator = Client { address, key: key.to_owned() };
         Venue { operator, runtime, questions, served: Some((stop, ended, running)) }

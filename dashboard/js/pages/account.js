@@ -2,7 +2,7 @@
 import { html, useState } from "../lib.js";
 import { keep, t } from "../i18n.js";
 import * as f from "../format.js";
-import { get, post, remove } from "../api.js";
+import { get, post } from "../api.js";
 import { session } from "../account.js";
 import { fieldSentence, sentence } from "../problem.js";
 import { notify } from "../notices.js";
@@ -82,9 +82,21 @@ function SecondFactor() {
   };
   const off = async () => {
     setError(null);
-    await remove("/account/second-factor").then(() => tell(false), setError);
+    try {
+      await post("/account/second-factor/end", { current, code }, { name: null });
+      setAsked(false);
+      setCurrent("");
+      setCode("");
+      tell(false);
+    } catch (failed) {
+      setError(failed);
+    }
   };
   if (ask.error) return null;
+  const codeField = (/** @type {string} */ label, /** @type {string | undefined} */ hint = undefined) => html`<${Field}
+    label=${label} hint=${hint} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids}
+    inputmode=${hint ? undefined : "numeric"} autocomplete="one-time-code" maxlength="32" value=${code}
+    onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>`;
   return html`<${Panel} title=${t("second-factor")} aside=${
     ask.data?.on &&
     html`<span class="tag ok">
@@ -96,13 +108,13 @@ function SecondFactor() {
       <pre class="code" tabindex="0">${codes.join("\n")}</pre><${Copy} text=${codes.join("\n")}/>`
     }
     ${
+      // A camera needs dark on light, in both themes.
       begun &&
       html`<p>${t("factor-secret")}</p>
+      <svg class="qr" role="img" aria-label=${t("factor-qr")} viewBox=${`0 0 ${begun.qr.size} ${begun.qr.size}`}
+        shape-rendering="crispEdges"><path d=${begun.qr.path}/></svg>
       <div class="secret"><code>${begun.secret}</code><${Copy} text=${begun.secret}/></div>
-      <p><a href=${begun.uri}>${t("factor-link")}</a></p>
-      <${Field} label=${t("factor-code")} control=${(/** @type {any} */ ids) => html`<input class="input" ...${ids}
-      inputmode="numeric" autocomplete="one-time-code" value=${code}
-      onInput=${(/** @type {any} */ e) => setCode(e.target.value)}/>`}/>
+      <p><a href=${begun.uri}>${t("factor-link")}</a></p>${codeField(t("factor-code"))}
       <${Button} kind="primary" act=${confirm}>${t("factor-confirm")}</${Button}>`
     }
     ${
@@ -115,13 +127,18 @@ function SecondFactor() {
       asked &&
       html`<form class="stack" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
       <${Password} label=${t("password-now")} value=${current} onInput=${setCurrent}/>
-      <${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}></form>`
+      ${
+        ask.data?.on
+          ? html`${codeField(t("second-factor"), t("second-factor-hint"))}
+      <${Button} act=${off}>${t("factor-off")}</${Button}>`
+          : html`<${Button} kind="primary" act=${begin}>${t("factor-on")}</${Button}>`
+      }</form>`
     }${
       !begun &&
       !asked &&
       ask.data &&
       (ask.data.on
-        ? html`<${Button} act=${off}>${t("factor-off")}
+        ? html`<${Button} act=${async () => setAsked(true)}>${t("factor-off")}
       </${Button}>`
         : html`<${Button} kind="primary" act=${async () => setAsked(true)}>${t("factor-on")}</${Button}>`)
     }</div></${Panel}>`;
@@ -135,7 +152,11 @@ export function Page() {
     <${Empty} title=${t("sign-in-first")} text=${t("sign-in-first-text")}>
     <a class="btn primary" href="/sign-in?next=/account">${t("sign-in")}</a></${Empty}></div>`;
   const limits = ask.data;
-  return html`${head}<div class="cols-2"><div class="stack l"><${ChangePassword}/><${SecondFactor}/></div>
+  return html`${head}<div class="cols-2"><div class="stack l">${
+    session.value.identityProvider
+      ? html`<${Panel} title=${t("sign-in")}><p>${t("by-organisation")}</p></${Panel}>`
+      : html`<${ChangePassword}/><${SecondFactor}/>`
+  }</div>
     <div class="stack l"><${Panel} title=${t("sessions")} >
     <div class="stack"><p class="muted">${t("sessions-text")}</p><a class="btn" href="/keys">${t("keys-and-sessions")}
     </a></div></${Panel}>

@@ -11,7 +11,7 @@ import { carried, parse } from "../candles.js";
 import { askQuotes, change, found, hear, probability, quote, shape } from "../quotes.js";
 import { notify } from "../notices.js";
 import { refused, teller } from "../order-acts.js";
-import { Pair, wordOf } from "../parts.js";
+import { Pair, Picture, wordOf } from "../parts.js";
 import { Button, Delta, Failed, Field, Loading, Meter, Outcome, Panel, Segments, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 
@@ -293,7 +293,7 @@ export function Page({ id }) {
       html`<${Icon} name="right"/>
     <a href=${`/?category=${category.slug}`}><bdi>${categoryName(category)}</bdi></a>`
     }</nav>
-    <header class="page-head"><div class="grow"><h1><bdi>${local(event.titles)}</bdi></h1>
+    <header class="page-head"><div class="grow"><h1><${Picture} url=${event.images?.[0]}/><bdi>${local(event.titles)}</bdi></h1>
       <div class="mkt-meta">${
         event.mutuallyExclusive &&
         html`<span class="tag line">${t("at-most-one")}

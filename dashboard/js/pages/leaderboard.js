@@ -5,7 +5,7 @@ import * as f from "../format.js";
 import { get } from "../api.js";
 import { choose, route } from "../router.js";
 import { session } from "../account.js";
-import { initials } from "../frame.js";
+import { Avatar } from "../parts.js";
 import { Button, Empty, Failed, Loading, Money, Segments, useAsk } from "../ui.js";
 
 export const title = () => t("nav.leaderboard");
@@ -50,7 +50,7 @@ export function Page() {
       <tbody>${places.map(
         (one) => html`<tr key=${one.user.id}
         class=${one.user.id === session.value?.user.id ? "me" : ""}><td class="r rank muted">${f.count(one.rank)}</td>
-        <td><span class="row"><span class="avatar s" aria-hidden="true">${initials(one.user.profileName)}</span>
+        <td><span class="row"><${Avatar} user=${one.user} size="s"/>
         <a class="q" href=${`/profiles/${one.user.id}`}><bdi>${one.user.profileName}</bdi></a>
         ${
           one.user.id === session.value?.user.id &&

@@ -10,16 +10,17 @@ import { session } from "../account.js";
 import { apply, book as bookOf, fromDepth, ownRows } from "../ladder.js";
 import { pauses, PERIODS } from "../candles.js";
 import { prices as pricesOf, probability, shape } from "../quotes.js";
-import { trades as takesOrders, wordOf } from "../parts.js";
+import { Avatar, Picture, trades as takesOrders, wordOf } from "../parts.js";
 import { Button, Delta, Empty, Failed, Loading, Outcome, Panel, Segments, Time, useAsk, useCalm } from "../ui.js";
 import { Diamond, Icon } from "../icons.js";
-import { initials } from "../frame.js";
 import { PriceChart } from "../price-chart.js";
 import { Depth, Ladder } from "../book-panel.js";
 import { Ticket } from "../ticket.js";
 import { Amend, cancelOrder, orderWords, places, placeWords } from "../order-acts.js";
 
 const SHOWN = 7;
+/** States after which nothing trades any more. */
+const OVER = ["SETTLED", "VOIDED"];
 
 let named = "";
 export const title = () => named || t("market");
@@ -138,7 +139,7 @@ function ActivityPart({ market, activities }) {
     ${t("activity-none")}</p>`
       : html`<ul class="feed-list">${activities.map((one, i) =>
           one.type === "TRADE"
-            ? html`<li key=${i}><span class="avatar s" aria-hidden="true">${initials(one.user.profileName)}</span>
+            ? html`<li key=${i}><${Avatar} user=${one.user} size="s"/>
       <span><a class="plain strong" href=${`/profiles/${one.user.id}`}><bdi>${one.user.profileName}</bdi>
       </a> ${t("backed")} <${Outcome} outcome=${one.outcomeId} words=${wordOf(market, one.outcomeId)}/>
       <small>${t("odds", { odds: f.odds(one.odd) })}</small></span>
@@ -229,7 +230,6 @@ export function Page({ id: name }) {
 /** @param {{id: string}} props */
 function Market({ id }) {
   const { query } = route.value;
-  const period = PERIODS.includes(query.get("period") ?? "") ? /** @type {string} */ (query.get("period")) : "1w";
   const kind = query.get("chart") === "candles" ? "candles" : "line";
   const asTable = query.get("chart") === "table";
   const [levels, setLevels] = useState(() => fromDepth({}));
@@ -285,7 +285,7 @@ function Market({ id }) {
         pages("/trading/positions", "positions"),
         get("/account/pnl", { marketId: id }),
       ]);
-      const ended = data && ["SETTLED", "VOIDED"].includes(data.market.status);
+      const ended = data && OVER.includes(data.market.status);
       const paid = ended
         ? (await get("/account/settlements", { limit: 1000 })).settlements.filter(
             (/** @type {any} */ one) => one.marketId === id,
@@ -393,6 +393,9 @@ function Market({ id }) {
   const { market, stats } = data;
   const p = probability(market);
   const now = pricesOf({ bestBid: book.bids[0]?.price, bestAsk: book.asks[0]?.price });
+  // The last week of what is over is a flat line.
+  const usual = OVER.includes(market.status) ? "all" : "1w";
+  const period = PERIODS.includes(query.get("period") ?? "") ? /** @type {string} */ (query.get("period")) : usual;
   const category = market.categories[0];
   const narrow = matchMedia("(max-width: 640px)").matches;
   const pickPrice = (/** @type {"yes" | "no"} */ outcome, /** @type {string | undefined} */ price) => {
@@ -408,7 +411,7 @@ function Market({ id }) {
     </a>`
     }${market.eventId && html`<${Icon} name="right"/><a href=${`/events/${market.eventId}`}>${t("its-event")}</a>`}
     </nav>
-    <header class="mkt-head"><div><h1><bdi>${local(market.questions)}</bdi></h1>
+    <header class="mkt-head"><div><h1><${Picture} url=${market.logo}/><bdi>${local(market.questions)}</bdi></h1>
       <div class="mkt-meta num"><${Icon} name="clock"/>
       <span>${t("closes-at", { time: f.dateTime(market.deadline) })} <span
       class="faint">(${f.distance(market.deadline)})</span></span>
@@ -429,7 +432,7 @@ function Market({ id }) {
     <div class="mk"><section class="panel market-chart mk-chart" aria-label=${t("price-history")}>
       <div class="chart-bar">
         <${Segments} label=${t("period")} value=${period}
-          onChoose=${(/** @type {string} */ v) => choose({ period: v === "1w" ? null : v })}
+          onChoose=${(/** @type {string} */ v) => choose({ period: v === usual ? null : v })}
           options=${PERIODS.map((one) => [one, t(`period.${one}`)])}/>
         <${Segments} label=${t("drawing")} value=${asTable ? "table" : kind}
           onChoose=${(/** @type {string} */ v) => choose({ chart: v === "line" ? null : v })}

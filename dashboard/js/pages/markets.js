@@ -6,7 +6,7 @@ import { get } from "../api.js";
 import { choose, route } from "../router.js";
 import { useFeed } from "../feed.js";
 import { askLines, askQuotes, change, found, hear, probability, quote, quoted } from "../quotes.js";
-import { Closing, Pair, wordOf } from "../parts.js";
+import { Closing, Pair, Picture, wordOf } from "../parts.js";
 import { Delta, Empty, Failed, Loading, Meter, Segments, Spark, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 import { PriceChart } from "../price-chart.js";
@@ -46,7 +46,8 @@ function Card({ market: given }) {
   return html`<article class="card"><div class="card-top">
     <span class="cut">${market.categories?.[0] ? categoryName(market.categories[0]) : ""}</span>
     <${Closing} market=${market}/></div>
-    <h3><a href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a></h3><${Figures} one=${one}/>
+    <h3><${Picture} url=${market.logo}/><a href=${`/markets/${market.slug ?? market.id}`}><bdi>${local(market.questions)}</bdi></a></h3>
+    <${Figures} one=${one}/>
       <${Meter} yes=${probability(market)}/><${Pair} market=${market} stats=${stats}/>
     <div class="card-foot"><span>
       ${stats ? t("contracts", { n: f.roundQuantity(stats.volume), count: Number(stats.volume) }) : " "}</span>

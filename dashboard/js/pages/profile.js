@@ -4,7 +4,7 @@ import { local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { get } from "../api.js";
 import * as d from "../decimal.js";
-import { initials } from "../frame.js";
+import { Avatar } from "../parts.js";
 import { session } from "../account.js";
 import { Button, Empty, Failed, Loading, Money, Outcome, Panel, Time, useAsk } from "../ui.js";
 
@@ -60,8 +60,7 @@ export function Page({ id }) {
   const { user, createdAt, scores } = ask.data;
   const of = (/** @type {string} */ period) => scores.find((/** @type {any} */ one) => one.period === period);
   const [month, ever] = [of("month"), of("all")];
-  return html`${crumbs}<header class="page-head"><span class="avatar l" aria-hidden="true">${initials(user.profileName)}
-    </span><div class="grow"><h1><bdi>${user.profileName}</bdi></h1>
+  return html`${crumbs}<header class="page-head"><${Avatar} user=${user} size="l"/><div class="grow"><h1><bdi>${user.profileName}</bdi></h1>
     <p>${t("here-since", { date: f.date(createdAt) })} ${own && t("own-profile")}</p></div>
     </header>
     <section class="panel" aria-label=${t("figures")}><dl class="figs">

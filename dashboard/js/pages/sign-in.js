@@ -8,7 +8,7 @@ import { become, venue } from "../account.js";
 import { go, route } from "../router.js";
 import { probability } from "../quotes.js";
 import { wordOf } from "../parts.js";
-import { Field, Meter, useAsk } from "../ui.js";
+import { Button, Field, Meter, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 
 export const title = () => t("sign-in");
@@ -56,6 +56,22 @@ const Trouble = ({ error }) =>
   <span>${sentence(error)}</span></p>`
     : null;
 
+/** The way over the identity provider, with an invitation or without. @param {{token?: string, onFail: (error: unknown) => void}} props */
+function Organisation({ token, onFail }) {
+  const leave = async () => {
+    onFail(null);
+    try {
+      const { url } = await write("POST", "/session/openid", token ? { token } : {}, { name: null, tries: 1 });
+      location.assign(url);
+    } catch (failed) {
+      onFail(failed);
+    }
+  };
+  if (!venue.value.openIdConnect) return null;
+  return html`<div class="or">${t("or")}</div>
+    <${Button} kind="l wide" act=${leave}><${Icon} name="shield"/>${t("with-organisation")}</${Button}>`;
+}
+
 /** A name to sign in with, from the name that others see: visible ASCII without spaces. @param {string} name */
 export const signInName = (name) =>
   name
@@ -94,7 +110,11 @@ export function Page() {
   const [code, setCode] = useState("");
   const [second, setSecond] = useState(false);
   const [fresh, setFresh] = useState(route.value.path === "/sign-up");
-  const [error, setError] = useState(/** @type {unknown} */ (null));
+  // Somebody whom the identity provider has sent back says why.
+  const [error, setError] = useState(() => {
+    const code = route.value.query.get("refused");
+    return /** @type {unknown} */ (code && /^[A-Z_]+$/.test(code) ? new ApiError({ code, status: 401 }) : null);
+  });
   const codeField = useRef(/** @type {HTMLInputElement | null} */ (null));
   const open = venue.value.signup === "open";
   const send = async () => {
@@ -139,12 +159,7 @@ export function Page() {
       }
         <${Trouble} error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/>
         </${Form}>
-    ${
-      venue.value.openIdConnect &&
-      html`<div class="or">${t("or")}</div>
-      <a class="btn l wide" href="/api/v1/session/openid" target="_self"><${Icon} name="shield"/>
-      ${t("with-organisation")}</a>`
-    }
+    <${Organisation} onFail=${setError}/>
     ${
       open &&
       html`<button type="button" class="btn quiet wide" onClick=${() => {
@@ -217,6 +232,7 @@ export function Invitation() {
           )}
           </select>`}/><${Trouble}
           error=${fieldSentence(error, "password") || fieldSentence(error, "profileName") ? null : error}/></${Form}>
+      <${Organisation} token=${token.current} onFail=${setError}/>
       <p class="small faint">${t("starts-empty")}</p>`
     }</div></div></div>`;
 }

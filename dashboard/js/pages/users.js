@@ -9,7 +9,7 @@ import { isOperator } from "../account.js";
 import { notify } from "../notices.js";
 import { fieldSentence, sentence } from "../problem.js";
 import { teller } from "../order-acts.js";
-import { initials } from "../frame.js";
+import { Avatar } from "../parts.js";
 import { Operator } from "../operator.js";
 import { Button, Copy, Dialog, Empty, Failed, Field, Loading, Money, Panel, Segments, Time, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
@@ -129,7 +129,7 @@ function Chosen({ user, onDone }) {
   };
   const modes = ["normal", "cancel-only", "read-only"];
   return html`<${Panel} title=${html`<span class="row">
-    <span class="avatar" aria-hidden="true">${initials(user.profileName)}</span><bdi>${user.profileName}</bdi>
+    <${Avatar} user=${user}/><bdi>${user.profileName}</bdi>
     </span>`} aside=${
     user.mode !== "normal" &&
     html`<span class="tag danger">${t(`mode.${user.mode}`)}
@@ -258,7 +258,7 @@ function Users() {
         <th scope="col">${t("state")}</th></tr></thead>
         <tbody>${rows.slice(0, shown).map(
           (one) => html`<tr key=${one.id} class=${one.id === chosen ? "me" : ""}>
-          <td><span class="row"><span class="avatar s" aria-hidden="true">${initials(one.profileName)}</span>
+          <td><span class="row"><${Avatar} user=${one} size="s"/>
           <a class="q" href=${`/admin/users?user=${one.id}`} aria-current=${one.id === chosen ? "true" : undefined}>
           <bdi>${one.profileName}</bdi></a></span></td><td class="r"><${Money} value=${one.available}/></td>
           <td class="r"><${Money} value=${one.reserved}/></td>

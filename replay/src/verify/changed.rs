@@ -80,6 +80,7 @@ ann sign-out all
 ann factor hash2 hash3 hash4 +0s hash5,hash6
 ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
+ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +1d
 ann factor off
 "#;
 

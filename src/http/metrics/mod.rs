@@ -148,6 +148,7 @@ fn traffic(shared: &SharedState) -> Vec<Family> {
         level("connections", "Connections open", traffic.connections()),
         count("connections_turned_away", turned_away, traffic.turned_away()),
         count("connections_gave_way", gave_way, traffic.gave_way()),
+        count("wrong_keys", "Requests with a key that nobody has", shared.wrong_keys.total()),
     ]
 }
 

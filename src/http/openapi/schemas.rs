@@ -88,6 +88,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<site::FactorJson>,
         one::<site::InvitationJson>,
         one::<site::InvitedJson>,
+        one::<site::OpenIdAddressJson>,
         one::<site::RecoveryCodesJson>,
         one::<site::SessionJson>,
         one::<site::SiteJson>,

@@ -123,7 +123,7 @@ fn begin(
     }
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
-    let origin = Origin { request_id, presence: None };
+    let origin = Origin { request_id, presence: None, elsewhere: false };
     let act = None;
     let call =
         Call { engine, caller, shared, path, query, body, once, act, conditions, drew, origin };

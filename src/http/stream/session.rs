@@ -159,6 +159,10 @@ impl Guest<'_> {
             let opened = opened.inspect_err(|problem| {
                 if problem.kind.lacks_good_key() {
                     self.slot.disown();
+                    // Where a client behind a proxy is, only its requests tell. Nothing waits here:
+                    // control messages are few.
+                    let is_near = self.shared.site.proxies.is_empty();
+                    self.shared.wrong_keys.is_late(self.slot.address().filter(|_| is_near));
                 }
             })?;
             self.slot.hold(&opened.caller, Instant::now(), self.engine);

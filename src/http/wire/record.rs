@@ -66,8 +66,17 @@ const RENAMED: [(&str, &str); 13] = [
 ];
 
 /// Fields that are not told: who reads the journal need not be able to try passwords and codes.
-const UNSAID: [&str; 7] =
-    ["salt", "hashed", "password_salt", "factor_salt", "sealed", "recovery", "recovery_code"];
+const UNSAID: [&str; 9] = [
+    "salt",
+    "hashed",
+    "password_salt",
+    "password_before",
+    "factor_before",
+    "factor_salt",
+    "sealed",
+    "recovery",
+    "recovery_code",
+];
 
 /// Members that come before all others, and those that come after, in this order.
 const FIRST: [&str; 6] = ["orderId", "userId", "keyId", "marketId", "eventId", "categoryId"];

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use qrcodegen::{QrCode, QrCodeEcc};
+
 use super::words::{Picture, Scope};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
@@ -23,6 +25,16 @@ answers! {
         faucet: Option<Text<Money>> = site.faucet.map(Text);
         /// Whether this is a demo.
         demo: bool = site.demo;
+        /// Origins of other sites whose pictures the pages show.
+        image_origins: Vec<String> = site.images.clone();
+        /// Whether people may sign in with an identity provider.
+        open_id_connect: bool = site.openid.is_some();
+    }
+
+    /// Where a person goes to be vouched for.
+    OpenIdAddressJson = "OpenIdAddress" (url: String) {
+        /// For the browser that asked, which carries a cookie meanwhile.
+        url: String = url;
     }
 
     /// A user in a session.
@@ -48,6 +60,8 @@ answers! {
         sign_in_name: Option<Text<Arc<str>>> = known.name.map(Text);
         /// Whether a code is asked for at signing in, too.
         second_factor: bool = known.second_factor;
+        /// Whether an identity provider vouches for the user, who has no password then.
+        identity_provider: bool = known.vouched;
     }
 
     /// Whether a code is asked for at signing in.
@@ -58,11 +72,21 @@ answers! {
     }
 
     /// A second factor that waits for its first code.
-    BegunFactorJson = "BegunSecondFactor" (secret: String, uri: String) {
+    BegunFactorJson = "BegunSecondFactor" (secret: String, uri: String, picture: QrJson) {
         /// For an authenticator, in base 32; shown this once.
         secret: String = secret;
         /// The same as a link, which an authenticator on the same device opens.
         uri: String = uri;
+        /// The link for the camera of another device.
+        qr: QrJson = picture;
+    }
+
+    /// A QR code: dark squares in a square, for SVG.
+    QrJson = "QrCode" (size: usize, path: String) {
+        /// Squares on a side, the quiet zone of four on each side included.
+        size: usize = size;
+        /// The outline of the dark ones, as the `d` of a path.
+        path: String = path;
     }
 
     /// Recovery codes, shown this once; each is good once in place of a code.
@@ -90,12 +114,17 @@ answers! {
 pub struct Known {
     name: Option<Arc<str>>,
     second_factor: bool,
+    vouched: bool,
 }
 
 impl Known {
     fn of(view: &ReadModel, user: UserNo) -> Known {
-        let name = view.sign_ins.person(user).map(|person| person.name.as_str().into());
-        Known { name, second_factor: view.sign_ins.factor(user).is_some() }
+        let person = view.sign_ins.person(user);
+        Known {
+            name: person.map(|person| person.name.as_str().into()),
+            second_factor: view.sign_ins.factor(user).is_some(),
+            vouched: person.is_some_and(|person| person.password.identity().is_some()),
+        }
     }
 }
 
@@ -113,5 +142,24 @@ impl SessionJson {
         let (user, row) = (view.accounts.user(caller.user)?, view.accounts.key(key)?);
         let known = Known::of(view, caller.user);
         Some(SessionJson::of(user, caller.role, row.id, row.ends, known))
+    }
+}
+
+/// Squares around a code that stay light.
+const QUIET: i32 = 4;
+
+impl QrJson {
+    /// The code of a text; `None` if no code holds so much.
+    pub fn of_text(text: &str) -> Option<QrJson> {
+        let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
+        let side = code.size();
+        let dark = (0..side).flat_map(|y| (0..side).map(move |x| (x, y)));
+        let dark = dark.filter(|(x, y)| code.get_module(*x, *y));
+        let path = dark.fold(String::new(), |path, (x, y)| {
+            let (x, y) = (x.saturating_add(QUIET), y.saturating_add(QUIET));
+            path + &format!("M{x} {y}h1v1h-1z")
+        });
+        let size = side.saturating_add(QUIET).saturating_add(QUIET);
+        Some(QrJson::of(usize::try_from(size).ok()?, path))
     }
 }

@@ -2,7 +2,6 @@
 //! whether each file follows the one before it.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use memchr::memmem;
 
 use super::{ArchiveError, Cut, TORN_BYTES_MAX, failed};
 use crate::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
+use crate::disk::{File, OpenOptions};
 use crate::member::{
     MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader, Members, UnpackError,
 };

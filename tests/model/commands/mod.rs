@@ -10,8 +10,8 @@ use exchange::catalogue::{
 };
 use exchange::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
-    PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{
@@ -726,7 +726,10 @@ fn sign_in(twin: &Naive, small: u32) -> Command {
     let name = Token::new(&format!("name-{}", turn % 2)).unwrap();
     let hash = |kind: u32| KeyHash([u8::try_from((turn + kind) % 251).unwrap(); 32]);
     let scheme = PasswordScheme::Argon2id19MiB;
-    let password = Password { scheme, salt: hash(1), hashed: hash(2) };
+    let password = match turn % 5 {
+        0 => Password::vouched(KeyHash([u8::try_from(turn % 2).unwrap(); 32])),
+        _ => Password { scheme, salt: hash(1), hashed: hash(2) },
+    };
     let person = twin.people.iter().find(|row| row.user == user);
     let session = person.and_then(|row| row.sessions.last()).map_or(hash(3), |row| row.0);
     match small {
@@ -766,7 +769,8 @@ fn second_factor(twin: &Naive, turn: u32, user: UserNo, session: KeyHash) -> Com
     let session = if turn.is_multiple_of(5) { session } else { hash(5) };
     match turn % 7 {
         0..=2 => {
-            let salt = person.filter(|_| !turn.is_multiple_of(4)).map_or(hash(1), |row| row.salt);
+            let salt =
+                person.filter(|_| !turn.is_multiple_of(4)).map_or(hash(1), |row| row.password.salt);
             let recovery = RecoveryCodes::new(vec![hash(2), hash(3)]).unwrap();
             let factor = SecondFactor { salt: hash(4), sealed: hash(5), used: twin.now, recovery };
             Command::SetSecondFactor { user, password_salt: salt, factor }
@@ -776,10 +780,30 @@ fn second_factor(twin: &Naive, turn: u32, user: UserNo, session: KeyHash) -> Com
             Command::SignInByCode { user, password_set, session, until, ends, used: shown }
         }
         5 => {
-            let codes = person.and_then(|row| row.factor.as_ref()).map(|row| &row.1);
-            let recovery_code = codes.and_then(|codes| codes.last()).copied().unwrap_or(hash(6));
+            let codes = person.and_then(|row| row.factor.as_ref()).map(|row| &row.recovery);
+            let last = codes.and_then(|codes| codes.as_slice().last());
+            let recovery_code = last.copied().unwrap_or(hash(6));
             Command::SignInByRecovery { user, password_set, session, until, ends, recovery_code }
         }
-        _ => Command::ClearSecondFactor { user },
+        _ if turn.is_multiple_of(2) => Command::ClearSecondFactor { user },
+        _ => {
+            let factor = person.and_then(|row| row.factor.as_ref());
+            let password_before = person.map_or(hash(1), |row| row.password.salt);
+            let factor_before = factor.map_or(hash(2), |factor| factor.salt);
+            let (scheme, salt, hashed) = (PasswordScheme::Argon2id19MiB, hash(3), hash(4));
+            let password = Password { scheme, salt, hashed };
+            let (factor_salt, sealed) = (hash(6), hash(7));
+            Command::ChangePassword(Box::new(PasswordChange {
+                user,
+                password_before,
+                factor_before,
+                password,
+                factor_salt,
+                sealed,
+                session,
+                until,
+                ends,
+            }))
+        }
     }
 }

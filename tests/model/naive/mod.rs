@@ -202,6 +202,7 @@ impl Naive {
             | Command::SignInByCode { .. }
             | Command::SignInByRecovery { .. }
             | Command::ClearSecondFactor { .. } => self.sign_in_command(command),
+            Command::ChangePassword(change) => self.change_password(change),
             Command::SetSecondFactor { user, password_salt, factor } => {
                 self.second_factor(*user, *password_salt, factor)
             }

@@ -1,6 +1,8 @@
 //! Signing in, written a second time: lists of invitations and of people.
 
-use exchange::command::{Command, KeyHash, Password, Role, SecondFactor};
+use exchange::command::{
+    Command, KeyHash, Password, PasswordChange, PasswordScheme, RecoveryCodes, Role, SecondFactor,
+};
 use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
@@ -24,9 +26,8 @@ pub struct Person {
     pub set: TimeMs,
     /// Hash, end if unused, end.
     pub sessions: Vec<(KeyHash, TimeMs, TimeMs)>,
-    pub salt: KeyHash,
-    /// When the last code that was used began, and the recovery codes left.
-    pub factor: Option<(TimeMs, Vec<KeyHash>)>,
+    pub password: Password,
+    pub factor: Option<SecondFactor>,
 }
 
 impl Naive {
@@ -40,7 +41,7 @@ impl Naive {
                 self.emit(Effect::Invited { user, role, invitation: hash, ends });
             }
             Command::SignUp { name, password } => {
-                self.name_free(name, None)?;
+                self.name_free(name, password, None)?;
                 let user = UserNo(self.users_count);
                 self.users_count += 1;
                 let (profile_name, profile_pic) = (name.as_str().to_owned(), String::new());
@@ -50,7 +51,7 @@ impl Naive {
             Command::SetPassword { user, invitation, name, password } => {
                 self.known_user(user)?;
                 let role = self.role_of(user, invitation)?;
-                self.name_free(name, Some(user))?;
+                self.name_free(name, password, Some(user))?;
                 self.invited.retain(|row| row.user != user);
                 self.person(user, role, name, password);
             }
@@ -64,7 +65,7 @@ impl Naive {
             Command::SignInByCode { user, password_set, session, until, ends, used } => {
                 let factor = &mut self.showing(user, password_set, session)?.factor;
                 match factor {
-                    Some((last, _)) if *last < used => *last = used,
+                    Some(factor) if factor.used < used => factor.used = used,
                     _ => return Err(Reject::SecondFactorRefused),
                 }
                 self.emit(Effect::CodeUsed { user, used });
@@ -79,9 +80,13 @@ impl Naive {
                 recovery_code,
             } => {
                 let factor = &mut self.showing(user, password_set, session)?.factor;
-                let (_, codes) = factor.as_mut().ok_or(Reject::SecondFactorRefused)?;
-                let place = codes.iter().position(|code| *code == recovery_code);
-                codes.remove(place.ok_or(Reject::SecondFactorRefused)?);
+                let codes = &mut factor.as_mut().ok_or(Reject::SecondFactorRefused)?.recovery;
+                let left = codes.as_slice().iter().filter(|code| **code != recovery_code);
+                let left: Vec<KeyHash> = left.copied().collect();
+                if left.len() == codes.as_slice().len() {
+                    return Err(Reject::SecondFactorRefused);
+                }
+                *codes = RecoveryCodes::new(left).unwrap();
                 self.emit(Effect::RecoveryCodeUsed { user, recovery_code });
                 self.session(user, session, until, ends);
             }
@@ -124,10 +129,28 @@ impl Naive {
         factor: &SecondFactor,
     ) -> Result<(), Reject> {
         let person = self.people.iter_mut().find(|row| row.user == user);
-        let person = person.filter(|row| row.salt == password_salt);
-        let codes = factor.recovery.as_slice().to_vec();
-        person.ok_or(Reject::PasswordChanged)?.factor = Some((factor.used, codes));
+        let person = person.filter(|row| row.password.salt == password_salt);
+        person.ok_or(Reject::PasswordChanged)?.factor = Some(factor.clone());
         self.emit(Effect::SecondFactorSet { user, factor: factor.clone() });
+        Ok(())
+    }
+
+    pub(super) fn change_password(&mut self, change: &PasswordChange) -> Result<(), Reject> {
+        let PasswordChange { user, password, session, until, ends, .. } = *change;
+        let mine = self.people.iter().find(|row| row.user == user);
+        let before = mine.ok_or(Reject::PasswordChanged)?.clone();
+        let Person { name, role, set, factor, .. } = before;
+        self.name_free(name, password, Some(user))?;
+        if before.password.salt != change.password_before {
+            return Err(Reject::PasswordChanged);
+        }
+        let factor = factor.filter(|factor| factor.salt == change.factor_before);
+        let mut factor = factor.ok_or(Reject::SecondFactorNotFound)?;
+        self.showing(user, set, session)?;
+        self.person(user, role, name, password);
+        (factor.salt, factor.sealed) = (change.factor_salt, change.sealed);
+        self.second_factor(user, password.salt, &factor)?;
+        self.session(user, session, until, ends);
         Ok(())
     }
 
@@ -173,16 +196,25 @@ impl Naive {
         role.ok_or(Reject::InvitationNotFound)
     }
 
-    fn name_free(&self, name: Token, user: Option<UserNo>) -> Result<(), Reject> {
-        let others = self.people.iter().filter(|row| Some(row.user) != user);
-        let taken = others.into_iter().any(|row| row.name == name);
-        if taken { Err(Reject::NameTaken) } else { Ok(()) }
+    fn name_free(
+        &self,
+        name: Token,
+        password: Password,
+        user: Option<UserNo>,
+    ) -> Result<(), Reject> {
+        let mut others = self.people.iter().filter(|row| Some(row.user) != user);
+        if others.clone().any(|row| row.name == name) {
+            return Err(Reject::NameTaken);
+        }
+        let vouched = password.scheme == PasswordScheme::OpenId;
+        let taken = vouched && others.any(|row| row.password == password);
+        if taken { Err(Reject::IdentityTaken) } else { Ok(()) }
     }
 
     fn person(&mut self, user: UserNo, role: Role, name: Token, password: Password) {
         self.people.retain(|row| row.user != user);
-        let (set, sessions, salt) = (self.now, Vec::new(), password.salt);
-        self.people.push(Person { user, role, name, set, sessions, salt, factor: None });
+        let (set, sessions) = (self.now, Vec::new());
+        self.people.push(Person { user, role, name, set, sessions, password, factor: None });
         self.emit(Effect::PasswordSet { user, role, name, password });
     }
 }

@@ -7,7 +7,7 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password, PasswordChange,
     PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention,
     Side, TimeInForce, TradingMode, Wording,
 };
@@ -362,6 +362,20 @@ fn second_factor() -> BoxedStrategy<Command> {
             }
         ),
         user().prop_map(|user| Command::ClearSecondFactor { user }),
+        (user(), hash(), hash(), hash(), time()).prop_map(|(user, one, other, third, until)| {
+            let scheme = PasswordScheme::Argon2id19MiB;
+            Command::ChangePassword(Box::new(PasswordChange {
+                user,
+                password_before: one,
+                factor_before: other,
+                password: Password { scheme, salt: third, hashed: one },
+                factor_salt: other,
+                sealed: third,
+                session: one,
+                until,
+                ends: until,
+            }))
+        }),
     ]
     .boxed()
 }

@@ -87,25 +87,3 @@ async fn futures_of<F: Future<Output = Result<bool, Problem>>>(all: Vec<F>) -> u
     .await;
     refused
 }
-
-#[test]
-fn an_address_is_its_network() {
-    let [one, other, far] = ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:db8:0:2::1"]
-        .map(|text| Trier::address(text.parse().unwrap()));
-    assert_eq!(one, other);
-    assert_ne!(one, far);
-    let [v4, mapped] = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| text.parse().unwrap());
-    assert_eq!(Trier::newcomers(v4), Trier::newcomers(mapped));
-}
-
-#[test]
-fn what_is_counted_is_bounded() {
-    let passwords = Passwords::default();
-    for number in 0..COUNTED_MAX + 10 {
-        passwords.admit(&[Some(Trier::Name(name(&format!("name-{number}"))))]).unwrap();
-        if number > COUNTED_MAX {
-            break;
-        }
-    }
-    assert!(passwords.tries.lock().len() <= COUNTED_MAX);
-}

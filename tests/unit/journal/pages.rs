@@ -1,5 +1,7 @@
 //! Unit tests of `src/journal/pages.rs`.
 
+use std::fs;
+
 use super::*;
 
 type Ask = fn(&PageStore) -> Result<(), StoreError>;

@@ -1,6 +1,6 @@
 //! Faults for the tests of what is stored in pages.
 
-use std::fs::File;
+use crate::disk::File;
 use std::sync::PoisonError;
 
 use super::{Open, PageStore};

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop
 
+use std::fs;
+
 use super::*;
 
 const SHAPE: Shape = Shape { segment_bytes: 1 << 20, cache_bytes: 1 << 20 };

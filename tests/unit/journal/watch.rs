@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 
 use super::*;
 

@@ -49,6 +49,7 @@ ann factor hash2 hash3 hash4 +0s hash5,hash6
 ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
 ann factor off
+ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +1d
 key k2 for ann until +1d
 once ann "KEY" clock
 once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
@@ -103,6 +104,7 @@ SET_SECOND_FACTOR userId used
 SIGN_IN_BY_CODE userId passwordSet session until ends used
 SIGN_IN_BY_RECOVERY userId passwordSet session until ends
 CLEAR_SECOND_FACTOR userId
+CHANGE_PASSWORD userId scheme session until ends
 ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey
 ADVANCE_CLOCK idempotencyKey act";

@@ -1,0 +1,123 @@
+//! Damage to what is on the disk while the venue is off: what a start must mend, and what it must
+//! refuse, by which name.
+
+use std::path::Path;
+
+use crate::chance::Chance;
+use crate::disk::Disk;
+use crate::venue::data;
+
+/// What a start must do.
+#[derive(Debug, Clone, Copy)]
+pub enum Expected {
+    /// Start: there is a copy, or it can be made again.
+    Started,
+    /// Refuse, with one of these codes.
+    Refused(&'static [&'static str]),
+}
+
+/// The codes of a damaged end of the log.
+const TAIL: &[&str] = &["RECOVERY_TAIL", "RECOVERY_BEYOND"];
+
+fn flip(disk: &Disk, path: &Path, at: usize, bit: u8) -> bool {
+    disk.damage(path, |bytes| {
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 1 << (bit % 8);
+        }
+    })
+}
+
+/// The last segment that the copy has, as far as was noted.
+pub fn fed(disk: &Disk) -> u64 {
+    let noted = disk.read(&data().join("journal/sled.fed")).unwrap_or_default();
+    String::from_utf8_lossy(&noted).trim().parse().unwrap_or(0)
+}
+
+/// Damages something, if there is something to damage; says what, and what must come of it. Both
+/// copies of the same are not damaged: the log's is not sound before it reaches beyond
+/// `sound_after`.
+pub fn some(
+    disk: &Disk,
+    chance: &mut Chance,
+    sound_after: Option<u64>,
+) -> Option<(&'static str, Expected)> {
+    let log = data().join("journal/log");
+    let segments: Vec<_> = disk.files(&log);
+    let segments: Vec<_> =
+        segments.iter().filter(|path| path.extension().is_some_and(|of| of == "blocks")).collect();
+    let (open, sealed) = segments.split_last()?;
+    let (any, bit) = (chance.number(), chance.byte(0, 7));
+    let within = |length: usize| usize::try_from(any).unwrap_or(0).checked_rem(length).unwrap_or(0);
+    let fed = Some(fed(disk)).filter(|fed| Some(*fed) > sound_after).unwrap_or(0);
+    let copied = |path: &&&std::path::PathBuf| {
+        let first = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok());
+        first.is_some_and(|first| first <= fed)
+    };
+    let copied: Vec<_> = sealed.iter().filter(copied).collect();
+    let one = copied.get(within(copied.len()));
+    let used = disk.read(open).map_or(0, |bytes| {
+        bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1))
+    });
+    let (started, marker) = (Expected::Started, data().join("refused"));
+    let snapshots = disk.files(&data().join("snapshots"));
+    let named = match chance.below(11) {
+        0 => {
+            let path = one?;
+            flip(disk, path, within(disk.read(path)?.len()), bit);
+            ("a bit of a sealed segment flipped", started)
+        }
+        1 => {
+            let path = one?;
+            disk.lose(path);
+            if Some(path) == copied.first() {
+                ("the first segment was lost", Expected::Refused(&["OPEN_LOST"]))
+            } else {
+                ("a sealed segment was lost", started)
+            }
+        }
+        2 => {
+            let path = one?;
+            let length = within(disk.read(path)?.len());
+            disk.damage(path, |bytes| bytes.truncate(length));
+            ("a sealed segment was truncated", started)
+        }
+        3 => {
+            let path = data().join("journal/sled/db");
+            let length = disk.read(&path)?.len();
+            flip(disk, &path, within(length), bit);
+            ("a bit of the copy flipped", started)
+        }
+        4 => {
+            disk.lose(&data().join("journal/sled")).then_some(())?;
+            ("the copy was lost", started)
+        }
+        5 => {
+            let path = snapshots.get(within(snapshots.len()))?;
+            flip(disk, path, within(disk.read(path)?.len()), bit);
+            ("a bit of a snapshot flipped", started)
+        }
+        6 => {
+            disk.lose(&data().join("history")).then_some(())?;
+            ("the history was lost", started)
+        }
+        7 => {
+            (used > 0).then_some(())?;
+            flip(disk, open, within(used), bit);
+            ("a bit of the open segment flipped", Expected::Refused(TAIL))
+        }
+        8 => {
+            let length = within(disk.read(open)?.len());
+            disk.damage(open, |bytes| bytes.truncate(length));
+            ("the open segment was truncated", Expected::Refused(&["RECOVERY_SHORT"]))
+        }
+        9 => {
+            flip(disk, &marker, within(disk.read(&marker)?.len()), bit);
+            ("a bit of the marker flipped", Expected::Refused(&["RECOVERY_MARKER"]))
+        }
+        _ => {
+            disk.lose(&marker).then_some(())?;
+            ("the marker was lost", Expected::Refused(&["OPEN_FILE_MISSING"]))
+        }
+    };
+    Some(named)
+}

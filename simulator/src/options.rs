@@ -1,0 +1,126 @@
+//! What is special about a seed. Each seed is first spread into options, so that rare mixtures come
+//! up: one venue has tiny blocks and crashes all the time, another a full disk and many snapshots.
+
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use crate::chance::Chance;
+use crate::disk::Faults;
+use crate::people;
+
+/// The parts of the world that take turns.
+pub const PARTS: [&str; 14] = [
+    "people",
+    "sequencer",
+    "matcher",
+    "keeper",
+    "history",
+    "snapshotter",
+    "archiver",
+    "watcher",
+    "time",
+    "check",
+    "cut",
+    "stop",
+    "damage",
+    "room",
+];
+/// How often each has its turn, usually.
+const USUAL: [u64; PARTS.len()] = [300, 200, 200, 20, 20, 10, 10, 5, 60, 4, 2, 1, 1, 1];
+
+/// A seed's options.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Steps of the first phase.
+    pub steps: u64,
+    /// How often each part has its turn.
+    pub parts: [u64; PARTS.len()],
+    /// How often each kind of intent comes.
+    pub intents: [u64; people::KINDS.len()],
+    /// Commands submitted together, at most.
+    pub batch: u64,
+    /// Milliseconds that pass at a time, at most.
+    pub pass_ms: u64,
+    /// Whether the calendar is set wrong now and then.
+    pub clock_leaps: bool,
+    /// What goes wrong with the disk.
+    pub faults: Faults,
+    /// One start in so many is cut short.
+    pub cut_starts: u64,
+    /// Records between two snapshots.
+    pub snapshot_every: NonZeroU64,
+    /// Rows of a page of history.
+    pub rows: NonZeroU32,
+    /// Whether there is an archive.
+    pub archive: bool,
+}
+
+impl Options {
+    /// Those of a seed; `allowed` are the families of faults that may come.
+    pub fn spread(seed: u64, allowed: &[String]) -> Options {
+        let mut chance = Chance::of(seed ^ 0x5EED);
+        let chance = &mut chance;
+        let may = |fault: &str| allowed.is_empty() || allowed.iter().any(|name| name == fault);
+        let mut parts = USUAL;
+        for (name, weight) in PARTS.iter().zip(&mut parts).skip(1) {
+            let of_seed = chance.of_all(&[1, 2, 2, 2, 8], 2);
+            *weight = weight.saturating_mul(of_seed);
+            let rare = ["cut", "stop", "damage", "room"].contains(name);
+            if rare && (!may(name) || chance.one_in(4)) {
+                *weight = 0;
+            }
+        }
+        let faulty = may("disk") && chance.one_in(3);
+        let some = |chance: &mut Chance, one_in: u64| {
+            if faulty && chance.one_in(2) { chance.within(one_in, one_in * 20) } else { 0 }
+        };
+        let faults = Faults {
+            write_fails: some(chance, 200),
+            sync_fails: some(chance, 200),
+            short_reads: if may("disk") { chance.of_all(&[0, 0, 3, 20], 0) } else { 0 },
+            for_good: chance.one_in(3),
+        };
+        let every = chance.of_all(&[20, 100, 400, 2_000], 400);
+        let rows = chance.of_all(&[1, 2, 5, 64], 64);
+        Options {
+            steps: chance.within(1_000, 8_000),
+            parts,
+            intents: people::weights(chance),
+            batch: chance.of_all(&[1, 4, 20, 60], 4),
+            pass_ms: chance.of_all(&[2, 20, 200, 2_000], 20),
+            clock_leaps: may("clock") && chance.one_in(4),
+            faults,
+            cut_starts: if may("cut") { chance.of_all(&[0, 8, 2], 0) } else { 0 },
+            snapshot_every: NonZeroU64::new(every).unwrap_or(NonZeroU64::MIN),
+            rows: NonZeroU32::new(rows).unwrap_or(NonZeroU32::MIN),
+            archive: chance.one_in(2),
+        }
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Faults { write_fails, sync_fails, short_reads, for_good } = self.faults;
+        writeln!(
+            f,
+            "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, archive {}",
+            self.steps, self.batch, self.pass_ms, self.clock_leaps, self.archive
+        )?;
+        writeln!(
+            f,
+            "  snapshot every {}, rows a page {}, starts cut short 1 in {}",
+            self.snapshot_every, self.rows, self.cut_starts
+        )?;
+        writeln!(
+            f,
+            "  writes fail 1 in {write_fails}, syncs {sync_fails}, reads short {short_reads}, for \
+             good {for_good}"
+        )?;
+        let named = |names: &[&str], weights: &[u64]| {
+            let named = names.iter().zip(weights).map(|(name, weight)| format!("{name} {weight}"));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        writeln!(f, "  turns: {}", named(&PARTS, &self.parts))?;
+        write!(f, "  wishes: {}", named(&people::KINDS, &self.intents))
+    }
+}

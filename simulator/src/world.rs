@@ -1,0 +1,498 @@
+//! The world: a machine with its disk and clocks, the venue on it, and the people. One step of one
+//! part comes after the other, as the seed says. Each step draws from a stream of its own, so that a
+//! step can be left out and the others stay what they are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use exchange::command::{Command, KeyedCommand, Record};
+use exchange::effect::Effect;
+use exchange::units::Sequence;
+use journal::disk::mounted::mount;
+use parking_lot::Mutex;
+
+use crate::chance::Chance;
+use crate::clock::Clocks;
+use crate::commands;
+use crate::damage::{self, Expected};
+use crate::disk::{Disk, Faults, Mounted};
+use crate::marks::Marks;
+use crate::options::{Options, PARTS};
+use crate::oracle::{Heard, Letters, Oracle, Person};
+use crate::people;
+use crate::venue::{Refused, Venue};
+
+/// Commands that may be unanswered at a time.
+const WAITING_MAX: usize = 300;
+/// Tries of a start whose power is cut each time.
+const CUT_STARTS_MAX: u32 = 5;
+/// Steps in which a healthy venue answers what it is asked.
+const ANSWERED_IN: u32 = 10_000;
+/// Failures of the disk that may refuse a start or a command; the operator then mends the disk.
+const DISK_FAILS: [&str; 4] = ["os error 5", "os error 28", "an earlier", "HISTORY"];
+
+/// What a run of one seed came to.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Records.
+    pub records: u64,
+    /// Losses of power.
+    pub crashes: u64,
+    /// A number that two runs share only if they did the same.
+    pub digest: u64,
+    /// What was reached.
+    pub marks: Marks,
+}
+
+/// What was wrong, and when.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    /// The step at which it showed.
+    pub step: u64,
+    /// What.
+    pub what: String,
+    /// The newest records.
+    pub newest: String,
+}
+
+/// A machine, a venue and people.
+pub struct World<'a> {
+    seed: u64,
+    options: &'a Options,
+    chance: Chance,
+    disk: Arc<Disk>,
+    clocks: Clocks,
+    oracle: Oracle,
+    venue: Option<Venue>,
+    letters: Letters,
+    /// Requests on their way, each command until it is heard of.
+    waiting: BTreeMap<(u64, usize), KeyedCommand>,
+    /// What nobody knows the outcome of, and will be asked for again.
+    again: Vec<KeyedCommand>,
+    requests: u64,
+    crashes: u64,
+    marks: Marks,
+    /// The copy was damaged when it reached so far, and is not known to be sound before it reaches
+    /// further.
+    copy_sound_after: Option<u64>,
+    /// Whether faults still come.
+    safe: bool,
+}
+
+impl<'a> World<'a> {
+    fn of(seed: u64, options: &'a Options) -> World<'a> {
+        let mut chance = Chance::of(seed);
+        let disk = Arc::new(Disk::new(chance.split()));
+        mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+        let letters = Arc::new(Mutex::new(Vec::new()));
+        let (clocks, oracle, marks) = (Clocks::new(), Oracle::new(), Marks::default());
+        World {
+            seed,
+            options,
+            chance,
+            disk,
+            clocks,
+            oracle,
+            venue: None,
+            letters,
+            waiting: BTreeMap::new(),
+            again: Vec::new(),
+            requests: 0,
+            crashes: 0,
+            marks,
+            copy_sound_after: None,
+            safe: false,
+        }
+    }
+
+    fn mark(&mut self, what: &str) {
+        self.marks.reach(self.seed, what);
+    }
+
+    /// Submits commands of one caller.
+    fn submit(&mut self, commands: Vec<KeyedCommand>) {
+        let Some(venue) = &self.venue else { return };
+        self.requests = self.requests.saturating_add(1);
+        let request = self.requests;
+        for (place, command) in commands.iter().enumerate() {
+            self.waiting.insert((request, place), command.clone());
+        }
+        let heard = Arc::clone(&self.letters);
+        venue.stations.engine.submit(commands, Arc::new(Person { request, heard }));
+    }
+
+    /// Somebody asks for something.
+    fn people(&mut self) {
+        if self.waiting.len() > WAITING_MAX {
+            return;
+        }
+        let Some(venue) = &self.venue else { return };
+        let (now, mut wanted) = (venue.stations.engine.now(), Vec::new());
+        let batch =
+            if self.chance.one_in(3) { self.chance.within(1, self.options.batch) } else { 1 };
+        for _ in 0..batch {
+            let known = self.chance.index(self.again.len());
+            if self.chance.one_in(2) && known < self.again.len() {
+                wanted.push(self.again.swap_remove(known));
+            } else {
+                let step = people::step(&mut self.chance, &self.options.intents);
+                wanted.push(commands::asked(&self.oracle.twin, &step, now));
+            }
+        }
+        self.submit(wanted);
+    }
+
+    /// Reads what people were told. What they were told by a machine without power never reached
+    /// them.
+    fn read_letters(&mut self, reached: bool) -> Result<(), String> {
+        let letters = std::mem::take(&mut *self.letters.lock());
+        for (request, place, heard) in letters {
+            let Some(asked) = self.waiting.remove(&(request, place)) else {
+                return Err("ANSWERED: somebody heard of a command twice".to_owned());
+            };
+            let heard = if reached { heard } else { Heard::Unknown };
+            match heard {
+                Heard::Applied(sequence) => {
+                    self.oracle.answered(&asked, sequence)?;
+                    // Now and then the answer is lost on the way, and asked for again.
+                    if is_named(&asked) && self.chance.one_in(50) {
+                        self.again.push(asked);
+                    }
+                }
+                Heard::Refused => {
+                    self.mark("a command was refused, since nothing could be journaled");
+                    if is_named(&asked) {
+                        self.oracle.refused.push(asked);
+                    }
+                }
+                Heard::Unknown => {
+                    if is_named(&asked) {
+                        self.again.push(asked);
+                    }
+                }
+            }
+        }
+        self.again.truncate(WAITING_MAX);
+        Ok(())
+    }
+
+    /// After each step: what was applied is compared, and what was answered looked at.
+    fn look(&mut self) -> Result<(), String> {
+        let (marks, seed) = (&mut self.marks, self.seed);
+        self.oracle.compare(|record, effects| mark_record(marks, seed, record, effects))?;
+        self.read_letters(self.disk.is_on())
+    }
+
+    /// A step of the sequencer; what it has in hand when the power goes may be there or not.
+    fn sequence(&mut self) {
+        let Some(venue) = &mut self.venue else { return };
+        venue.sequence();
+        self.oracle.known = venue.head();
+        let halted = venue.halted();
+        let unknown = halted.is_some_and(|reason| reason.code() == "JOURNAL_UNKNOWN");
+        self.oracle.doubt |= !self.disk.is_on() || unknown;
+        if let Some(reason) = halted {
+            self.mark(&format!("halted: {}", reason.code()));
+        }
+    }
+
+    fn part(&mut self, part: &str) -> Result<(), String> {
+        match part {
+            "people" => self.people(),
+            "sequencer" => self.sequence(),
+            "time" => self.time(),
+            "cut" => {
+                let changes = self.chance.of_all(&[1, 5, 40, 400], 5);
+                self.disk.cut_in(self.chance.within(1, changes));
+            }
+            "stop" => return self.stop(),
+            "damage" if !self.safe => return self.damage(),
+            "room" if !self.safe => {
+                let full = self.chance.one_in(2);
+                self.disk.set_full(full);
+            }
+            "check" => {
+                if let Some(venue) = &self.venue {
+                    let all = venue.stations.matcher.blocks.is_empty();
+                    if all && venue.halted().is_none() && !venue.history.has_failed() {
+                        self.oracle.state(venue)?;
+                    }
+                }
+            }
+            other => {
+                let Some(venue) = &mut self.venue else { return Ok(()) };
+                match other {
+                    "matcher" => drop(venue.apply()),
+                    "keeper" => drop(venue.keep()),
+                    "history" => venue.history.tidy(),
+                    "snapshotter" => venue.snapshot(),
+                    "archiver" => venue.archive(),
+                    _ => venue.watch(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&mut self) {
+        let ms = self.chance.below(self.options.pass_ms.saturating_add(1));
+        self.clocks.pass(ms);
+        if self.options.clock_leaps && !self.safe && self.chance.one_in(40) {
+            let by = self.chance.of_all(&[-3_600_000, -500, 30_000, 3_600_000], 0);
+            self.clocks.set(by);
+            self.mark("the calendar was set");
+        }
+    }
+
+    /// One step: what happens, and what must be true after it.
+    fn step(&mut self, number: u64) -> Result<(), String> {
+        self.chance = Chance::of(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(number << 20));
+        self.disk.draw_from(self.chance.split());
+        let part = self.chance.weighted(&self.options.parts);
+        self.part(PARTS.get(part).copied().unwrap_or_default())?;
+        self.look()?;
+        if !self.disk.is_on() {
+            return self.restart(true);
+        }
+        let halted = self.venue.as_ref().is_none_or(|venue| venue.halted().is_some());
+        if halted { self.restart(self.chance.clone().one_in(2)) } else { Ok(()) }
+    }
+
+    /// An orderly end and a start.
+    fn stop(&mut self) -> Result<(), String> {
+        self.mark("an orderly stop");
+        self.restart(false)
+    }
+
+    /// The machine or the venue ends, and starts until it runs.
+    fn restart(&mut self, power: bool) -> Result<(), String> {
+        self.end(power)?;
+        for round in 0.. {
+            if self.chance.one_in(self.options.cut_starts) && round < CUT_STARTS_MAX && !self.safe {
+                self.disk.cut_in(self.chance.within(1, 60));
+            }
+            let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap);
+            if !self.disk.is_on() {
+                drop(opened);
+                self.mark("the power went during a start");
+                self.crash();
+                continue;
+            }
+            match opened {
+                Ok(venue) => {
+                    self.disk.cut_never();
+                    return self.started(venue);
+                }
+                Err(refused) => self.refused(&refused, round)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, power: bool) -> Result<(), String> {
+        let (venue, mut reached) = (self.venue.take(), !power);
+        if power {
+            self.disk.cut();
+            drop(venue);
+            self.crash();
+        } else {
+            if let Some(venue) = venue {
+                venue.stop();
+            }
+            reached = self.disk.is_on();
+            if !reached {
+                self.mark("the power went during a stop");
+                self.crash();
+            }
+        }
+        let (marks, seed) = (&mut self.marks, self.seed);
+        self.oracle.compare(|record, effects| mark_record(marks, seed, record, effects))?;
+        self.read_letters(reached)?;
+        let lost = std::mem::take(&mut self.waiting);
+        self.again.extend(lost.into_values().filter(is_named));
+        Ok(())
+    }
+
+    fn crash(&mut self) {
+        self.crashes = self.crashes.saturating_add(1);
+        self.disk.boot();
+        let faults = if self.safe { Faults::default() } else { self.options.faults };
+        self.disk.set_faults(faults);
+    }
+
+    /// A start was refused: only a disk that fails may do that, and it is mended then.
+    fn refused(&mut self, refused: &Refused, round: u32) -> Result<(), String> {
+        let counts = self.disk.counts();
+        let by_disk = counts.failures > 0 || counts.full > 0;
+        if !by_disk || self.safe || !DISK_FAILS.iter().any(|words| refused.contains(words)) {
+            return Err(format!("REFUSED: {refused}"));
+        }
+        self.mark("a failing disk refused a start");
+        self.disk.set_full(false);
+        if round > 3 {
+            self.disk.set_faults(Faults::default());
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, venue: Venue) -> Result<(), String> {
+        self.mark("a start");
+        self.marks.count(self.seed, "damage was repaired by a start", venue.repairs);
+        if venue.cut {
+            self.mark("a start cut off what was never acknowledged");
+        }
+        let ours = self.oracle.twin.sequence;
+        // One like it may have been on its way.
+        self.oracle.refused.retain(|asked| !self.again.contains(asked));
+        let done = self.oracle.recovered(&venue);
+        if self.oracle.twin.sequence > ours {
+            self.mark("a block is there that nobody was answered for");
+        }
+        if venue.stations.engine.snapshots().sequence > Sequence::ZERO {
+            self.mark("a start from a snapshot");
+        }
+        self.venue = Some(venue);
+        done
+    }
+
+    /// Something is damaged while the venue is off; it must start all the same, or name the damage,
+    /// and start once that is undone.
+    fn damage(&mut self) -> Result<(), String> {
+        let halted = self.venue.as_ref().is_none_or(|venue| venue.halted().is_some());
+        if halted || self.oracle.doubt {
+            return Ok(());
+        }
+        self.end(false)?;
+        let faults = self.options.faults;
+        self.disk.set_faults(Faults::default());
+        self.disk.set_full(false);
+        let before = self.disk.image();
+        let sound = self.copy_sound_after;
+        let found = damage::some(&self.disk, &mut self.chance, sound);
+        let Some((what, expected)) = found else {
+            self.disk.set_faults(faults);
+            return self.restart(false);
+        };
+        self.mark(what);
+        if what.contains("copy") {
+            self.copy_sound_after = Some(damage::fed(&self.disk));
+        }
+        if let Expected::Refused(codes) = expected {
+            let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap);
+            match opened {
+                Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
+                Err(refused) if codes.iter().any(|code| refused.contains(code)) => {}
+                Err(refused) => {
+                    return Err(format!("NAMED: {what}, and the start says {refused}"));
+                }
+            }
+            self.disk.restore(before);
+        }
+        let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
+        self.disk.set_faults(faults);
+        started
+    }
+
+    /// The first phase, and then the second: the faults stop, and the venue must answer.
+    fn live(&mut self) -> Result<(), String> {
+        self.safe = true;
+        self.disk.set_faults(Faults::default());
+        self.disk.set_full(false);
+        self.disk.cut_never();
+        self.restart(self.chance.clone().one_in(2))?;
+        for _ in 0..20 {
+            self.people();
+        }
+        let mut steps = 0_u32;
+        while !self.waiting.is_empty() || !self.again.is_empty() {
+            if self.waiting.is_empty() {
+                self.people();
+            }
+            self.clocks.pass(1);
+            self.sequence();
+            if let Some(venue) = &mut self.venue {
+                venue.apply();
+            }
+            self.look()?;
+            steps = steps.saturating_add(1);
+            if steps > ANSWERED_IN {
+                let left = self.waiting.len();
+                return Err(format!("LIVE: {left} commands are not answered by a healthy venue"));
+            }
+        }
+        let Some(mut venue) = self.venue.take() else { return Err("LIVE: no venue".to_owned()) };
+        while venue.keep() {}
+        venue.history.tidy();
+        venue.snapshot();
+        self.marks.count(self.seed, "a snapshot was taken", venue.snapshots_taken());
+        self.oracle.state(&venue)?;
+        self.oracle.made_again(&venue)?;
+        if self.options.archive {
+            venue.archive();
+            self.oracle.archived(&venue)?;
+        }
+        self.venue = Some(venue);
+        Ok(())
+    }
+
+    fn run(&mut self, steps: &dyn Fn(u64) -> bool, count: u64) -> Result<(), (u64, String)> {
+        self.restart(false).map_err(|what| (0, what))?;
+        self.submit(commands::opening().into_iter().map(KeyedCommand::from).collect());
+        for _ in 0..10 {
+            self.sequence();
+            self.part("matcher").and_then(|()| self.look()).map_err(|what| (0, what))?;
+        }
+        self.disk.set_faults(self.options.faults);
+        for number in (0..count).filter(|number| steps(*number)) {
+            self.step(number).map_err(|what| (number, what))?;
+        }
+        self.live().map_err(|what| (count, what))
+    }
+}
+
+/// Whether a repetition of the command is known as one.
+fn is_named(asked: &KeyedCommand) -> bool {
+    let placed = asked.command.placement();
+    asked.once.is_some() || placed.is_some_and(|terms| terms.client_order_id.is_some())
+}
+
+fn mark_record(marks: &mut Marks, seed: u64, record: &Record, effects: &[Effect]) {
+    match effects {
+        [Effect::Refused(reject)] => marks.reach(seed, &format!("refused: {}", reject.code())),
+        [Effect::Repeated { .. }] => marks.reach(seed, "a repetition got the first answer"),
+        _ if matches!(record.command, Command::AdvanceClock) => marks.reach(seed, "clock"),
+        _ => marks.reach(seed, "done"),
+    }
+}
+
+/// Runs one seed; of the first phase only the steps that `steps` names.
+pub fn run(
+    seed: u64,
+    options: &Options,
+    steps: &dyn Fn(u64) -> bool,
+    trace: bool,
+) -> (Result<Summary, Trouble>, Vec<String>) {
+    let mut world = World::of(seed, options);
+    if trace {
+        world.disk.trace();
+    }
+    let done = world.run(steps, options.steps);
+    let (counts, head) = (world.disk.counts(), world.oracle.known);
+    let trace = world.disk.traced();
+    let newest = world.oracle.newest(6);
+    let mut digest = Chance::of(u64::from_le_bytes(*head.hash.0.first_chunk().unwrap_or(&[0; 8])));
+    for number in [counts.changes, counts.syncs, counts.failures, counts.full, world.crashes] {
+        digest = Chance::of(digest.number() ^ number);
+    }
+    let summary = Summary {
+        records: world.oracle.twin.sequence,
+        crashes: world.crashes,
+        digest: digest.number(),
+        marks: std::mem::take(&mut world.marks),
+    };
+    world.disk.cut();
+    drop(world);
+    mount(None);
+    let done = done.map(|()| summary);
+    (done.map_err(|(step, what)| Trouble { step, what, newest }), trace)
+}
