@@ -15,8 +15,9 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PasswordScheme,
-    PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
+    Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;

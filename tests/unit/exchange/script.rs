@@ -7,9 +7,9 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password, PasswordChange,
-    PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password,
+    PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{
