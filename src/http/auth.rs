@@ -94,6 +94,11 @@ impl Caller {
         }
     }
 
+    /// As whom the caller acts: the user, and the key if it is one.
+    pub const fn acts_as(&self) -> (UserNo, Option<KeyNo>) {
+        (self.user, self.key())
+    }
+
     /// The session by which the caller is known, if it is one.
     pub const fn session(&self) -> Option<KeyHash> {
         match self.via {

@@ -407,7 +407,7 @@ impl Door {
         let mut path = path;
         let query = slugs::replace(&engine, &caller, &mut path, query);
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
-        let act = route.acts().then(|| grounds::act(&caller, &body, query.as_deref()));
+        let act = route.acts().then(|| grounds::act(caller.acts_as(), &body, query.as_deref()));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
         let call =

@@ -5,13 +5,12 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use serde::Deserialize;
 
-use super::auth::Caller;
 use super::bounds::REASON_CHARS_MAX;
 use super::json::Json;
 use super::members::{Faults, Members, bodies};
 use super::parse::{Fault, Read, WebUrl, Words, Written};
 use exchange::command::{Act, KeyHash};
-use exchange::ids::Token;
+use exchange::ids::{KeyNo, Token, UserNo};
 
 /// The member of a body, or the parameter where there is no body, that says why.
 pub const REASON: &str = "reason";
@@ -46,14 +45,14 @@ struct Reasoned {
 }
 
 /// The act of an operator who sends this.
-pub fn act(caller: &Caller, body: &Bytes, query: Option<&str>) -> Box<Act> {
+pub fn act(by: (UserNo, Option<KeyNo>), body: &Bytes, query: Option<&str>) -> Box<Act> {
     let reason = if body.is_empty() {
         let mut parameters = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         parameters.find(|(name, _)| name == REASON).map(|(_, reason)| reason.into_owned())
     } else {
         serde_json::from_slice::<Reasoned>(body).unwrap_or_default().reason
     };
-    Box::new(Act { reason, ..Act::of(caller.user, caller.key()) })
+    Box::new(Act { reason, ..Act::of(by.0, by.1) })
 }
 
 /// Takes the reason out of a body, and notes what is wrong with it.

@@ -1,7 +1,7 @@
 //! The format of a record: a header of 16 bytes, the idempotency key and the operator's act if
 //! there are such, then the command's fields (journal-format.md). The fields and their order are
-//! those of the table of commands; their bytes are what bincode writes for flat structs of them, little-endian
-//! and of fixed width, so that a value has exactly one encoding.
+//! those of the table of commands; their bytes are what bincode writes for flat structs of them,
+//! little-endian and of fixed width, so that a value has exactly one encoding.
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use exchange::command::{
