@@ -175,11 +175,18 @@ def signing(venue, turns=5, seconds=4, rate=200):
             due += each
             time.sleep(max(0, due - time.monotonic()))
 
-    browsers = 40
+    def begin(ended, each, number):
+        time.sleep(each * number / browsers)
+        repeat(ended, each)
+
+    # Some wait for a second.
+    browsers = 2 * rate
     for turn in range(2 * turns):
         loaded, ended = turn % 2 == 1, threading.Event()
         each = browsers / rate
-        threads = [threading.Thread(target=repeat, args=(ended, each)) for _ in range(browsers)]
+        threads = [
+            threading.Thread(target=begin, args=(ended, each, number)) for number in range(browsers)
+        ]
         for thread in threads if loaded else []:
             thread.start()
         until = time.monotonic() + seconds

@@ -4,8 +4,10 @@
 
 mod starting;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
@@ -180,7 +182,7 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
     assert_eq!(refused.status.code(), Some(1));
     let why = stderr(&refused);
     assert!(why.starts_with("openoutcry: admin: line 4: 400 INVALID_REQUEST"), "{why}");
-    assert!(why.contains("\n  deadline "), "{why}");
+    assert!(why.contains("\n  market.deadline "), "{why}");
     assert_eq!(server.json(&["markets", "list"])["total"], 1);
     lines.remove(3);
     write(&file, &lines);
@@ -232,7 +234,8 @@ fn wrong_usage_is_refused_before_any_request_is_sent() {
     let id = "00000000-0000-7000-8000-000000000000";
     for args in [
         vec!["import", file.to_str().unwrap()],
-        vec!["users", "deposit", "../x", "1"],
+        vec!["markets", "publish", "../x"],
+        vec!["markets", "publish"],
         vec!["markets", "resolve", id, "maybe"],
         vec!["users", "list", "--key-file", "/does/not/exist"],
         vec!["users", "list", "--url", "https://127.0.0.1", "--cacert", "/does/not/exist"],
@@ -351,4 +354,146 @@ fn an_import_whose_outcome_is_unknown_is_to_be_run_again() {
     let (output, _) = admin_of(&["import", file.to_str().unwrap()], &[unknown]);
     let why = stderr(&output);
     assert!(why.contains("line 1: 503 OUTCOME_UNKNOWN; run the import again"), "{why}");
+}
+
+/// The command with its settings in a folder of the test's.
+fn at_home(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.arg("admin").args(args).env("XDG_CONFIG_HOME", home);
+    command.env_remove("OPENOUTCRY_URL").env_remove("OPENOUTCRY_OPERATOR_KEY");
+    command
+}
+
+#[test]
+fn a_context_has_server_and_key_and_only_its_owner_reads_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(&data.path().join("venue"));
+    let home = data.path().join("home");
+    let file = data.path().join("key");
+    let said = |args: &[&str]| at_home(&home, args).output().unwrap();
+    let login = ["login", "here", "--url", &server.url, "--key-file", file.to_str().unwrap()];
+
+    std::fs::write(&file, "wrong".repeat(10)).unwrap();
+    assert_eq!(said(&login).status.code(), Some(1), "the server is asked");
+    assert_eq!(said(&["contexts"]).status.code(), Some(0));
+    std::fs::write(&file, KEY).unwrap();
+    let kept = said(&login);
+    assert!(stdout(&kept).contains("scope    operator"), "{kept:?}");
+    let listed = stdout(&said(&["contexts"]));
+    assert!(listed.contains(&server.url) && listed.contains("true"), "{listed}");
+    assert_eq!(said(&["venue", "mode"]).status.code(), Some(0), "the context has all it takes");
+    assert_eq!(said(&["venue", "mode", "--context", "here"]).status.code(), Some(0));
+    assert_eq!(said(&["venue", "mode", "--context", "there"]).status.code(), Some(2));
+    // A key goes only where it was given for.
+    let elsewhere = said(&["venue", "mode", "--url", &server.url]);
+    assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
+
+    let contexts = home.join("openoutcry/contexts.toml");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&contexts), 0o600);
+    std::fs::set_permissions(&contexts, Permissions::from_mode(0o644)).unwrap();
+    let exposed = said(&["venue", "mode"]);
+    assert_eq!(exposed.status.code(), Some(2));
+    assert!(stderr(&exposed).contains("chmod 600"), "{exposed:?}");
+    std::fs::set_permissions(&contexts, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(said(&["logout", "here"]).status.code(), Some(0));
+    assert!(!std::fs::read_to_string(&contexts).unwrap().contains(KEY));
+    assert_eq!(said(&["venue", "mode"]).status.code(), Some(2));
+}
+
+#[test]
+fn users_are_named_by_their_names_where_only_one_has_them() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let picture = "https://assets.example.org/ann.png";
+    let create = |name| server.json(&["users", "create", name, "--picture", picture]);
+    let (ann, _) = (create("Ann B."), create("Anna"));
+    assert_eq!(server.json(&["users", "deposit", "Ann B.", "5"])["available"], "5.00");
+    assert_eq!(server.json(&["users", "show", "Ann B."])["id"], ann["id"]);
+    assert_eq!(server.json(&["users", "find", "ann"])["total"], 2);
+    let ledger = server.json(&["users", "account", "Ann B.", "ledger"]);
+    assert_eq!(ledger["lines"].as_array().unwrap().len(), 1);
+    assert_eq!(server.json(&["users", "suspend", "Anna"])["mode"], "read-only");
+    assert_eq!(server.json(&["users", "resume", "Anna"])["mode"], "normal");
+    assert_eq!(server.json(&["users", "cancel", "Anna"])["cancelled"], json!([]));
+    assert!(server.says(&["keys", "list", "Anna"]).starts_with("KEY ID"));
+    let nobody = server.admin(&["users", "deposit", "Ann", "1"]);
+    assert!(stderr(&nobody).contains("nobody is called `Ann`"), "{nobody:?}");
+    create("Anna");
+    let several = server.admin(&["users", "deposit", "Anna", "1"]);
+    assert!(stderr(&several).contains("several users are called"), "{several:?}");
+    assert_eq!(several.status.code(), Some(1));
+}
+
+#[test]
+fn markets_events_and_categories_are_made_and_edited_in_one_language() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let category = server.json(&["categories", "create", "Weather", "weather"]);
+    let category = text(&category, "id");
+    let event = ["events", "create", "--title", "Rain", "--category", category, "--exclusive"];
+    let event = server.json(&event);
+    assert_eq!(event["titles"], json!({"en": "Rain", "pt": "[en] Rain", "es": "[en] Rain"}));
+    let pt = ["events", "edit", "rain", "--title", "Chuva", "--language", "pt"];
+    let edited = server.json(&pt);
+    assert_eq!(edited["titles"], json!({"en": "Rain", "pt": "Chuva", "es": "[en] Rain"}));
+    let create = |question| {
+        let picture = "https://assets.example.org/rain.png";
+        let args = ["markets", "create", "--question", question, "--logo", picture];
+        let more = ["--deadline", "2099-01-01T00:00:00Z", "--event", text(&event, "id")];
+        server.json(&[&args[..], &more[..]].concat())
+    };
+    let first = create("Today?");
+    assert_eq!(first["eventId"], event["id"]);
+    create("Tomorrow?");
+    let fee = server.json(&["markets", "edit", text(&first, "slug"), "--taker-fee", "0.05"]);
+    assert_eq!((&fee["takerFee"], &fee["questions"]), (&json!("0.0500"), &first["questions"]));
+    let published = server.says(&["markets", "publish", "--all-drafts"]);
+    assert_eq!(published.matches("  ACTIVE  ").count(), 2, "{published}");
+    // What is refused is said, and the others go on.
+    create("Some day?");
+    let some = server.admin(&["markets", "publish", "today", "some-day"]);
+    assert_eq!(some.status.code(), Some(1));
+    assert!(stderr(&some).contains("1 of 2 were refused"), "{some:?}");
+    assert!(stdout(&some).contains("ACTIVE  Some day?"), "{some:?}");
+    assert_eq!(server.json(&["markets", "show", "some-day"])["status"], "ACTIVE");
+    assert!(server.says(&["events", "list"]).contains("Rain"));
+    assert!(server.says(&["categories", "list"]).contains("weather"));
+}
+
+#[test]
+fn an_import_makes_all_or_nothing_and_a_dry_run_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(&data.path().join("venue"));
+    let file = data.path().join("catalogue.jsonl");
+    let path = file.to_str().unwrap();
+    let mut lines = catalogue();
+    lines[2]["market"]["questions"] = json!("Will it rain?");
+    lines[2]["market"]["logo"] = json!("no URL");
+    write(&file, &lines);
+    let refused = server.admin(&["import", path]);
+    assert!(stderr(&refused).contains("line 3: 400 INVALID_REQUEST"), "{refused:?}");
+    assert_eq!(server.json(&["categories", "list"])["categories"], json!([]));
+    lines[2]["market"]["logo"] = json!("https://assets.example.org/rain.png");
+    write(&file, &lines);
+    assert_eq!(server.json(&["import", "--dry-run", path]), json!({"lines": 3, "imported": 0}));
+    assert_eq!(server.json(&["categories", "list"])["categories"], json!([]));
+    assert!(server.says(&["import", path]).ends_with("3 imported, 0 unchanged\n"));
+    let questions = &server.json(&["markets", "list"])["markets"][0]["questions"];
+    assert_eq!(questions["pt"], "[en] Will it rain?");
+}
+
+#[test]
+fn the_state_of_a_venue_is_told_once_or_again_and_again() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let status = server.json(&["status"]);
+    assert_eq!((&status["state"], &status["mode"]), (&json!("ready"), &json!("normal")));
+    assert!(status["headSequence"].as_u64().unwrap() > 0, "{status}");
+    let looks = server.says(&["top", "--json", "--every", "1", "--count", "2"]);
+    let looks: Vec<Value> = looks.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(looks.len(), 2);
+    assert_eq!((&looks[1]["state"], &looks[1]["users"]), (&json!("ready"), &json!(1)));
+    assert!(looks[1]["diskFreeBytes"].as_u64().unwrap() > 0);
+    assert!(looks[1]["requests"]["reads"]["p99Microseconds"].is_u64(), "{}", looks[1]);
 }

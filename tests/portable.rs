@@ -221,9 +221,9 @@ fn a_failed_or_interrupted_import_leaves_nothing_that_opens() {
 
     // Killed in the middle: a panic runs no clean-up.
     let source = PortableFile::open(&file).unwrap();
-    let killed = std::panic::catch_unwind(|| {
+    let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         import(&data, source, |block| assert!(block.first() < Sequence::new(7), "killed"))
-    });
+    }));
     assert!(killed.is_err());
     for opened in [LogJournal::open(&data), LogJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");

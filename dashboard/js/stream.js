@@ -54,8 +54,9 @@ function say(message) {
 function subscribe(channels) {
   const fresh = channels.filter((one) => !known.has(one));
   const old = channels.filter((one) => known.has(one));
-  if (fresh.length) say({ op: "subscribe", channels: fresh });
+  // What was missed comes first: a stream never goes back behind what it has told.
   if (old.length) say({ op: "subscribe", channels: old, from: heard });
+  if (fresh.length) say({ op: "subscribe", channels: fresh });
 }
 
 /** Channels that this turn of the page asks for: they go in one message. @type {Set<string>} */

@@ -51,7 +51,7 @@ pub(crate) fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Arc
     archive.belongs_to(journal).map_err(failed)?;
     let head = archive.head();
     tracing::info!(
-        archive = %folder.display(), sequence = %head.sequence, chain = %head.hash,
+        archive = %folder.display(), sequence = head.sequence.get(), chain = %head.hash,
         "archive opened"
     );
     Ok(archive)

@@ -19,6 +19,8 @@ mod identity;
 #[cfg(feature = "oidc")]
 mod openid;
 pub(crate) mod archive_folder;
+#[cfg(feature = "s3")]
+pub(crate) mod archive_s3;
 pub(crate) mod operator_key;
 pub(crate) mod venue_clock;
 pub(crate) mod bootstrap;
@@ -65,6 +67,9 @@ enum Verb {
     Doctor(settings::ServeArgs),
     /// Operate a running venue: users, keys, money, markets, the catalogue
     Admin(admin::AdminArgs),
+    /// Copy an archive from its bucket into a folder
+    #[cfg(feature = "s3")]
+    FetchArchive(archive_s3::FetchArgs),
     /// Print a shell's completion script
     Completions(completions::CompletionsArgs),
 }
@@ -100,6 +105,8 @@ pub(crate) fn run() -> ExitCode {
         Verb::Config(verb) => known().and_then(|()| config::run(&verb, Cli::command())),
         Verb::Doctor(args) => known().and_then(|()| doctor::run(Cli::command(), &args)),
         Verb::Admin(args) => admin::run(&args),
+        #[cfg(feature = "s3")]
+        Verb::FetchArchive(args) => archive_s3::fetch(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };
     let code = match outcome {

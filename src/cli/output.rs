@@ -144,6 +144,11 @@ pub(crate) fn log_lines_lost() -> u64 {
     LOG.get().map_or(0, |log| log.counts.lost.load(Ordering::Relaxed))
 }
 
+/// Whether a person reads what is printed.
+pub(crate) fn is_read() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Whether people see the log.
 pub(crate) fn log_is_on_a_terminal() -> bool {
     io::stderr().is_terminal()

@@ -28,6 +28,7 @@ use engine::archiver::ArchiveStatus;
 use engine::clock;
 use engine::history::HistoryStore;
 use engine::meter::Meter;
+use engine::shelf::Shelf;
 use engine::start::{self, Options, Running, Snapshots, Storage};
 use http::Entrance;
 use http::door::Door;
@@ -37,6 +38,7 @@ use http::tls::Tls;
 use http::venue::Venue;
 use journal::Journal;
 use journal::directory::LogJournal;
+use journal::reader::JournalReader;
 use journal::snapshot::SnapshotFolder;
 use views::ReadModel;
 
@@ -96,10 +98,10 @@ pub(crate) fn stop(running: Running) -> Result<(), Failure> {
         .stop()
         .map_err(|broken| Failure::Journal(format!("the state contradicts itself: {broken}")))?;
     if let (Some(digest), Some(results)) = (stopped.digest, stopped.results) {
-        let sequence = stopped.sequence;
-        tracing::info!(%sequence, state_digest = %digest, %results, "stopped");
+        let sequence = stopped.sequence.get();
+        tracing::info!(sequence, state_digest = %digest, %results, "stopped");
     } else {
-        tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
+        tracing::error!(sequence = stopped.sequence.get(), "stopped without a state to vouch for");
     }
     if let Some(reason) = stopped.halted {
         return Err(failure(reason.is_contradiction(), reason.to_string()));
@@ -135,12 +137,13 @@ pub(crate) fn open(
     let (mut journal, recovered) = opened.map_err(|error| data_folder::refused(data, &error))?;
     let head = recovered.head;
     tracing::info!(
-        data = %data.display(), sequence = %head.sequence, chain = %head.hash,
+        data = %data.display(), sequence = head.sequence.get(), chain = %head.hash,
         "journal opened"
     );
     if let Some(first) = recovered.cut {
         tracing::warn!(
-            %first, "what was never acknowledged was removed from the journal's end"
+            first = first.get(),
+            "what was never acknowledged was removed from the journal's end"
         );
     }
     for repair in recovered.repairs.take() {
@@ -149,25 +152,35 @@ pub(crate) fn open(
     if args.demo {
         let past = history::write(&mut journal, clock::now(), Pictures::at(url));
         if let Some(sequence) = past.map_err(|error| failed(error.to_string()))? {
-            tracing::info!(%sequence, "the demo's past is written");
+            tracing::info!(sequence = sequence.get(), "the demo's past is written");
         }
     }
     let last = journal.head().time;
     let (clock, stamp) = venue_clock::open(data, last, args.accept_clock || args.demo)?;
-    let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
-    let archive = archive.transpose()?;
+    let archives = archives(args, &journal.reader())?;
     for folder in [Some(data), args.archive.as_deref()].into_iter().flatten() {
         warn_of_exposed(folder);
     }
     let history = HistoryStore::open(data).map_err(|error| failed(error.to_string()))?;
     let storage = Some(Storage { history, snapshots: snapshots(args) });
     let running =
-        start::start(journal, Options { storage, archive, meter, clock: Some(clock), stamp })
+        start::start(journal, Options { storage, archives, meter, clock: Some(clock), stamp })
             .map_err(|error| failure(error.is_damage(), named(error.to_string())))?;
-    let sequence = running.engine().read().watermark();
-    let replay_ms = began.elapsed().as_millis();
-    tracing::info!(%sequence, replay_ms, "journal replayed");
+    let sequence = running.engine().read().watermark().get();
+    let replay_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(sequence, replay_ms, "journal replayed");
     Ok(running)
+}
+
+/// Opens the archives.
+fn archives(args: &ServeArgs, journal: &JournalReader) -> Result<Vec<Box<dyn Shelf>>, Failure> {
+    let mut archives: Vec<Box<dyn Shelf>> = Vec::new();
+    if let Some(folder) = &args.archive {
+        archives.push(Box::new(open_archive(folder, journal)?));
+    }
+    #[cfg(feature = "s3")]
+    archives.extend(args.s3.open(journal.clone())?);
+    Ok(archives)
 }
 
 /// Warns of files made by other hands, or by a version that heeded the caller's mask.
@@ -262,6 +275,10 @@ async fn serve(
         let meter = Arc::new(Meter::default());
         meter.gauges.add("log_lines_lost", "Lines of the log that nobody took", || {
             i64::try_from(output::log_lines_lost()).unwrap_or(i64::MAX)
+        });
+        let data = start.args.folder().to_owned();
+        meter.gauges.add("disk_free_bytes", "Bytes free on the disk of the journal", move || {
+            os::free_bytes(&data).map_or(-1, |free| i64::try_from(free).unwrap_or(i64::MAX))
         });
         let venue = Venue::opening(Arc::clone(&meter));
         let door = Door::of_site(venue.clone(), limits, site).map(Arc::new);

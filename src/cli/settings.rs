@@ -107,6 +107,9 @@ pub(crate) struct ServeArgs {
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     pub(super) archive: Option<PathBuf>,
+    #[cfg(feature = "s3")]
+    #[command(flatten)]
+    pub(super) s3: super::archive_s3::S3Args,
     /// Commands between two snapshots, which make starts fast; 0 for none
     #[arg(
         long,

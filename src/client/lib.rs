@@ -6,10 +6,11 @@ pub mod tls;
 #[cfg(feature = "tls")]
 pub mod web;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER};
 use hyper::{Method, StatusCode, Uri};
@@ -62,6 +63,13 @@ impl Target {
     #[cfg(feature = "tls")]
     pub fn over_tls(url: &str, trust: tls::Trust) -> Result<Target, ClientError> {
         Ok(Target { trust: Some(trust), ..Target::at(url, "https", 443)? })
+    }
+
+    /// The same server, outside its interface.
+    #[must_use]
+    pub fn root(&self) -> Target {
+        let base_path = self.base_path.trim_end_matches("/api/v1").to_owned();
+        Target { base_path, ..self.clone() }
     }
 
     fn at(url: &str, scheme: &str, port: u16) -> Result<Target, ClientError> {
@@ -272,8 +280,7 @@ impl Connection {
     pub async fn ask(&mut self, ask: &Ask<'_>) -> Result<Reply, ClientError> {
         let mut repeats = 0;
         loop {
-            let attempt = tokio::time::timeout(ANSWER_TIME_MAX, self.attempt(ask));
-            let (mut reply, pause) = attempt.await.map_err(|_| ClientError::TimedOut)??;
+            let (mut reply, pause) = self.timed(ask).await?;
             match pause {
                 Some(pause) if repeats < REPEATS_MAX => tokio::time::sleep(pause).await,
                 _ => {
@@ -285,19 +292,55 @@ impl Connection {
         }
     }
 
-    async fn attempt(&mut self, ask: &Ask<'_>) -> Result<(Reply, Option<Duration>), ClientError> {
+    /// Sends a request once, however busy the server is.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn ask_once(&mut self, ask: &Ask<'_>) -> Result<Reply, ClientError> {
+        self.timed(ask).await.map(|(reply, _)| reply)
+    }
+
+    async fn timed(&mut self, ask: &Ask<'_>) -> Result<(Reply, Option<Duration>), ClientError> {
+        let attempt = tokio::time::timeout(ANSWER_TIME_MAX, self.attempt(ask));
+        attempt.await.map_err(|_| ClientError::TimedOut)?
+    }
+
+    /// Sends a request of any kind once, as it is but for the `Host`, and reads the whole answer.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn send(
+        &mut self,
+        mut request: hyper::Request<Full<Bytes>>,
+    ) -> Result<hyper::Response<Bytes>, ClientError> {
+        request.headers_mut().insert(HOST, self.target.host_header.clone());
+        let answer = async {
+            let (head, body) = self.sent(request).await?.0.into_parts();
+            Ok(hyper::Response::from_parts(head, whole(body).await?))
+        };
+        tokio::time::timeout(ANSWER_TIME_MAX, answer).await.map_err(|_| ClientError::TimedOut)?
+    }
+
+    /// The beginning of an answer, and when its request was sent.
+    async fn sent(
+        &mut self,
+        request: hyper::Request<Full<Bytes>>,
+    ) -> Result<(hyper::Response<Incoming>, Instant), ClientError> {
         // A server may close an idle connection at any time; nothing has been sent on it then.
         if self.sender.ready().await.is_err() {
             self.sender = connect(&self.target).await?;
         }
+        let started = Instant::now();
+        Ok((self.sender.send_request(request).await?, started))
+    }
+
+    async fn attempt(&mut self, ask: &Ask<'_>) -> Result<(Reply, Option<Duration>), ClientError> {
         let request = self.request(ask)?;
-        let started = std::time::Instant::now();
-        let response = self.sender.send_request(request).await?;
+        let (response, started) = self.sent(request).await?;
         let status = response.status();
         let replayed = response.headers().contains_key("idempotent-replay");
         let named = response.headers().get(RETRY_AFTER).map(pause_named);
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
-        let body = body.collect().await.map_err(ClientError::Body)?.to_bytes();
+        let body = whole(response.into_body()).await?;
         let took = started.elapsed();
         Ok((Reply { status, body, replayed, took, repeats: 0 }, busy(status, named)))
     }
@@ -319,6 +362,12 @@ impl Connection {
             None => request.body(Full::new(Bytes::new())),
         }?)
     }
+}
+
+/// All of an answer's body.
+async fn whole(body: Incoming) -> Result<Bytes, ClientError> {
+    let body = Limited::new(body, ANSWER_BYTES_MAX);
+    Ok(body.collect().await.map_err(ClientError::Body)?.to_bytes())
 }
 
 /// The pause before a retry if the server was too busy.

@@ -9,14 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::background::{Ending, Stepped};
 use super::clock;
+use super::shelf::Shelf;
 use exchange::units::Sequence;
-use journal::archive::{Archive, ArchiveError};
+use journal::archive::ArchiveError;
 use journal::member::MEMBER_BLOCKS_BYTES;
 use journal::reader::JournalReader;
 
-/// Poll interval: about how much a healthy archive lacks if the machine is lost. Each poll that
-/// finds blocks costs a sync, possibly of the journal's own disk.
-const ARCHIVE_EVERY: Duration = Duration::from_secs(1);
 /// Pause after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Longest pause; it doubles up to this, so freed disk space is noticed within a minute.
@@ -85,7 +83,7 @@ impl ArchiveBoard {
 /// The archiver's state.
 #[derive(Debug)]
 pub struct Archiver {
-    archive: Archive,
+    archive: Box<dyn Shelf>,
     journal: JournalReader,
     board: Arc<ArchiveBoard>,
     /// Comes once the journal has ended.
@@ -103,7 +101,7 @@ impl Stepped for Archiver {
     fn step(&mut self) -> Duration {
         let pause = if self.catch_up() {
             self.retry = RETRY_AFTER;
-            ARCHIVE_EVERY
+            self.archive.every()
         } else {
             let longer = self.retry.saturating_mul(2).min(RETRY_AFTER_LONGEST);
             std::mem::replace(&mut self.retry, longer)
@@ -136,7 +134,7 @@ impl Stepped for Archiver {
 impl Archiver {
     /// An archiver that continues where the archive ends.
     pub fn new(
-        archive: Archive,
+        archive: Box<dyn Shelf>,
         journal: JournalReader,
         board: Arc<ArchiveBoard>,
         ended: Ending,

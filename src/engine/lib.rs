@@ -24,6 +24,7 @@ pub mod catch_up;
 pub mod background;
 pub mod watcher;
 pub mod archiver;
+pub mod shelf;
 pub mod throttle;
 pub mod snapshotter;
 pub mod restore;

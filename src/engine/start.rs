@@ -23,6 +23,7 @@ use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::Restored;
 use super::sequencer::{self, Sequencer};
+use super::shelf::{Shelf, ShelfNames};
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::throttle::Throttle;
 use super::watcher::Watcher;
@@ -31,7 +32,6 @@ use exchange::invariant::Broken;
 use exchange::results::{ResultsHash, StateDigest};
 use exchange::units::Sequence;
 use journal::Journal;
-use journal::archive::Archive;
 use journal::reader::JournalReader;
 use journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use journal::snapshot::SnapshotFolder;
@@ -49,7 +49,7 @@ pub struct Options {
     /// What it stores; without it history is in memory, and there are no snapshots.
     pub storage: Option<Storage>,
     /// Where durable blocks are copied to.
-    pub archive: Option<Archive>,
+    pub archives: Vec<Box<dyn Shelf>>,
     /// Its metrics, which tell how far the start is.
     pub meter: Arc<Meter>,
     /// A clock that continues after the journal; without it one that believes the system's.
@@ -86,7 +86,7 @@ pub struct Running {
     history: Option<HistoryStore>,
     watcher: Background,
     snapshotter: Option<Background>,
-    archiver: Option<(Arc<ArchiveBoard>, Background)>,
+    archivers: Vec<(Arc<ArchiveBoard>, Background)>,
 }
 
 /// A journal that is written no more, to be closed when it is dropped.
@@ -105,7 +105,7 @@ pub struct Stopped {
     pub results: Option<ResultsHash>,
     /// Why it halted, if it did.
     pub halted: Option<HaltReason>,
-    /// The archive's progress, if there is one.
+    /// The progress of the archive that is furthest behind, if there is one.
     pub archive: Option<ArchiveStatus>,
 }
 
@@ -205,7 +205,7 @@ impl<J: Journal> Stations<J> {
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Running, StartError> {
-    let Options { storage, archive, meter, clock, stamp } = options;
+    let Options { storage, archives, meter, clock, stamp } = options;
     let clock = clock.unwrap_or_else(|| Clock::after(journal.head().time));
     let (reader, files) = (journal.reader(), journal.files());
     let stations = Stations::open(journal, storage.as_ref(), meter, clock)?;
@@ -236,8 +236,9 @@ pub fn start<J: Journal + 'static>(journal: J, options: Options) -> Result<Runni
         }
         _ => None,
     };
-    let archiver = archive.map(|archive| archiver(archive, reader, &engine)).transpose()?;
-    Ok(Running { engine, sequencer, matcher, history, watcher, snapshotter, archiver })
+    let archivers = archives.into_iter().map(|archive| archiver(archive, reader.clone(), &engine));
+    let archivers = archivers.collect::<io::Result<_>>()?;
+    Ok(Running { engine, sequencer, matcher, history, watcher, snapshotter, archivers })
 }
 
 /// Takes snapshots from now on.
@@ -261,14 +262,14 @@ fn snapshotter(
 
 /// Copies everything durable to an archive from now on.
 fn archiver(
-    archive: Archive,
+    archive: Box<dyn Shelf>,
     journal: JournalReader,
     engine: &Engine,
 ) -> io::Result<(Arc<ArchiveBoard>, Background)> {
     let (end, ending) = ending();
     let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
+    register_archive_gauges(&engine.meter().gauges, archive.names(), &board);
     let archiver = Archiver::new(archive, journal, Arc::clone(&board), ending.clone());
-    register_archive_gauges(&engine.meter().gauges, &board);
     let posted = Arc::clone(&board);
     // Trading goes on without it.
     let died = move || {
@@ -302,12 +303,12 @@ fn register_warnings(engine: &EngineShared, history: Option<&HistoryStore>) {
 }
 
 /// Registers the archive's progress as metrics.
-fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
+fn register_archive_gauges(gauges: &Gauges, names: &ShelfNames, board: &Arc<ArchiveBoard>) {
     type Read = fn(ArchiveStatus) -> u64;
     let figures: [(&'static str, &'static str, Read); 3] = [
-        ("archive_sequence", "The last record in the archive", |status| status.archived.get()),
-        ("archive_behind_records", "Durable records not archived yet", |status| status.behind),
-        ("archive_failures", "Failed tries to write to the archive", |status| status.failures),
+        (names.sequence, "The last record in the archive", |status| status.archived.get()),
+        (names.behind, "Durable records not archived yet", |status| status.behind),
+        (names.failures, "Failed tries to write to the archive", |status| status.failures),
     ];
     for (name, help, read) in figures {
         let board = Arc::clone(board);
@@ -315,7 +316,7 @@ fn register_archive_gauges(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
     }
     let (board, help) =
         (Arc::clone(board), "1 while the archive cannot be written, or is not there");
-    gauges.add_warning("ARCHIVE_FAILING", "archive_failing", help, move || board.is_failing());
+    gauges.add_warning(names.warning, names.failing, help, move || board.is_failing());
 }
 
 impl Running {
@@ -329,7 +330,7 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image breaks an invariant.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        let Running { engine, sequencer, matcher, history, watcher, snapshotter, archiver } = self;
+        let Running { engine, sequencer, matcher, history, watcher, snapshotter, archivers } = self;
         engine.0.halt.end();
         // A sequencer that has halted no longer listens.
         drop(engine.0.intake.send(Intake::Stop));
@@ -344,10 +345,13 @@ impl Running {
         }
         let sequence = engine.watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
-        let archive = archiver.map(|(board, archiver)| {
-            archiver.end().join();
+        let ending = archivers.into_iter().map(|(board, archiver)| (board, archiver.end()));
+        let ending: Vec<_> = ending.collect();
+        let ended = ending.into_iter().map(|(board, archiver)| {
+            archiver.join();
             board.status()
         });
+        let archive = ended.max_by_key(|status| status.behind);
         // Before the journal is closed: whoever opens it next may remove history that is still
         // locked.
         if let Some(history) = history {

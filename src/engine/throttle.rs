@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::background::Ending;
 
-/// Work between two rests: long compared to the cost of a rest, short compared to a caller's wait.
+/// Work between two rests unless another is asked for: long compared to the cost of a rest, short
+/// compared to a caller's wait.
 const WORK_SLICE: Duration = Duration::from_millis(2);
 /// Bytes of a stream between two checks of the clock.
 const CHECK_EVERY_BYTES: usize = 256 << 10;
@@ -21,6 +22,8 @@ pub struct Ended;
 pub struct Throttle {
     ending: Option<Ending>,
     unthrottled: bool,
+    /// Work between two rests.
+    slice: Duration,
     since: Instant,
     bytes: usize,
 }
@@ -28,12 +31,23 @@ pub struct Throttle {
 impl Throttle {
     /// For work that others wait for: it never rests nor ends early.
     pub fn full() -> Throttle {
-        Throttle { ending: None, unthrottled: false, since: Instant::now(), bytes: 0 }
+        Throttle::until(None)
     }
 
     /// For background work, until it is to end.
     pub fn background(ending: Ending) -> Throttle {
-        Throttle { ending: Some(ending), unthrottled: false, since: Instant::now(), bytes: 0 }
+        Throttle::until(Some(ending))
+    }
+
+    fn until(ending: Option<Ending>) -> Throttle {
+        let since = Instant::now();
+        Throttle { ending, unthrottled: false, slice: WORK_SLICE, since, bytes: 0 }
+    }
+
+    /// The same, but it rests after so much work: shortly where its work goes on for long.
+    #[must_use]
+    pub fn resting_after(self, slice: Duration) -> Throttle {
+        Throttle { slice, ..self }
     }
 
     /// Checks whether to go on.
@@ -69,7 +83,7 @@ impl Throttle {
             return self.ended();
         }
         let worked = self.since.elapsed();
-        if self.ending.is_some() && worked >= WORK_SLICE { self.wait(worked) } else { Ok(()) }
+        if self.ending.is_some() && worked >= self.slice { self.wait(worked) } else { Ok(()) }
     }
 
     fn count_bytes(&mut self, count: usize) -> io::Result<()> {

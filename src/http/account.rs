@@ -34,7 +34,7 @@ pub async fn balance(call: Call) -> Result<Reply, Problem> {
         ControlFlow::Continue(tag) => tag,
     };
     let (sequence, balance) = call.look(|view| {
-        let user = view.accounts.user(call.caller.user);
+        let user = view.accounts.user(call.account);
         let user = user.ok_or_else(Problem::lacking_row)?;
         Ok(BalanceJson::of(user.balance, view.accounts.currency()))
     })?;
@@ -43,7 +43,7 @@ pub async fn balance(call: Call) -> Result<Reply, Problem> {
 
 /// What the caller's balance and ledger follow.
 pub fn money(call: &Call, view: &ReadModel) -> Followed {
-    let user = call.caller.user;
+    let user = call.account;
     (Topic::Account(user), view.statements.last(user))
 }
 
@@ -55,7 +55,7 @@ pub async fn fills(call: Call) -> Result<Reply, Problem> {
     let page = Asked::read(&mut form, FILLS_PAGE, EitherPage::read);
     let until = Until::read(&mut form);
     let (((market, order), page), until) = form.finish(market.zip(order).zip(page).zip(until))?;
-    let user = call.caller.user;
+    let user = call.account;
     let followed = |view: &ReadModel| Ok((Topic::Account(user), view.orders.last_fill_of(user)));
     let tag = match follow(&call, until, followed).await? {
         ControlFlow::Break(reply) => return Ok(reply),

@@ -1,13 +1,15 @@
 //! The operator creates users, deposits and withdraws their money, and withdraws fees (semantics
 //! 8).
 
+use tokio::task::yield_now;
+
 use super::admin_markets::dry_run;
 use super::call::{Call, user_no};
 use super::form::Form;
 use super::grounds;
 use super::members::bodies;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
-use super::parse::{Name, WebUrl};
+use super::parse::{self, Name, WebUrl};
 use super::previews;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -19,9 +21,13 @@ use exchange::units::Money;
 use views::ReadModel;
 use views::accounts::Balance;
 use views::responses::StoredResponse;
+use views::search::plain;
 
 /// Pages of users.
 const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+
+/// Users whose names are looked at before the projector gets its turn.
+const USERS_A_LOOK: usize = 1024;
 
 bodies! {
     /// A new user.
@@ -42,12 +48,43 @@ bodies! {
 }
 
 /// `GET /admin/users`
-pub fn list(call: &Call) -> Result<Reply, Problem> {
-    let page = call.read(|form| Page::read(form, USERS_PAGE))?;
+pub async fn list(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let (page, name) = (Page::read(&mut form, USERS_PAGE), form.query("name", parse::text));
+    let (page, name) = form.finish(page.zip(name))?;
+    if let Some(Name(name)) = name {
+        return named(&call, page, &name).await;
+    }
     let (sequence, users) = call.look(|view| {
         let accounts = &view.accounts;
         let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
         Ok(UsersJson { users: rows.into_iter().map(UserJson::of).collect(), paging })
+    })?;
+    Reply::list(sequence, users, "users", |all| &mut all.users)
+}
+
+/// Those whose names have this text, whatever the case and accents of either. All users are looked
+/// through, some at a time: those who come meanwhile may be missing.
+async fn named(call: &Call, page: Page, text: &str) -> Result<Reply, Problem> {
+    let sought = plain(text);
+    let (_, count) = call.look(|view| Ok(view.accounts.users_count()))?;
+    let (mut seen, mut found) = (0, Vec::new());
+    while seen < count {
+        call.look(|view| {
+            let since = view.accounts.users_count().saturating_sub(count);
+            let rows = view.accounts.users_newest_first().skip(since.saturating_add(seen));
+            let rows = rows.take(USERS_A_LOOK);
+            let rows = rows.filter(|row| plain(&row.profile_name).contains(&sought));
+            found.extend(rows.map(|row| row.no));
+            Ok(())
+        })?;
+        seen = seen.saturating_add(USERS_A_LOOK);
+        yield_now().await;
+    }
+    let (found, paging) = page.cut(found.into_iter());
+    let (sequence, users) = call.look(|view| {
+        let rows = found.into_iter().filter_map(|user| view.accounts.user(user));
+        Ok(UsersJson { users: rows.map(UserJson::of).collect(), paging })
     })?;
     Reply::list(sequence, users, "users", |all| &mut all.users)
 }

@@ -177,6 +177,8 @@ pub struct Call {
     pub engine: Engine,
     /// The authenticated caller.
     pub caller: Caller,
+    /// Whose account it is about: the caller's, unless an operator names another user.
+    pub account: UserNo,
     /// State shared by all requests.
     pub shared: Arc<SharedState>,
     /// The path parameters, by the names in the route's template.
@@ -229,6 +231,19 @@ impl Call {
         let mut form = self.form();
         let read = read(&mut form);
         form.finish(read)
+    }
+
+    /// The same request about the account of the user whom its path names.
+    ///
+    /// # Errors
+    /// There is no such user.
+    pub fn about_user(self) -> Result<Call, Problem> {
+        // Whoever answers it reads the query.
+        let mut form = Form::new(&self.path, None);
+        let id = form.path("userId");
+        let id = form.finish(id)?;
+        let (_, account) = self.look(|view| user_no(view, id))?;
+        Ok(Call { account, ..self })
     }
 
     /// Access to past states; queries of non-operators are limited together, and each has one.

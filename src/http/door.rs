@@ -250,15 +250,8 @@ impl Door {
         let found = self.routes.find(&head.method, &head::unescaped(head.uri.path()));
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         head::check_form(head)?;
-        if found.is_err()
-            && let Some(page) = dashboard::nothing(&self.shared, head)
-        {
-            return Ok(page);
-        }
-        if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
-            known.route
-        {
-            return probe(&self.shared, head);
+        if let Some(answered) = self.for_everybody(head, known.route) {
+            return answered;
         }
         match known.route {
             Some(Route { endpoint: Endpoint::Stream, .. }) => {
@@ -305,6 +298,17 @@ impl Door {
             answered
         };
         asked.await.map_err(|problem| self.explained(problem, &caller))
+    }
+
+    /// The answer that everybody gets, even before the venue is open.
+    fn for_everybody(&self, head: &Parts, route: Option<&Route>) -> Option<Result<Reply, Problem>> {
+        match route {
+            Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) => {
+                Some(probe(&self.shared, head))
+            }
+            Some(_) => None,
+            None => dashboard::nothing(&self.shared, head).map(Ok),
+        }
     }
 
     /// A problem of a caller with what belongs to every one.
@@ -410,8 +414,21 @@ impl Door {
         let act = route.acts().then(|| grounds::act(caller.acts_as(), &body, query.as_deref()));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
-        let call =
-            Call { engine, caller, shared, path, query, body, once, act, conditions, drew, origin };
+        let account = caller.user;
+        let call = Call {
+            engine,
+            caller,
+            account,
+            shared,
+            path,
+            query,
+            body,
+            once,
+            act,
+            conditions,
+            drew,
+            origin,
+        };
         let mut reply = match &route.endpoint {
             Endpoint::Probe(probe) => return probe(&self.shared, head),
             // The result of a write must be sent, however long it is.

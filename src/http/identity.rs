@@ -1,5 +1,5 @@
-//! An identity provider as the venue needs it, and what is on its way to it and back: that is in the
-//! person's browser, so that the venue remembers nothing of visitors.
+//! An identity provider as the venue needs it, and what is on its way to it and back: that is in
+//! the person's browser, so that the venue remembers nothing of visitors.
 
 use std::fmt;
 use std::pin::Pin;

@@ -55,7 +55,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let until = Until::read(&mut form);
     let which = active.zip(group).zip(market.zip(page));
     let (((active, group), (market, page)), until) = form.finish(which.zip(until))?;
-    let user = call.caller.user;
+    let user = call.account;
     let followed = |view: &ReadModel| Ok((Topic::Account(user), view.changes.of_orders(user)));
     let tag = match follow(&call, until, followed).await? {
         ControlFlow::Break(reply) => return Ok(reply),
@@ -83,7 +83,7 @@ async fn listed(
         return all_open(call).await;
     }
     // Count the rows before copying them.
-    let user = call.caller.user;
+    let user = call.account;
     let count = call.look(|view| Ok(wanted.rows(view, user, 0).count()))?.1;
     let rows = |most| call.look_apart(count, move |view| Ok(wanted.rows(view, user, most)));
     let mut reserved = None;
@@ -146,7 +146,7 @@ fn with_open(mut rows: Vec<OrderRow>, open: &[OrderRow]) -> (Vec<OrderRow>, Opti
 /// All the caller's open orders, which trading programs read most. The answer is cached until one
 /// of them changes, if it fits one piece.
 async fn all_open(call: &Call) -> Result<Reply, Problem> {
-    let user = call.caller.user;
+    let user = call.account;
     let (sequence, found) = call.look(|view| {
         let kept = call.shared.caches.orders.find(user, &view.changes.of_orders(user));
         Ok(kept.ok_or_else(|| view.orders.open_count_of(user)))

@@ -190,7 +190,7 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let key = form.query("keyId", parse::text);
     let ((market, group), key) = form.finish(market.zip(group).zip(key))?;
     let group = group.map(Box::new);
-    let user = call.caller.user;
+    let user = call.account;
     let (_, (market, key)) = call.look(|view| {
         let market = market.map(|id| public_market(view, id).map(|row| row.no)).transpose()?;
         Ok((market, key.map(|id| own_key_no(view, user, id)).transpose()?))

@@ -28,7 +28,7 @@ pub async fn list(
     (active, group): (bool, Option<Group>),
     page: OnwardPage,
 ) -> Result<Reply, Problem> {
-    let (user, limit) = (call.caller.user, page.limit);
+    let (user, limit) = (call.account, page.limit);
     let after = match page.start {
         Start::After(record) => record,
         Start::Place(number) => Sequence::new(number),

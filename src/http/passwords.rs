@@ -1,15 +1,19 @@
-//! Passwords: hashed off the workers, few at a time, and tried a few times only.
+//! Passwords: hashed off the workers, few at a time and behind all other work, and tried a few
+//! times only.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread::Builder;
 
 use argon2::{Algorithm, Argon2, Params, Version};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use subtle::ConstantTimeEq;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::parse::{Fault, Read, Written};
 use super::problem::{FieldCode, Kind, Problem};
 use super::tries::{Tries, network};
+use engine::background;
 use exchange::command::{KeyHash, Password, PasswordScheme};
 use exchange::ids::Token;
 
@@ -92,20 +96,24 @@ impl Trier {
 /// Hashes and checks passwords.
 #[derive(Debug)]
 pub struct Passwords {
-    hashing: Arc<Semaphore>,
+    /// To the threads that hash, once anybody has asked.
+    hashers: OnceLock<Sender<Hashing>>,
     waiting: Arc<Semaphore>,
     tries: Tries<Trier>,
 }
 
+/// A password that is to be hashed, and whom to tell.
+struct Hashing {
+    password: String,
+    scheme: PasswordScheme,
+    salt: KeyHash,
+    answer: oneshot::Sender<Option<KeyHash>>,
+}
+
 impl Default for Passwords {
-    /// Half of the cores at most hash, so that trading has the others.
     fn default() -> Passwords {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Passwords {
-            hashing: Arc::new(Semaphore::new(cores.div_ceil(2))),
-            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
-            tries: Tries::default(),
-        }
+        let waiting = Arc::new(Semaphore::new(WAITING_MAX));
+        Passwords { hashers: OnceLock::new(), waiting, tries: Tries::default() }
     }
 }
 
@@ -192,14 +200,38 @@ impl Passwords {
     ) -> Result<KeyHash, Problem> {
         let crowded = || Problem::new(Kind::Overloaded, "too many people are signing in");
         let _waits = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| crowded())?;
-        let turn = Arc::clone(&self.hashing).acquire_owned().await.map_err(|_| crowded())?;
-        let hashing = tokio::task::spawn_blocking(move || {
-            let hashed = hash(password.as_bytes(), scheme, salt);
-            drop(turn);
-            hashed
-        });
-        let hashed = hashing.await.ok().flatten();
+        let (answer, hashed) = oneshot::channel();
+        let asked = Hashing { password, scheme, salt, answer };
+        // Nobody answers if the threads have ended.
+        drop(self.hashers.get_or_init(hashers).send(asked));
+        let hashed = hashed.await.ok().flatten();
         hashed.ok_or_else(|| Problem::internal("a password could not be hashed"))
+    }
+}
+
+/// Starts the threads that hash: on half of the cores at most.
+fn hashers() -> Sender<Hashing> {
+    let (asking, asked) = unbounded();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for number in 0..cores.div_ceil(2) {
+        let asked = asked.clone();
+        let started = Builder::new().name(format!("hash-{number}")).spawn(move || hash_all(&asked));
+        if let Err(error) = started {
+            tracing::error!(%error, "no thread to hash passwords");
+        }
+    }
+    asking
+}
+
+/// Hashes passwords for as long as anybody may ask.
+fn hash_all(asked: &Receiver<Hashing>) {
+    // A hash takes a core for some twenty milliseconds.
+    background::give_way();
+    for Hashing { password, scheme, salt, answer } in asked {
+        // Whoever has left needs none.
+        if !answer.is_closed() {
+            answer.send(hash(password.as_bytes(), scheme, salt)).unwrap_or_default();
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let closed = form.query("includeClosed", parse::boolean);
     let until = Until::read(&mut form);
     let ((page, closed), until) = form.finish(page.zip(closed).zip(until))?;
-    let user = call.caller.user;
+    let user = call.account;
     // Without a tag: positions show their markets, too, which change by themselves.
     let followed = |view: &ReadModel| Ok((Topic::Account(user), view.changes.of_positions(user)));
     wait(&call, until, followed).await?;

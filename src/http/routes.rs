@@ -10,10 +10,10 @@ use super::route::{
     stream,
 };
 use super::{
-    account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, dashboard, events, impact, leaderboard, markets,
-    metrics, openapi, openid, operations, order_list, orders, pictures, positions, profiles,
-    second_factor, sign_in, statement, switches, tape,
+    account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
+    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
+    leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
+    positions, profiles, second_factor, sign_in, statement, switches, tape,
 };
 use exchange::command::Role;
 
@@ -171,6 +171,10 @@ fn account() -> Vec<Route> {
 fn reads() -> Vec<Route> {
     vec![
         long("/admin/markets/{marketId}/impact", impact::of_market),
+        long("/admin/users/{userId}/orders", admin_accounts::orders).tagged(),
+        long("/admin/users/{userId}/positions", admin_accounts::positions),
+        long("/admin/users/{userId}/fills", admin_accounts::fills).tagged(),
+        long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),
@@ -183,7 +187,7 @@ fn reads() -> Vec<Route> {
 
 /// What cashiers need to see, too.
 fn money_reads() -> Vec<Route> {
-    vec![read("/admin/users", admin_users::list), read("/admin/users/{userId}", admin_users::one)]
+    vec![long("/admin/users", admin_users::list), read("/admin/users/{userId}", admin_users::one)]
 }
 
 /// What whoever keeps the catalogue needs to see, too.
@@ -202,6 +206,7 @@ fn money_writes() -> Vec<Route> {
 /// What there is to trade.
 fn catalogue_writes() -> Vec<Route> {
     vec![
+        post("/admin/catalogue/check", Required, catalogue_check::check),
         post("/admin/categories", Required, admin_catalogue::create_category),
         post("/admin/events", Required, admin_catalogue::create_event),
         patch("/admin/events/{eventId}", admin_catalogue::revise_event),
@@ -220,6 +225,7 @@ fn writes() -> Vec<Route> {
         post("/admin/markets/{marketId}/resolve", Required, admin_markets::resolve),
         post("/admin/markets/{marketId}/dispute", Optional, admin_markets::dispute),
         post("/admin/markets/{marketId}/void", Optional, admin_markets::void),
+        cancel("/admin/users/{userId}/orders", admin_accounts::cancel_orders),
         post("/admin/fees/withdrawals", Required, admin_users::take_fees),
         post("/admin/venue/mode", Required, switches::set_venue_mode),
         post("/admin/users/{userId}/mode", Required, switches::set_user_mode),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::Response;
@@ -27,6 +27,9 @@ use super::workers::{self, Workers};
 /// Pause after a failed accept: usually the process is out of file descriptors, and retrying
 /// immediately would only burn CPU time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections accepted within [`RUSH_PAUSE`]; further ones wait that long.
+const RUSH_MAX: u32 = 4;
+const RUSH_PAUSE: Duration = Duration::from_millis(1);
 /// Connections beyond the bound that are answered with a rejection at the same time; further ones
 /// are closed without an answer.
 const TURNED_AWAY_MAX: usize = 64;
@@ -90,6 +93,25 @@ impl Entrance {
     }
 }
 
+/// How many connections came at once: a crowd is let in at a pace that leaves orders a core.
+struct Rush {
+    since: Instant,
+    count: u32,
+}
+
+impl Rush {
+    /// Counts a connection, and waits if there were enough of them for now.
+    async fn slow_down(&mut self) {
+        if self.since.elapsed() >= RUSH_PAUSE {
+            *self = Rush { since: Instant::now(), count: 0 };
+        }
+        self.count = self.count.saturating_add(1);
+        if self.count > RUSH_MAX {
+            sleep(RUSH_PAUSE).await;
+        }
+    }
+}
+
 /// The next connection, and where it came in. A crowd elsewhere does not keep operators waiting.
 async fn accept(entrances: &[Entrance]) -> (io::Result<(TcpStream, SocketAddr)>, &Entrance) {
     poll_fn(|cx| {
@@ -120,6 +142,7 @@ pub async fn serve_door(
     let mut rejections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let followed = Arc::clone(&door);
+    let mut rush = Rush { since: Instant::now(), count: 0 };
     let mut follow_keys = pin!(followed.shared().ends.follow_keys(followed.venue()));
     loop {
         tokio::select! {
@@ -133,6 +156,7 @@ pub async fn serve_door(
                     sleep(ACCEPT_PAUSE).await;
                 }
                 Ok((stream, peer)) => {
+                    rush.slow_down().await;
                     if let Some(taken) = slots.take(door.venue().engine().ok()) {
                         let (peer, operators) = (peer.ip(), entrance.operators);
                         taken.slot.arrives(Arrival { peer, operators });

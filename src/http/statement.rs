@@ -35,7 +35,7 @@ pub async fn ledger(call: Call) -> Result<Reply, Problem> {
         ControlFlow::Break(reply) => return Ok(reply),
         ControlFlow::Continue(tag) => tag,
     };
-    let user = call.caller.user;
+    let user = call.account;
     let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
     let (changes, next) = page.of(changes).await?;
     let (_, lines) = call
@@ -47,7 +47,7 @@ pub async fn ledger(call: Call) -> Result<Reply, Problem> {
 /// `GET /account/settlements`
 pub fn settlements(call: &Call) -> Result<Reply, Problem> {
     let page = call.read(|form| CursorPage::read(form, LINES_PAGE))?;
-    let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.caller.user)))?;
+    let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.account)))?;
     let (rows, next) = page.cut_stored(rows)?;
     let (_, settlements) =
         call.look(|view| Ok(rows.iter().map(|row| SettlementJson::of(view, row)).collect()))?;
@@ -58,7 +58,7 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
 /// `GET /account/equity`
 pub async fn equity(call: Call) -> Result<Reply, Problem> {
     let page = call.read(|form| Asked::read(form, LINES_PAGE, CursorPage::read))?;
-    let (sequence, points) = call.look(|view| Ok(view.equity.of(call.caller.user)))?;
+    let (sequence, points) = call.look(|view| Ok(view.equity.of(call.account)))?;
     let (points, next) = page.of(points).await?;
     let points = points.iter().map(EquityPointJson::of).collect();
     Reply::list(sequence, EquityJson { points, next }, "points", |all| &mut all.points)
@@ -72,7 +72,7 @@ pub fn pnl(call: &Call) -> Result<Reply, Problem> {
         return pnl_in(call, market);
     }
     let (sequence, pnl) = call.look(|view| {
-        let pnl = view.pnl(call.caller.user);
+        let pnl = view.pnl(call.account);
         let shown = |pnl: Pnl| {
             Ok(PnlJson::of(&pnl, pnl.unrealised()?, pnl.equity()?, view.accounts.currency()))
         };
@@ -83,7 +83,7 @@ pub fn pnl(call: &Call) -> Result<Reply, Problem> {
 
 /// The same in one market, whether anything is held there or was.
 fn pnl_in(call: &Call, id: MarketId) -> Result<Reply, Problem> {
-    let user = call.caller.user;
+    let user = call.account;
     let (sequence, (market, mut pnl, ended)) = call.look(|view| {
         let row = public_market(view, id)?;
         let pnl = view.pnl_in(user, row).map_err(|_| overflow())?;

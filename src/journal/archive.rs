@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::block::{BLOCK_BYTES_MAX, Block, ChainHash, Head};
 use super::disk::{self, File, MetadataExt, OpenOptions};
-use super::member::{self, MEMBER_BLOCKS_BYTES};
+use super::member::{self, MEMBER_BLOCKS_BYTES, Members};
 use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
 use super::watch::{Fate, WatchedFile};
@@ -261,7 +261,10 @@ impl Archive {
     }
 
     /// Checks that the journal has the block that led to this head.
-    fn same_block(journal: &JournalReader, head: &Head) -> Result<(), ArchiveError> {
+    ///
+    /// # Errors
+    /// [`ArchiveError::OtherJournal`].
+    pub fn same_block(journal: &JournalReader, head: &Head) -> Result<(), ArchiveError> {
         let block = journal.read(head.sequence).next().transpose()?;
         let there = block.filter(|block| block.last() == head.sequence);
         let journaled = there.map_or(ChainHash::ZERO, |block| block.hash());
@@ -377,8 +380,35 @@ fn begins(folder: &Path, first: Option<&PathBuf>) -> Result<(), ArchiveError> {
 
 /// The file whose first record follows `head`.
 fn segment_path(folder: &Path, head: &Head) -> PathBuf {
-    let first = head.sequence.next().get();
-    folder.join(format!("{first:0NAME_DIGITS$}{SEGMENT_SUFFIX}"))
+    folder.join(segment_name(head.sequence.next()))
+}
+
+/// What the file with this first record is called.
+pub fn segment_name(first: Sequence) -> String {
+    format!("{:0NAME_DIGITS$}{SEGMENT_SUFFIX}", first.get())
+}
+
+/// The blocks in the bytes of a whole file, each verified and following the one before it.
+///
+/// # Errors
+/// [`ArchiveError::Damaged`], naming `path`.
+pub fn blocks_in(bytes: &[u8], path: &Path) -> Result<Vec<Block>, ArchiveError> {
+    let mut members = Members::new(bytes);
+    let mut blocks: Vec<Block> = Vec::new();
+    loop {
+        match files::next_block(&mut members, path, 0)? {
+            Some(block) => {
+                let before = blocks.last().map_or_else(|| block.built_after(), Block::head);
+                block.follows(&before).map_err(|fault| {
+                    let (path, what) = (path.to_owned(), fault.to_string());
+                    ArchiveError::Damaged { path, offset: 0, what }
+                })?;
+                blocks.push(block);
+            }
+            None if members.over() => return Ok(blocks),
+            None => {}
+        }
+    }
 }
 
 /// The record before the first of a file, by its name.

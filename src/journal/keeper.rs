@@ -19,8 +19,6 @@ use exchange::units::Sequence;
 /// The next segment, until it has its name.
 const SPARE_FILE: &str = "spare";
 /// Zeros written at a time, and synced: the log's own syncs wait for what the disk has to write.
-static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
-/// Their number.
 const ZEROS_BYTES: usize = 256 << 10;
 
 /// Segments that the copy is given while the journal is being closed.
@@ -136,8 +134,9 @@ impl Drop for Keeper {
 
 /// Makes an open segment without blocks.
 pub(super) fn empty_segment(path: &Path) -> io::Result<File> {
-    let zeros = ZEROS.get(..segment_bytes()).unwrap_or(&ZEROS);
-    place(path, std::iter::repeat_n(zeros, segment_bytes() / zeros.len()))
+    // Not a constant, which the program would carry.
+    let zeros = vec![0; ZEROS_BYTES.min(segment_bytes())];
+    place(path, std::iter::repeat_n(zeros.as_slice(), segment_bytes() / zeros.len()))
 }
 
 const _: () = assert!(SEGMENT_BYTES.is_multiple_of(ZEROS_BYTES));

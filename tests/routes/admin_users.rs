@@ -91,3 +91,61 @@ fn deposits_and_withdrawals_change_the_balance() {
     }
     assert_eq!(ann.get("/trading/balance").json, before);
 }
+
+#[test]
+fn users_are_found_by_parts_of_their_names() {
+    let venue = Venue::open();
+    let operator = &venue.operator;
+    for name in ["Ana Luísa", "ANALUISA", "Ben"] {
+        operator.post("/admin/users", &json!({"profileName": name, "profilePic": PICTURE}));
+    }
+    let names = |path: &str| -> (Vec<String>, Value) {
+        let answer = operator.get(path).json;
+        let users = answer["users"].as_array().unwrap().iter();
+        let names = users.map(|user| user["profileName"].as_str().unwrap().to_owned());
+        (names.collect(), answer["total"].clone())
+    };
+    assert_eq!(
+        names("/admin/users?name=luisa"),
+        (vec!["ANALUISA".into(), "Ana Luísa".into()], json!(2))
+    );
+    assert_eq!(
+        names("/admin/users?name=LU%C3%8DSA&limit=1&offset=1"),
+        (vec!["Ana Luísa".into()], json!(2))
+    );
+    assert_eq!(names("/admin/users?name=zoe"), (Vec::new(), json!(0)));
+    operator.get("/admin/users?name=&x=1").bad(&["name", "x"]);
+}
+
+#[test]
+fn an_operator_reads_an_account_as_its_owner_and_cancels_for_the_owner() {
+    let venue = Venue::open();
+    let (ann, ben) = (venue.trader_with("ann", "10"), venue.trader_with("ben", "10"));
+    let (market, other) = (venue.market(), venue.market());
+    ann.place(&market, "BUY", "yes", "0.50", "4");
+    ben.place(&market, "SELL", "yes", "0.50", "3");
+    ann.place(&other, "BUY", "yes", "0.10", "5");
+    let user = format!("/admin/users/{}", ann.id);
+    for (of_operator, own) in [
+        ("orders?active=true", "/trading/orders?active=true"),
+        ("orders", "/trading/orders"),
+        ("orders?since=2020-01-01T00:00:00Z", "/trading/orders?since=2020-01-01T00:00:00Z"),
+        ("positions", "/trading/positions"),
+        ("fills", "/trading/fills"),
+        ("ledger", "/account/ledger"),
+    ] {
+        let seen = venue.operator.get(&format!("{user}/{of_operator}"));
+        let own = ann.get(own);
+        assert_eq!((seen.status, &seen.json), (200, &own.json), "{of_operator}");
+        ann.get(&format!("{user}/{of_operator}")).refused(403, "FORBIDDEN");
+    }
+    let nobody = user.replace(&ann.id, NOBODY);
+    venue.operator.get(&format!("{nobody}/ledger")).refused(404, "USER_NOT_FOUND");
+    venue.operator.get(&format!("{user}/ledger?x=1")).bad(&["x"]);
+    ben.client.delete(&format!("{user}/orders")).refused(403, "FORBIDDEN");
+    let one = venue.operator.delete(&format!("{user}/orders?marketId={market}"));
+    assert_eq!(one.ok(&shapes::cancelled())["cancelled"].as_array().unwrap().len(), 1);
+    let rest = venue.operator.delete(&format!("{user}/orders"));
+    assert_eq!(rest.ok(&shapes::cancelled())["cancelled"].as_array().unwrap().len(), 1);
+    assert_eq!(ann.get("/trading/orders?active=true").json["orders"], json!([]));
+}

@@ -175,6 +175,11 @@ impl Answer {
             assert!(self.body.is_empty(), "{self:?}");
             return;
         }
+        // Somebody is sent on, or gets a page that says that there is nothing.
+        let page = self.asked.starts_with("GET /") && !self.asked.starts_with("GET /api");
+        if self.status == 303 || (page && self.header("content-type").starts_with("text/html")) {
+            return;
+        }
         let problem = self.status >= 400;
         let media = match problem {
             true => "application/problem+json",

@@ -98,12 +98,14 @@ impl Scene {
             "[A-Z2-7]{32}",
             "^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$",
             "^[0-9]{6}$",
+            "^M4 4h[0-9 hvzM-]*$",
+            "state=[A-Za-z0-9_-]{43}",
         ];
         let patterns = patterns.map(|pattern| Regex::new(pattern).unwrap());
         self.plain(&made, &patterns)
     }
 
-    fn plain(&mut self, json: &Value, patterns: &[Regex; 8]) -> Value {
+    fn plain(&mut self, json: &Value, patterns: &[Regex; 10]) -> Value {
         match json {
             Value::String(text) => {
                 let mut text = text.clone();
@@ -142,6 +144,8 @@ impl Scene {
             5 => "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ".to_owned(),
             6 => "mfrg-g43f-nrsw-45dp".to_owned(),
             7 => "287082".to_owned(),
+            8 => "M4 4h7v1h-7z".to_owned(),
+            9 => "state=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned(),
             _ if old.starts_with("2030-") => return old.to_owned(),
             _ => return NOW.to_owned(),
         };
@@ -211,6 +215,7 @@ fn catalogue(scene: &mut Scene) -> String {
         &question,
         &json!({"eventId": event, "categoryIds": [category], "takerFee": "0.0700"}),
     );
+    scene.show("checkCatalogue", &op, &[], "", json!({"market": body}));
     let market = id(&scene.show("createMarket", &op, &[], "", body));
     scene.show("reviseMarket", &op, &[&market], "", json!({"highlighted": true}));
     scene.show("publishMarket", &op, &[&market], "", json!({}));
@@ -232,7 +237,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     scene.show("deposit", &op, &[&user], "", json!({"amount": "100.00"}));
     scene.show("withdraw", &op, &[&user], "", json!({"amount": "25.50"}));
     scene.show("getUser", &op, &[&user], "", Value::Null);
-    scene.show("listUsers", &op, &[], "limit=20&offset=0", Value::Null);
+    scene.show("listUsers", &op, &[], "name=ann&limit=20&offset=0", Value::Null);
     let key_id = key["keyId"].as_str().unwrap();
     scene.show("getUserKey", &op, &[&user, key_id], "", Value::Null);
     let spare = json!({"role": "reader", "label": "spare"});
@@ -248,7 +253,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
-    let ann = &ann.client;
+    let (owner, ann) = (ann, &ann.client);
     ben.place(market, "SELL", "yes", "0.60", "4");
     let order = json!({"marketId": market, "outcomeId": "yes", "side": "BUY",
         "orderType": "LIMIT", "price": "0.60", "quantity": "10", "clientOrderId": "quote-1"});
@@ -263,6 +268,7 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("listFills", ann, &[], "limit=50&offset=0", Value::Null);
     scene.show("listPositions", ann, &[], "limit=20&offset=0", Value::Null);
     scene.show("getBalance", ann, &[], "", Value::Null);
+    account(scene, &owner.id);
     scene.show("listMarkets", ann, &[], "highlighted=true&limit=20&offset=0", Value::Null);
     scene.show("getMarket", ann, &[market], "", Value::Null);
     scene.show("listActivity", ann, &[market], "limit=50&offset=0", Value::Null);
@@ -275,6 +281,17 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("sendBatch", ann, &[], "", json!({"operations": operations}));
     scene.show("cancelNamedOrder", ann, &["quote-2"], "", Value::Null);
     scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
+    ann.post("/trading/orders", &body);
+    scene.show("cancelUserOrders", &scene.operator(), &[&owner.id], "", Value::Null);
+}
+
+/// What an operator reads of a user's account.
+fn account(scene: &mut Scene, user: &str) {
+    let op = scene.operator();
+    scene.show("listUserOrders", &op, &[user], "active=true", Value::Null);
+    scene.show("listUserPositions", &op, &[user], "limit=20&offset=0", Value::Null);
+    scene.show("listUserFills", &op, &[user], "limit=50&offset=0", Value::Null);
+    scene.show("listUserLedger", &op, &[user], "limit=50", Value::Null);
 }
 
 /// Reads about the trade, by the public and by its parties.

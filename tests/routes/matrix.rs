@@ -291,6 +291,18 @@ fn unknown_ids(given: &mut Given) {
             }
         }
     }
+    // What is checked is a level deeper.
+    let made = operation("createMarket");
+    let market = &made.content["requestBody"]["content"]["application/json"]["example"];
+    let check = operation("checkCatalogue");
+    for (event, categories, code) in [
+        (json!(NOBODY), json!([]), "EVENT_NOT_FOUND"),
+        (json!(scene.event), json!([NOBODY]), "CATEGORY_NOT_FOUND"),
+    ] {
+        let mut market = market.clone();
+        (market["eventId"], market["categoryIds"]) = (event, categories);
+        given.note(&check, code, &scene.request(&check).and_member("market", market).send());
+    }
 }
 
 /// Refusals by the state of the venue, of a user, of a market or of an order.

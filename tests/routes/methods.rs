@@ -6,7 +6,7 @@ use super::client::{Answer, Ending, bare, exchange};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 53] = [
+const PATHS: [(&str, &[&str]); 58] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -38,6 +38,7 @@ const PATHS: [(&str, &[&str]); 53] = [
     ("/admin/venue/mode", &["GET", "POST"]),
     ("/admin/users/{id}/mode", &["POST"]),
     ("/admin/users/{id}/exposure-limit", &["POST", "DELETE"]),
+    ("/admin/catalogue/check", &["POST"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),
@@ -52,6 +53,10 @@ const PATHS: [(&str, &[&str]); 53] = [
     ("/admin/markets/{id}/void", &["POST"]),
     ("/admin/users", &["GET", "POST"]),
     ("/admin/users/{id}", &["GET"]),
+    ("/admin/users/{id}/orders", &["GET", "DELETE"]),
+    ("/admin/users/{id}/positions", &["GET"]),
+    ("/admin/users/{id}/fills", &["GET"]),
+    ("/admin/users/{id}/ledger", &["GET"]),
     ("/admin/users/{id}/keys", &["GET", "POST"]),
     ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
     ("/admin/users/{id}/deposits", &["POST"]),

@@ -33,7 +33,7 @@ fn turned_on(browser: &mut Browser<'_>) -> (Authenticator, Vec<String>) {
     let secret = begun.text("secret");
     let qr = &begun.json["qr"];
     let side = qr["size"].as_u64().unwrap();
-    assert!((45..=185).contains(&side) && qr["path"].as_str().unwrap().starts_with("M4 4h1v1h-1z"));
+    assert!((45..=185).contains(&side) && qr["path"].as_str().unwrap().starts_with("M4 4h7v1h-7z"));
     assert!(begun.text("uri").contains(":eve?secret="), "{begun:?}");
     let secret = BASE32_NOPAD.decode(secret.as_bytes()).unwrap().try_into().unwrap();
     assert_eq!(browser.get("/account/second-factor").json["on"], false, "nothing holds yet");

@@ -7,6 +7,8 @@ use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::texts;
+
 /// Bytes of the line's SHA-256 used in its `Idempotency-Key`: enough to rule out collisions, and
 /// within the 64 characters allowed for a key.
 const HASH_BYTES_SHOWN: usize = 24;
@@ -64,6 +66,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// The line as it can be checked before anything is made: without what it refers to.
+    pub(crate) fn alone(&self) -> Value {
+        let body = Value::Object(self.body.clone());
+        Value::Object([(self.kind.name().to_owned(), body)].into_iter().collect())
+    }
+
     /// The request body, with references replaced by the ids of what earlier lines created.
     ///
     /// # Errors
@@ -157,6 +165,7 @@ fn line(number: usize, json: Value, idempotency_key: String) -> Result<Line, Str
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(shape)?;
     let Value::Object(mut body) = body else { return Err(shape()) };
     let reference = body.remove("ref").map(|value| name_in("ref", value)).transpose()?;
+    texts::fill(&mut body);
     let (mut categories, mut event) = (None, None);
     if kind != Kind::Category {
         categories = named(&mut body, "categories", "categoryIds")?.map(names_in).transpose()?;

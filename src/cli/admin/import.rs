@@ -26,8 +26,11 @@ and these
     "logo": "https://assets.example.org/rain.png", "deadline": "2030-01-01T00:00:00.000Z"}}
 (each on one line). Markets are created as drafts: publish them with `markets publish`.
 
-The whole file is read before anything is sent. The first refusal ends the import and is reported
-with its line. After a crash, or once that line is corrected, run the import again: lines that were
+A text may be given in one language alone, or as it is in English: it then stands in the others too,
+with `[en]` or the like before it, until it is edited.
+
+The whole file is read, and the server looks at each line, before anything is made: if a line is
+refused, nothing is. Afterwards the first refusal ends the import and is reported with its line. After a crash, or once that line is corrected, run the import again: lines that were
 imported are skipped ("unchanged"), because each is sent under an Idempotency-Key made from its
 content. The venue remembers these keys for 24 hours; a run after that imports everything again."#;
 
@@ -38,6 +41,9 @@ pub(crate) struct ImportArgs {
     /// The catalogue
     #[arg(value_name = "CATALOGUE.jsonl")]
     file: PathBuf,
+    /// Have the server look at every line, and make nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Reads and checks the whole catalogue file.
@@ -50,11 +56,24 @@ pub(crate) fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
     catalogue::read(&text).map_err(|bad| usage(bad.to_string()))
 }
 
-/// Imports the lines in order.
+/// Has every line checked, then imports them in order, unless this is a dry run.
 ///
 /// # Errors
-/// [`AdminError`], naming the line; the lines before it are imported.
-pub(crate) async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError> {
+/// [`AdminError`], naming the line; the lines before it are imported, none if it is at fault by
+/// itself.
+pub(crate) async fn run(
+    session: &mut Session,
+    args: &ImportArgs,
+    lines: &[Line],
+) -> Result<(), AdminError> {
+    for line in lines {
+        let checked = session.post("/admin/catalogue/check", &line.alone()).await;
+        checked.map_err(|error| located(line, error))?;
+    }
+    if args.dry_run {
+        let sound = lines.len();
+        return session.show_parts(&json!({"lines": sound, "imported": 0}), &["lines", "imported"]);
+    }
     let bar = progress(lines.len());
     let mut ids = HashMap::new();
     let mut made = 0_usize;
@@ -87,7 +106,13 @@ async fn send(
     let location = format!("line {}: ", line.number);
     let body = line.body(ids).map_err(|why| AdminError::Usage(format!("{location}{why}")))?;
     let sent = session.post_with_key(line.kind.path(), &body, &line.idempotency_key).await;
-    sent.map_err(|error| match error {
+    sent.map_err(|error| located(line, error))
+}
+
+/// An error with the number of its line.
+fn located(line: &Line, error: AdminError) -> AdminError {
+    let location = format!("line {}: ", line.number);
+    match error {
         AdminError::Refused { status, problem, .. } => {
             AdminError::Refused { location, status, problem }
         }
@@ -95,7 +120,7 @@ async fn send(
             "{location}{cause}; run the import again, it passes over what was imported"
         )),
         other => AdminError::Local(format!("{location}{other}")),
-    })
+    }
 }
 
 fn as_text(line: &Line, answer: &Answer) -> String {

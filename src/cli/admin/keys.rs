@@ -63,14 +63,14 @@ impl KeyRole {
 pub(crate) enum KeysVerb {
     /// List a user's keys, revoked ones too, without the secrets
     List {
-        /// The user's id
-        user: Uuid,
+        /// The user's id or name
+        user: String,
     },
     /// Create a key; its secret is shown only once
     #[command(after_help = EXAMPLE)]
     Create {
-        /// The user's id
-        user: Uuid,
+        /// The user's id or name
+        user: String,
         /// What it may do
         #[arg(long, value_enum, default_value = "trader")]
         role: KeyRole,
@@ -83,8 +83,8 @@ pub(crate) enum KeysVerb {
     },
     /// Revoke a key
     Revoke {
-        /// The user's id
-        user: Uuid,
+        /// The user's id or name
+        user: String,
         /// The key's id
         key_id: Uuid,
     },
@@ -95,12 +95,15 @@ pub(crate) enum KeysVerb {
 /// # Errors
 /// [`AdminError`].
 pub(crate) async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), AdminError> {
+    let (KeysVerb::List { user } | KeysVerb::Create { user, .. } | KeysVerb::Revoke { user, .. }) =
+        verb;
+    let user = session.user(user).await?;
     match verb {
-        KeysVerb::List { user } => {
+        KeysVerb::List { .. } => {
             let answer = session.get(&format!("/admin/users/{user}/keys")).await?;
             session.show(&answer, |json| table::list(json, "keys", &KEYS))
         }
-        KeysVerb::Create { user, role, label, expires_at } => {
+        KeysVerb::Create { role, label, expires_at, .. } => {
             let mut body = json!({"role": role.name(), "label": label});
             if let Some(time) = expires_at {
                 body["expiresAt"] = json!(time);
@@ -116,7 +119,7 @@ pub(crate) async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), Ad
                  again; revoke {key_id} and make another"
             )))
         }
-        KeysVerb::Revoke { user, key_id } => {
+        KeysVerb::Revoke { key_id, .. } => {
             let path = format!("/admin/users/{user}/keys/{key_id}");
             let refused = session.delete(&path).await?;
             let shown = session.get(&path).await;

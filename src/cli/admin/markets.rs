@@ -1,15 +1,17 @@
-//! `admin markets`: lists markets and changes their status.
+//! `admin markets`: lists markets, and leads them through their lives.
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
+use super::new_market::{NewMarketArgs, WhatArgs};
 use super::session::{AdminError, Session};
 use super::table;
 use super::users::PageArgs;
+use crate::cli::output;
 
-const MARKET: [(&str, &str); 9] = [
+const MARKET: [(&str, &str); 10] = [
     ("id", "id"),
+    ("slug", "slug"),
     ("question", "questions.en"),
     ("status", "status"),
     ("deadline", "deadline"),
@@ -50,8 +52,9 @@ pub(crate) enum Winner {
 /// A market.
 #[derive(Debug, Args)]
 pub(crate) struct MarketArgs {
-    /// The market's id
-    market: Uuid,
+    /// The market's id or slug
+    #[arg(value_parser = super::names::id_or_slug)]
+    market: String,
 }
 
 /// What shows that an outcome is right; the journal keeps it.
@@ -89,8 +92,34 @@ pub(crate) enum MarketsVerb {
         #[arg(long, ignore_case = true, value_parser = STATUSES, hide_possible_values = true)]
         status: Option<String>,
     },
-    /// Publish a draft, so that it can be traded
-    Publish(MarketArgs),
+    /// Show a market
+    Show(MarketArgs),
+    /// Create a market, as a draft
+    #[command(after_help = "Example:
+  openoutcry admin markets create --question 'Will it rain in Lisbon at Christmas?' \\
+    --logo https://assets.example.org/rain.png --deadline 2030-12-25T00:00:00Z")]
+    Create(NewMarketArgs),
+    /// Change a market; what is not given stays
+    Edit {
+        /// Which market.
+        #[command(flatten)]
+        market: MarketArgs,
+        /// What it becomes.
+        #[command(flatten)]
+        what: WhatArgs,
+    },
+    /// Publish drafts, so that they can be traded
+    #[command(after_help = "Examples:
+  openoutcry admin markets publish 0190f1c3-... will-it-rain-in-lisbon
+  openoutcry admin markets publish --all-drafts")]
+    Publish {
+        /// The markets' ids or slugs
+        #[arg(value_parser = super::names::id_or_slug, required_unless_present = "all_drafts")]
+        markets: Vec<String>,
+        /// All drafts that there are
+        #[arg(long, conflicts_with = "markets")]
+        all_drafts: bool,
+    },
     /// Suspend trading; orders stay in the book
     Suspend(MarketArgs),
     /// Resume trading after a suspension, or after the deadline with a later one
@@ -144,7 +173,10 @@ const STATUSES: [&str; 8] =
 pub(crate) async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(), AdminError> {
     let (market, step, body) = match verb {
         MarketsVerb::List { page, status } => return list(session, page, status.as_deref()).await,
-        MarketsVerb::Publish(market) => (market, "publish", json!({})),
+        MarketsVerb::Show(market) => return show(session, market).await,
+        MarketsVerb::Create(new) => return create(session, new).await,
+        MarketsVerb::Edit { market, what } => return edit(session, market, what).await,
+        MarketsVerb::Publish { markets, .. } => return publish(session, markets).await,
         MarketsVerb::Suspend(market) => (market, "suspend", json!({})),
         MarketsVerb::Close(market) => (market, "close", json!({})),
         MarketsVerb::Dispute(market) => (market, "dispute", json!({})),
@@ -168,6 +200,69 @@ pub(crate) async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(),
     }
     let answer = session.post(&path, &body).await?;
     session.show(&answer, |json| table::thing(json, &MARKET))
+}
+
+async fn show(session: &mut Session, market: &MarketArgs) -> Result<(), AdminError> {
+    let answer = session.get(&format!("/markets/{}", market.market)).await?;
+    session.show(&answer, |json| table::thing(json, &MARKET))
+}
+
+async fn create(session: &mut Session, new: &NewMarketArgs) -> Result<(), AdminError> {
+    let answer = session.post("/admin/markets", &new.body()).await?;
+    session.show(&answer, |json| table::thing(json, &MARKET))
+}
+
+async fn edit(
+    session: &mut Session,
+    market: &MarketArgs,
+    what: &WhatArgs,
+) -> Result<(), AdminError> {
+    let before = session.get(&format!("/markets/{}", market.market)).await?;
+    let path = format!("/admin/markets/{}", table::cell(&before.json, "id"));
+    let answer = session.patch(&path, &what.body(Some(&before.json))).await?;
+    session.show(&answer, |json| table::thing(json, &MARKET))
+}
+
+/// Publishes these markets, or all drafts. A refusal is said, and the others are published.
+async fn publish(session: &mut Session, markets: &[String]) -> Result<(), AdminError> {
+    let mut markets = markets.to_vec();
+    if markets.is_empty() {
+        markets = drafts(session).await?;
+    }
+    let mut refused = 0_usize;
+    for market in &markets {
+        match session.post(&format!("/admin/markets/{market}/publish"), &json!({})).await {
+            Ok(answer) => session.show(&answer, |json| {
+                let [id, status, question] = ["id", "status", "questions.en"];
+                [id, status, question].map(|member| table::cell(json, member)).join("  ")
+            })?,
+            Err(error @ AdminError::Refused { .. }) if markets.len() > 1 => {
+                refused = refused.saturating_add(1);
+                output::note(&format!("{market}: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match refused {
+        0 => Ok(()),
+        _ => Err(AdminError::Local(format!("{refused} of {} were refused", markets.len()))),
+    }
+}
+
+/// The ids of all drafts, the oldest first.
+async fn drafts(session: &mut Session) -> Result<Vec<String>, AdminError> {
+    let mut found = Vec::new();
+    loop {
+        let page = format!("/admin/markets?status=DRAFT&limit=1000&offset={}", found.len());
+        let answer = session.get(&page).await?;
+        let markets = answer.json.get("markets").and_then(Value::as_array).into_iter().flatten();
+        let before = found.len();
+        found.extend(markets.map(|market| table::cell(market, "id")));
+        if found.len() == before {
+            found.reverse();
+            return Ok(found);
+        }
+    }
 }
 
 async fn list(

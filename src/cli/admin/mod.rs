@@ -2,13 +2,23 @@
 //!
 //! Must not know: any trading rule, the data directory, or server internals.
 
+mod account;
 pub(crate) mod acts;
 pub(crate) mod catalogue;
+mod context;
+mod events;
+mod figures;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod markets;
+mod names;
+mod new_market;
 pub(crate) mod session;
+mod status;
 pub(crate) mod table;
+mod texts;
+#[cfg(feature = "top")]
+mod top;
 pub(crate) mod users;
 pub(crate) mod venue;
 
@@ -19,16 +29,25 @@ use clap::{Args, Subcommand};
 
 use super::Failure;
 use client::{ApiKey, ClientError, Target};
+use context::{Contexts, Server};
+use serde_json::{Value, json};
 use session::{AdminError, Session};
 
 /// The environment variable with the operator's key.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
+/// The server that is asked where nothing names one.
+const URL: &str = "http://127.0.0.1:8080";
 /// Bytes read from a key file: more than any key has, so a wrong path does not load a large file.
 const KEY_FILE_BYTES_MAX: u64 = 4096;
 
 const DETAILS: &str = "\
 The operator's key comes from OPENOUTCRY_OPERATOR_KEY or from a file (--key-file), never from the
-command line, where everybody on the machine could read it.
+command line, where everybody on the machine could read it. Or log in once: `admin login NAME` checks
+server and key and keeps them as a context in ~/.config/openoutcry/contexts.toml (mode 0600). The last
+one is taken where neither a URL nor a key is given otherwise; --context names another.
+
+Users are named by their ids, or by the names that others see if only one has it; markets and events by
+their ids or slugs.
 
 Every POST carries an Idempotency-Key, drawn for it. If the connection breaks, it is sent once more
 under the same key, so nothing is done twice. Where the outcome stays unknown, the message names the
@@ -44,8 +63,9 @@ Examples:
   openoutcry admin markets resolve 0190f1c3-... yes --reason it-rained
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
-  openoutcry admin --json markets list --status DRAFT --limit 1000 | jq -r '.markets[].id' \\
-    | xargs -r -n1 openoutcry admin markets publish
+  openoutcry admin markets publish --all-drafts
+  openoutcry admin --url https://venue.example --key-file key.txt login prod
+  openoutcry admin status
 
 Before it resolves, voids or suspends a market or takes fees, it shows what that does to how many
 people and how much money, and asks; --yes does not ask, and is needed where nobody can be asked.
@@ -65,15 +85,13 @@ pub(crate) struct AdminArgs {
 /// Which server, and how to speak to it.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// Base URL of the server; /api/v1 is added where there is no path
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "OPENOUTCRY_URL",
-        default_value = "http://127.0.0.1:8080"
-    )]
-    url: String,
+    /// Base URL of the server, by default http://127.0.0.1:8080; /api/v1 is added where there is no
+    /// path
+    #[arg(long, global = true, value_name = "URL", env = "OPENOUTCRY_URL")]
+    url: Option<String>,
+    /// The context to use, whatever the environment says
+    #[arg(long, global = true, value_name = "NAME", env = "OPENOUTCRY_CONTEXT")]
+    context: Option<String>,
     /// A file of root certificates in PEM, which https is believed from instead of the system's
     #[arg(long, global = true, value_name = "FILE", env = "OPENOUTCRY_CACERT")]
     cacert: Option<PathBuf>,
@@ -96,6 +114,26 @@ struct ServerArgs {
 
 #[derive(Debug, Subcommand)]
 enum AdminVerb {
+    /// Check server and key, and keep them under a name for later commands
+    Login {
+        /// The context's name
+        name: String,
+    },
+    /// Forget a context and its key
+    Logout {
+        /// The context's name
+        name: String,
+    },
+    /// List the contexts, or choose the one for later commands
+    Contexts {
+        /// The one to use from now on
+        name: Option<String>,
+    },
+    /// Say how the venue is; exit code 1 if it takes no commands
+    Status,
+    /// Watch rates, latencies, books, disk and archive in the terminal
+    #[cfg(feature = "top")]
+    Top(top::TopArgs),
     /// Users and their money
     #[command(subcommand)]
     Users(users::UsersVerb),
@@ -105,6 +143,12 @@ enum AdminVerb {
     /// Markets and their life cycle
     #[command(subcommand)]
     Markets(markets::MarketsVerb),
+    /// Events, which group markets
+    #[command(subcommand)]
+    Events(events::EventsVerb),
+    /// Categories, which markets and events are tagged with
+    #[command(subcommand)]
+    Categories(events::CategoriesVerb),
     /// Create categories, events and markets from a file
     Import(import::ImportArgs),
     /// What operators have asked for: when, who and why
@@ -136,8 +180,14 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
         AdminVerb::Import(args) => import::read(args)?,
         _ => Vec::new(),
     };
-    let target = target(server)?;
-    let key = ApiKey::new(&operator_key(server.key_file.as_deref())?).map_err(usage)?;
+    match &args.verb {
+        AdminVerb::Contexts { name } => return contexts(server.json, name.as_deref()),
+        AdminVerb::Logout { name } => return Contexts::read()?.forget(name),
+        _ => {}
+    }
+    let there = there(server)?;
+    let target = target(&there)?;
+    let key = ApiKey::new(&there.key).map_err(usage)?;
     // The one that looks up a host's name; the runtime would panic without it.
     os::check_threads(1).map_err(|error| AdminError::Local(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -148,24 +198,76 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
         session.reason.clone_from(&server.reason);
         session.yes = server.yes;
         match &args.verb {
+            AdminVerb::Login { name } => login(&mut session, name, &there).await,
+            AdminVerb::Status => status::run(&mut session, &there.url).await,
+            #[cfg(feature = "top")]
+            AdminVerb::Top(args) => top::run(&mut session, &there.url, args).await,
             AdminVerb::Users(verb) => users::run(&mut session, verb).await,
             AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
             AdminVerb::Markets(verb) => markets::run(&mut session, verb).await,
-            AdminVerb::Import(_) => import::run(&mut session, &lines).await,
+            AdminVerb::Events(verb) => events::run(&mut session, verb).await,
+            AdminVerb::Categories(verb) => events::categories(&mut session, verb).await,
+            AdminVerb::Import(args) => import::run(&mut session, args, &lines).await,
             AdminVerb::Acts(args) => acts::run(&mut session, args).await,
             AdminVerb::Venue(verb) => venue::run(&mut session, verb).await,
+            AdminVerb::Contexts { .. } | AdminVerb::Logout { .. } => Ok(()),
         }
     })
 }
 
-/// The server, over TLS if its URL says so.
-fn target(server: &ServerArgs) -> Result<Target, AdminError> {
-    #[cfg(feature = "tls")]
-    if server.url.starts_with("https://") {
-        let trust = client::tls::Trust::in_roots(server.cacert.as_deref());
-        return Target::over_tls(&server.url, trust.map_err(AdminError::Usage)?).map_err(usage);
+/// The server that the arguments, the environment or a context name, and the key for it. A key is
+/// sent only to the server that it was given with.
+fn there(given: &ServerArgs) -> Result<Server, AdminError> {
+    if let Some(name) = &given.context {
+        return Contexts::read()?.find(name);
     }
-    Target::parse(&server.url).map_err(usage)
+    if given.url.is_none() && given.key_file.is_none() && std::env::var_os(OPERATOR_KEY).is_none() {
+        let contexts = Contexts::read()?;
+        if let Some(name) = contexts.current() {
+            return contexts.find(name);
+        }
+    }
+    let url = given.url.clone().unwrap_or_else(|| URL.to_owned());
+    let key = operator_key(given.key_file.as_deref())?;
+    Ok(Server { url, cacert: given.cacert.clone(), key })
+}
+
+/// Keeps server and key under a name, once the server has taken the key.
+async fn login(session: &mut Session, name: &str, there: &Server) -> Result<(), AdminError> {
+    let who = session.get("/session").await?;
+    Contexts::read()?.keep(name, there)?;
+    let [user, scope] = ["user.profileName", "scope"].map(|part| table::cell(&who.json, part));
+    let url = &there.url;
+    session.show_parts(
+        &json!({"context": name, "url": url, "user": user, "scope": scope}),
+        &["context", "url", "user", "scope"],
+    )
+}
+
+/// Lists the contexts, or makes one the current one.
+fn contexts(json: bool, name: Option<&str>) -> Result<(), AdminError> {
+    let mut contexts = Contexts::read()?;
+    if let Some(name) = name {
+        contexts.choose(name)?;
+    }
+    let listed = contexts.list().into_iter();
+    let all: Vec<Value> = listed
+        .map(|(name, url, current)| json!({"name": name, "url": url, "current": current}))
+        .collect();
+    let all = json!({"contexts": all});
+    let columns = [("NAME", "name"), ("URL", "url"), ("CURRENT", "current")];
+    let shown = if json { all.to_string() } else { table::list(&all, "contexts", &columns) };
+    Session::print(&shown)
+}
+
+/// The server, over TLS if its URL says so.
+fn target(there: &Server) -> Result<Target, AdminError> {
+    #[cfg(feature = "tls")]
+    if there.url.starts_with("https://") {
+        let trust = client::tls::Trust::in_roots(there.cacert.as_deref());
+        return Target::over_tls(&there.url, trust.map_err(AdminError::Usage)?).map_err(usage);
+    }
+    Target::parse(&there.url).map_err(usage)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
@@ -173,15 +275,17 @@ fn usage(error: ClientError) -> AdminError {
     AdminError::Usage(error.to_string())
 }
 
-/// The operator's key, from the file if one is named, else from the environment.
+/// The operator's key: from the file if one is named, else from the environment.
 fn operator_key(file: Option<&Path>) -> Result<String, AdminError> {
-    let key = match file {
-        Some(path) => key_in(path)
+    let key = match (file, std::env::var(OPERATOR_KEY)) {
+        (Some(path), _) => key_in(path)
             .map_err(|error| AdminError::Usage(format!("{}: {error}", path.display())))?,
-        None => std::env::var(OPERATOR_KEY).map_err(|_| {
-            let why = "no operator key: set OPENOUTCRY_OPERATOR_KEY or name a file by --key-file";
-            AdminError::Usage(why.to_owned())
-        })?,
+        (None, Ok(key)) => key,
+        (None, Err(_)) => {
+            let why = "no operator key: set OPENOUTCRY_OPERATOR_KEY, name a file by --key-file, or \
+                       log in once by `admin login`";
+            return Err(AdminError::Usage(why.to_owned()));
+        }
     };
     let key = key.trim();
     if key.is_empty() {

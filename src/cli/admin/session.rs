@@ -8,6 +8,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use hyper::Method;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::table;
 use crate::cli::output;
@@ -116,6 +117,8 @@ pub(crate) struct Answer {
 /// The operator's session with one server.
 pub(crate) struct Session {
     connection: Connection,
+    /// To the paths outside the interface, once one was asked.
+    probing: Option<Connection>,
     target: Target,
     key: ApiKey,
     /// Whether the server's JSON is printed.
@@ -139,7 +142,8 @@ impl Session {
         idempotency_key: Option<String>,
     ) -> Result<Session, AdminError> {
         let connection = Connection::open(&target).await?;
-        Ok(Session { connection, target, key, json, reason: None, yes: false, idempotency_key })
+        let (reason, yes, probing) = (None, false, None);
+        Ok(Session { connection, probing, target, key, json, reason, yes, idempotency_key })
     }
 
     /// Sends a GET.
@@ -148,6 +152,56 @@ impl Session {
     /// [`AdminError`].
     pub(crate) async fn get(&mut self, path: &str) -> Result<Answer, AdminError> {
         let sent = self.ask(Method::GET, path, None, None).await?;
+        self.answer(&sent.reply)
+    }
+
+    /// Asks once for a path outside the interface, such as `/metrics`. Refusals are returned as
+    /// replies.
+    ///
+    /// # Errors
+    /// No answer.
+    pub(crate) async fn probe(&mut self, path: &str) -> Result<Reply, AdminError> {
+        let connection = match &mut self.probing {
+            Some(connection) => connection,
+            none => none.insert(Connection::open(&self.target.root()).await?),
+        };
+        let (method, key) = (Method::GET, &self.key);
+        Ok(connection
+            .ask_once(&Ask { method, path, key, idempotency_key: None, body: None })
+            .await?)
+    }
+
+    /// The id of a user who is named by it, or by the whole name that others see.
+    ///
+    /// # Errors
+    /// [`AdminError`]; nobody has that name, or several have.
+    pub(crate) async fn user(&mut self, named: &str) -> Result<Uuid, AdminError> {
+        if let Ok(id) = Uuid::try_parse(named) {
+            return Ok(id);
+        }
+        let found = self.get(&format!("/admin/users?limit=1000&name={}", escaped(named))).await?;
+        let users = found.json.get("users").and_then(Value::as_array).into_iter().flatten();
+        let text = |user: &Value, member: &str| user.get(member)?.as_str().map(str::to_owned);
+        let same = users.filter(|user| text(user, "profileName").as_deref() == Some(named));
+        let ids: Vec<String> = same.filter_map(|user| text(user, "id")).collect();
+        match ids.as_slice() {
+            [id] => id.parse().map_err(|_| AdminError::Unreadable(format!("the id {id}"))),
+            [] => Err(AdminError::Local(format!(
+                "nobody is called `{named}`; `users find` takes parts of names"
+            ))),
+            several => Err(AdminError::Local(format!(
+                "several users are called `{named}`; give one of their ids: {}",
+                several.join(", ")
+            ))),
+        }
+    }
+
+    /// Sends a PATCH, which may be repeated as it is.
+    ///
+    /// # Errors
+    /// [`AdminError`].
+    pub(crate) async fn patch(&mut self, path: &str, body: &Value) -> Result<Answer, AdminError> {
+        let sent = self.ask(Method::PATCH, path, Some(body), None).await?;
         self.answer(&sent.reply)
     }
 
@@ -317,6 +371,18 @@ impl Session {
         Self::print(&text(&answer.json))
     }
 
+    /// Prints an object of our own: as JSON, or these members of it.
+    ///
+    /// # Errors
+    /// Stdout does not take it.
+    pub(crate) fn show_parts(&self, json: &Value, members: &[&str]) -> Result<(), AdminError> {
+        if self.json {
+            return Self::print(&json.to_string());
+        }
+        let members: Vec<(&str, &str)> = members.iter().map(|member| (*member, *member)).collect();
+        Self::print(&table::thing(json, &members))
+    }
+
     /// Prints and flushes, adding a newline if the text does not end with one.
     ///
     /// # Errors
@@ -326,6 +392,11 @@ impl Session {
         output::print(&format!("{text}{end}"))
             .map_err(|error| AdminError::Local(format!("stdout: {error}")))
     }
+}
+
+/// A text as a value in a query.
+pub(crate) fn escaped(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 fn random_key() -> Result<String, AdminError> {

@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use uuid::Uuid;
 
-use super::session::{AdminError, Session};
+use super::account::{self, AccountArgs, CancelArgs};
+use super::session::{AdminError, Answer, Session, escaped};
 use super::table;
 use crate::cli::output;
 use exchange::command::TradingMode;
@@ -36,6 +36,25 @@ pub(crate) const BALANCE: [(&str, &str); 3] =
 pub(crate) enum UsersVerb {
     /// List users, the newest first
     List(PageArgs),
+    /// Find users by a part of their names
+    Find {
+        /// The part, whatever its case and accents
+        name: String,
+        /// Which part of the list.
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show a user
+    Show(UserArgs),
+    /// Show a user's orders, positions, fills or ledger
+    #[command(after_help = "Example:\n  openoutcry admin users account ann ledger --limit 20")]
+    Account(AccountArgs),
+    /// Cancel a user's orders
+    Cancel(CancelArgs),
+    /// Let a user do nothing but read; orders stay as they are
+    Suspend(UserArgs),
+    /// Let a user do everything again
+    Resume(UserArgs),
     /// Create a user
     Create {
         /// The name that others see
@@ -51,8 +70,8 @@ pub(crate) enum UsersVerb {
     Withdraw(TransferArgs),
     /// Set a user's trading mode
     Mode {
-        /// The user's id
-        user: Uuid,
+        /// The user's id or name
+        user: String,
         /// What the user may ask from now on
         mode: ModeName,
     },
@@ -61,8 +80,8 @@ pub(crate) enum UsersVerb {
   openoutcry admin users exposure-limit 0190f1c2-... 500.00
   openoutcry admin users exposure-limit 0190f1c2-... none")]
     ExposureLimit {
-        /// The user's id
-        user: Uuid,
+        /// The user's id or name
+        user: String,
         /// In the venue's currency, such as 12.50; none lifts the limit
         limit: String,
     },
@@ -122,11 +141,18 @@ impl PageArgs {
     }
 }
 
+/// A user.
+#[derive(Debug, Args)]
+pub(crate) struct UserArgs {
+    /// The user's id or name
+    user: String,
+}
+
 /// Whose money, and how much.
 #[derive(Debug, Args)]
 pub(crate) struct TransferArgs {
-    /// The user's id
-    user: Uuid,
+    /// The user's id or name
+    user: String,
     /// In the venue's currency, such as 12.50
     amount: String,
     /// What it is called elsewhere, such as in a bank's statement; each names one transfer only
@@ -139,37 +165,58 @@ pub(crate) struct TransferArgs {
 /// # Errors
 /// [`AdminError`].
 pub(crate) async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminError> {
-    match verb {
-        UsersVerb::List(page) => {
-            let answer = session.get(&format!("/admin/users?{}", page.query())).await?;
-            session.show(&answer, |json| table::list(json, "users", &USERS))?;
-            page.report_rest(&answer.json, "users");
-            Ok(())
+    let answer = match verb {
+        UsersVerb::List(page) => return list(session, "", page).await,
+        UsersVerb::Find { name, page } => return list(session, name, page).await,
+        UsersVerb::Account(args) => return account::show(session, args).await,
+        UsersVerb::Cancel(args) => return account::cancel(session, args).await,
+        UsersVerb::Deposit(transfer) => return move_money(session, transfer, "deposits").await,
+        UsersVerb::Withdraw(transfer) => return move_money(session, transfer, "withdrawals").await,
+        UsersVerb::Show(UserArgs { user }) => {
+            let user = session.user(user).await?;
+            session.get(&format!("/admin/users/{user}")).await?
         }
         UsersVerb::Create { name, picture } => {
             let body = json!({"profileName": name, "profilePic": picture});
-            let answer = session.post("/admin/users", &body).await?;
-            session.show(&answer, |json| table::thing(json, &USER))
+            session.post("/admin/users", &body).await?
         }
-        UsersVerb::Deposit(transfer) => move_money(session, transfer, "deposits").await,
-        UsersVerb::Withdraw(transfer) => move_money(session, transfer, "withdrawals").await,
-        UsersVerb::Mode { user, mode } => {
-            let body = json!({"mode": TradingMode::from(*mode).name()});
-            let answer = session.post(&format!("/admin/users/{user}/mode"), &body).await?;
-            session.show(&answer, |json| table::thing(json, &USER))
+        UsersVerb::Mode { user, mode } => set_mode(session, user, (*mode).into()).await?,
+        UsersVerb::Suspend(UserArgs { user }) => {
+            set_mode(session, user, TradingMode::ReadOnly).await?
+        }
+        UsersVerb::Resume(UserArgs { user }) => {
+            set_mode(session, user, TradingMode::Normal).await?
         }
         UsersVerb::ExposureLimit { user, limit } => {
-            let path = format!("/admin/users/{user}/exposure-limit");
-            let answer = match limit.as_str() {
+            let path = format!("/admin/users/{}/exposure-limit", session.user(user).await?);
+            match limit.as_str() {
                 "none" => {
                     let lifted = session.delete(&path).await?;
                     session.answer(&lifted)?
                 }
                 limit => session.post(&path, &json!({"limit": limit})).await?,
-            };
-            session.show(&answer, |json| table::thing(json, &USER))
+            }
         }
-    }
+    };
+    session.show(&answer, |json| table::thing(json, &USER))
+}
+
+/// Lists users, with a name only those whose names have it.
+async fn list(session: &mut Session, name: &str, page: &PageArgs) -> Result<(), AdminError> {
+    let name = if name.is_empty() { String::new() } else { format!("&name={}", escaped(name)) };
+    let answer = session.get(&format!("/admin/users?{}{name}", page.query())).await?;
+    session.show(&answer, |json| table::list(json, "users", &USERS))?;
+    page.report_rest(&answer.json, "users");
+    Ok(())
+}
+
+async fn set_mode(
+    session: &mut Session,
+    user: &str,
+    mode: TradingMode,
+) -> Result<Answer, AdminError> {
+    let path = format!("/admin/users/{}/mode", session.user(user).await?);
+    session.post(&path, &json!({"mode": mode.name()})).await
 }
 
 async fn move_money(
@@ -177,7 +224,7 @@ async fn move_money(
     transfer: &TransferArgs,
     direction: &str,
 ) -> Result<(), AdminError> {
-    let path = format!("/admin/users/{}/{direction}", transfer.user);
+    let path = format!("/admin/users/{}/{direction}", session.user(&transfer.user).await?);
     let mut body = json!({"amount": transfer.amount});
     if let Some(reference) = &transfer.reference {
         body["reference"] = json!(reference);

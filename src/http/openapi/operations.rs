@@ -256,7 +256,8 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
     if status == "201" && schema != "Invitation" {
         headers.insert("Location".to_owned(), header("Location"));
     }
-    if route.method != Method::GET && (schema == "Session" || route.template == "/session") {
+    let gives = matches!(schema, "Session" | "OpenIdAddress") || route.template == "/session";
+    if route.method != Method::GET && gives {
         headers.insert("Set-Cookie".to_owned(), header("Set-Cookie"));
     }
     let about = match status {

@@ -27,9 +27,10 @@ use exchange::units::Sequence;
 
 /// Messages of a client that are read in one turn.
 const READ_A_TURN: usize = 256;
-/// How often more is fetched for a reader in one turn, and how much each time.
-const FETCHES_A_TURN: usize = 8;
-const FETCHED_BYTES: usize = 64 * 1024;
+/// How often more is fetched for a reader in one turn, and how much each time: orders of others
+/// wait for several such turns.
+const FETCHES_A_TURN: usize = 2;
+const FETCHED_BYTES: usize = 32 * 1024;
 
 /// A connection.
 pub struct Connection<S> {

@@ -21,6 +21,7 @@ use super::printing::message;
 use super::snapshot;
 use crate::wire::stream::{Body, OnBook, OrderOnBookJson, OrdersOnBookJson};
 use engine::Engine;
+use engine::background::give_way;
 use engine::matcher::Trying;
 use engine::pending::Refusal;
 use exchange::Exchange;
@@ -272,7 +273,10 @@ impl Draft {
         if places.len() <= PRINTED_HERE_MAX {
             return print();
         }
-        let wake = || print().into_iter().for_each(Waker::wake);
+        let wake = || {
+            give_way();
+            print().into_iter().for_each(Waker::wake);
+        };
         if let Err(error) = Builder::new().name("draft".to_owned()).spawn(wake) {
             tracing::error!(%error, "no thread to print the orders of a book");
         }

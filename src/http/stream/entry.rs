@@ -124,9 +124,21 @@ fn begin(
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
     let origin = Origin { request_id, presence: None, elsewhere: false };
-    let act = None;
-    let call =
-        Call { engine, caller, shared, path, query, body, once, act, conditions, drew, origin };
+    let (account, act) = (caller.user, None);
+    let call = Call {
+        engine,
+        caller,
+        account,
+        shared,
+        path,
+        query,
+        body,
+        once,
+        act,
+        conditions,
+        drew,
+        origin,
+    };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)

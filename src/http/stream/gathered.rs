@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::listening::Subscription;
 use super::message::{Delivered, Message};
+use super::subscription::Subscription;
 use exchange::units::Sequence;
 
 /// Messages that could be next, and how far nothing is missing between them.
@@ -20,6 +20,8 @@ struct Candidate {
     of: usize,
     /// The index in its ring, if it is of one.
     index: Option<u64>,
+    /// Whether it is told, or passed over.
+    told: bool,
     message: Arc<Message>,
 }
 
@@ -34,8 +36,11 @@ impl Gathered {
     ) {
         let Subscription { ring, cursor, first, .. } = subscription;
         let first = first.iter().filter(|message| message.sequence <= through);
-        let first =
-            first.map(|message| Candidate { of, index: None, message: Arc::clone(message) });
+        let candidate = |index, told, message: &Arc<Message>| {
+            let message = Arc::clone(message);
+            Candidate { of, index, told, message }
+        };
+        let first = first.map(|message| candidate(None, true, message));
         self.candidates.extend(first);
         if ring.end() == cursor.next {
             return;
@@ -52,10 +57,12 @@ impl Gathered {
                 self.cut = self.cut.min(last).or(self.cut).or(last);
                 break;
             }
-            bytes = bytes.saturating_add(message.text.len());
-            last = Some(message.sequence);
-            let message = Arc::clone(message);
-            self.candidates.push(Candidate { of, index: Some(index), message });
+            let told = subscription.tells(message);
+            if told {
+                bytes = bytes.saturating_add(message.text.len());
+                last = Some(message.sequence);
+            }
+            self.candidates.push(candidate(Some(index), told, message));
         }
     }
 
@@ -73,7 +80,7 @@ impl Gathered {
         let end = cut.map_or(through, |cut| cut.min(through));
         let (mut bytes, mut last) = (0_usize, None);
         let mut more = cut.is_some();
-        for Candidate { of, index, message } in candidates {
+        for Candidate { of, index, told, message } in candidates {
             let sequence = message.sequence;
             let is_full = bytes >= bytes_max && last.is_some_and(|last| last < sequence);
             if sequence > end || is_full {
@@ -84,6 +91,9 @@ impl Gathered {
             match index {
                 Some(index) => subscription.cursor.next = index.saturating_add(1),
                 None => drop(subscription.first.pop_front()),
+            }
+            if !told {
+                continue;
             }
             subscription.look_for_end();
             subscription.last = sequence;

@@ -10,15 +10,13 @@ use crossbeam_channel::Sender;
 
 use super::announcing::Task;
 use super::bell::Bell;
-use super::channel::{Channel, MarketChannel, Markets, Topic};
-use super::drawing::Drawing;
+use super::channel::{Channel, Markets, Topic};
 use super::gathered::Gathered;
 use super::hub::Hub;
 use super::message::{Asked, Delivered, Message, Slow, Subscribed};
-use super::printing::message;
-use super::resume::Resuming;
 use super::ring::{Cursor, Evicted, Ring};
 use super::snapshot;
+use super::subscription::{Begins, Subscription, is_of_orders};
 use crate::auth::Caller;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use engine::Engine;
@@ -29,8 +27,6 @@ use views::ReadModel;
 
 /// Most channels of a connection; of all markets, as many as there are books.
 pub const CHANNELS_MAX: usize = 1000;
-/// Snapshots that are made while others wait for the read model.
-const SNAPSHOTS_A_HOLD: usize = 16;
 /// How far a connection may be behind.
 pub const BEHIND_BYTES_MAX: u64 = 1 << 20;
 
@@ -38,7 +34,7 @@ pub const BEHIND_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Listening {
     pub(super) hub: Arc<Hub>,
-    tasks: Sender<Task>,
+    pub(super) tasks: Sender<Task>,
     pub(super) engine: Engine,
     pub(super) bell: Arc<Bell>,
     pub(super) subscriptions: Vec<Subscription>,
@@ -46,61 +42,15 @@ pub struct Listening {
     pub(super) head: Sequence,
     /// Of states, everything up to this record was.
     stated: Sequence,
-}
-
-/// A subscription.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    pub(super) channel: Channel,
-    pub(super) topic: Topic,
-    pub(super) ring: Arc<Ring>,
-    pub(super) cursor: Cursor,
-    /// What comes before the ring's messages.
-    pub(super) first: VecDeque<Arc<Message>>,
-    /// What is still to be put there.
-    begins: Option<Begins>,
-    /// Until that was handed out, everything before this record only.
-    pub(super) owes_from: Option<Sequence>,
-    /// The record of the last message handed out.
-    pub(super) last: Sequence,
-    /// Whether the ring does not reach back to where it is to go on.
-    pub(super) is_evicted: bool,
-    /// What comes from the journal before anything from the ring.
-    pub(super) resuming: Option<Arc<Resuming>>,
-}
-
-/// How a channel begins, or goes on after what was left out.
-#[derive(Debug)]
-enum Begins {
-    /// With a snapshot that is still to be made: not of all channels at once.
-    Snapshot {
-        /// The client has all up to this record, or up to the last message if it is too slow.
-        seen: Option<Sequence>,
-        /// Whether it is.
-        conflated: bool,
-    },
-    /// With one that is being drawn.
-    Drawing(Drawing),
-}
-
-impl Subscription {
-    const fn is_drawn(&self) -> bool {
-        matches!(self.begins, Some(Begins::Drawing(_)))
-    }
-
-    /// Notes that what it begins with is all there, or was handed out.
-    pub(super) fn look_for_end(&mut self) {
-        if self.begins.is_none() && self.first.is_empty() {
-            self.owes_from = None;
-        }
-    }
+    /// The record of the last message that was.
+    told: Sequence,
 }
 
 impl Listening {
     pub(super) fn new(hub: Arc<Hub>, tasks: Sender<Task>, engine: Engine) -> Listening {
         let (bell, subscriptions) = (Arc::new(Bell::here()), Vec::new());
-        let [head, stated] = [Sequence::ZERO; 2];
-        Listening { hub, tasks, engine, bell, subscriptions, head, stated }
+        let [head, stated, told] = [Sequence::ZERO; 3];
+        Listening { hub, tasks, engine, bell, subscriptions, head, stated, told }
     }
 
     /// Subscribes to channels: to each from its snapshot on, or from after the record `from`. What
@@ -141,11 +91,7 @@ impl Listening {
         self.end(channel);
         let now = view.watermark();
         if from.is_some_and(|from| from > now) {
-            return Err(Problem::invalid(vec![FieldError {
-                field: "from".to_owned(),
-                code: FieldCode::OutOfBounds,
-                detail: format!("the last record is {now}").into(),
-            }]));
+            return Err(out_of_bounds(format!("the last record is {now}")));
         }
         if self.subscriptions.len() >= CHANNELS_MAX {
             let detail = format!("a connection listens to {CHANNELS_MAX} channels at most");
@@ -157,6 +103,11 @@ impl Listening {
         }
         // Of a state the latest is all that is missed.
         let from = from.filter(|_| !topic.tells_states());
+        if from.is_some_and(|from| from < self.told) {
+            let told = self.told;
+            let detail = format!("messages up to record {told} were sent here: use another stream");
+            return Err(out_of_bounds(detail));
+        }
         if is_of_orders(topic) && from.is_none() {
             snapshot::check_orders(view, topic)?;
             if let Some(reason) = self.engine.halted() {
@@ -188,62 +139,8 @@ impl Listening {
         Ok(last)
     }
 
-    /// Has the snapshots made that are owed next, once those before them were taken: so many while
-    /// others wait for the lock, or one that is drawn. What waits here for the reader is no more.
-    fn make_snapshots(&mut self) -> Result<(), Slow> {
-        let is_busy = |of: &Subscription| {
-            // What comes from the journal is of earlier records.
-            !of.first.is_empty() || of.is_drawn() || of.resuming.is_some()
-        };
-        let owed = |of: &Subscription| matches!(of.begins, Some(Begins::Snapshot { .. }));
-        if !self.subscriptions.iter().any(owed) || self.subscriptions.iter().any(is_busy) {
-            return Ok(());
-        }
-        let engine = self.engine.clone();
-        let view = engine.read();
-        let now = view.watermark();
-        let (mut made, head) = (Vec::new(), self.head);
-        let next = self.subscriptions.iter_mut().enumerate().filter(|(_, of)| owed(of));
-        for (place, of) in next.take(SNAPSHOTS_A_HOLD) {
-            if is_of_orders(of.topic) {
-                if made.is_empty() {
-                    let (drawing, asker) = Drawing::ask(now, &self.bell);
-                    of.cursor = Cursor { next: of.ring.end(), after: now };
-                    of.begins = Some(Begins::Drawing(drawing));
-                    let task = Task::Draw(of.topic, of.channel, asker);
-                    drop(view);
-                    self.tasks.send(task).unwrap_or_default();
-                    return Ok(());
-                }
-                break;
-            }
-            let Some(Begins::Snapshot { seen, conflated }) = of.begins.take() else { continue };
-            of.cursor = Cursor { next: of.ring.end(), after: now };
-            let mut facts = snapshot::of(&view, (of.topic, of.channel), engine.now());
-            if let Some(seen) = seen {
-                let missed = snapshot::check_missed(&view, of.topic, seen);
-                missed.map_err(|_| Slow { sequence: head })?;
-                facts.extend(snapshot::missed(&view, of.topic, seen, engine.now()));
-            }
-            made.push((place, conflated, facts));
-        }
-        drop(view);
-        // The quotes that these snapshots show may not be those told last.
-        self.hub.shared.begun.store(true, Ordering::SeqCst);
-        for (place, conflated, facts) in made {
-            let messages = facts.into_iter();
-            let messages = messages.filter_map(|fact| message(&engine, fact, u64::MAX, conflated));
-            if let Some(of) = self.subscriptions.get_mut(place) {
-                of.first.extend(messages);
-                of.look_for_end();
-            }
-        }
-        self.reach(now);
-        Ok(())
-    }
-
     /// Has the hub say when it has come as far as a snapshot.
-    fn reach(&self, record: Sequence) {
+    pub(super) fn reach(&self, record: Sequence) {
         // A hub that has ended is noticed when messages are asked for.
         let task = Task::Reached(record, Arc::clone(&self.bell));
         self.tasks.send(task).unwrap_or_default();
@@ -307,46 +204,29 @@ impl Listening {
         let stated = shared.stated();
         let complete = shared.complete();
         if let Some(delivered) = self.take_resumed(into, bytes_max)? {
+            self.note_told(into);
             return Ok(Some(delivered));
         }
         self.conflate()?;
         self.make_snapshots()?;
         let through = self.take_drawn(complete)?;
+        // What is still to come from the journal comes before all that is later.
+        let through = self.awaited().map_or(through, |next| through.min(before(next)));
         let mut gathered = Gathered::default();
         for (index, subscription) in self.subscriptions.iter().enumerate() {
             // It waits for its snapshot, or for what comes from the journal.
-            if subscription.begins.is_none() && subscription.resuming.is_none() {
+            if subscription.is_told() {
                 gathered.gather(index, subscription, through, bytes_max);
             }
         }
         let (delivered, head) =
             gathered.hand_out(&mut self.subscriptions, through, into, bytes_max);
+        self.note_told(into);
         self.head = self.head.max(head);
         if !delivered.more {
             self.stated = self.stated.max(stated);
         }
         Ok((delivered.bytes > 0).then_some(delivered))
-    }
-
-    /// Takes the orders that were drawn, and returns how far messages can be handed out: nothing
-    /// later than what is still to be drawn may come before it.
-    fn take_drawn(&mut self, complete: Sequence) -> Result<Sequence, Slow> {
-        let mut through = complete;
-        for of in &mut self.subscriptions {
-            let Some(Begins::Drawing(drawing)) = &of.begins else { continue };
-            match drawing.drawn() {
-                None => through = through.min(before(drawing.since)),
-                Some(Err(_)) => return Err(Slow { sequence: self.head }),
-                Some(Ok((at, messages))) => {
-                    (of.begins, of.cursor.after) = (None, at);
-                    of.first.extend(messages);
-                    // A hub that has ended is noticed when messages are asked for.
-                    let task = Task::Reached(at, Arc::clone(&self.bell));
-                    self.tasks.send(task).unwrap_or_default();
-                }
-            }
-        }
-        Ok(through)
     }
 
     /// Replaces what a slow reader has not read by the latest state, where that is allowed.
@@ -357,13 +237,15 @@ impl Listening {
         }
         self.check()?;
         let (now, since) = (self.engine.watermark(), self.head.next());
-        let conflates = |of: &&mut Subscription| of.channel.conflates() && of.resuming.is_none();
+        let conflates = |of: &&mut Subscription| of.channel.conflates();
         for of in self.subscriptions.iter_mut().filter(conflates) {
             let end = of.ring.end();
-            if end != of.cursor.next && of.begins.is_none() {
+            if end != of.cursor.next && of.is_told() {
+                // Of the books that were still to be shown nothing is known.
+                let seen = of.begins.is_none().then_some(of.last);
                 of.cursor = Cursor { next: end, after: now };
                 of.first.clear();
-                of.begins = Some(Begins::Snapshot { seen: Some(of.last), conflated: true });
+                of.begins = Some(Begins::Snapshot { seen, conflated: true });
                 of.owes_from = of.owes_from.or(Some(since));
             }
         }
@@ -389,14 +271,17 @@ impl Listening {
             return Ok(bytes);
         }
         // What is before a snapshot that is not there yet does not wait for the reader.
-        let counts =
-            |of: &&Subscription| counts(of.channel) && of.resuming.is_none() && of.begins.is_none();
+        let counts = |of: &&Subscription| counts(of.channel) && of.is_told();
         for of in self.subscriptions.iter().filter(counts) {
             if of.ring.end() != of.cursor.next {
                 bytes = bytes.saturating_add(of.ring.lock().behind(of.cursor)?);
             }
         }
         Ok(bytes)
+    }
+
+    fn note_told(&mut self, into: &[Arc<Message>]) {
+        self.told = self.told.max(into.last().map_or(Sequence::ZERO, |last| last.sequence));
     }
 
     fn slow(&self) -> Slow {
@@ -421,7 +306,12 @@ impl Drop for Listening {
     }
 }
 
-const fn before(record: Sequence) -> Sequence {
+fn out_of_bounds(detail: String) -> Problem {
+    let (field, code) = ("from".to_owned(), FieldCode::OutOfBounds);
+    Problem::invalid(vec![FieldError { field, code, detail: detail.into() }])
+}
+
+pub(super) const fn before(record: Sequence) -> Sequence {
     Sequence::new(record.get().saturating_sub(1))
 }
 
@@ -431,14 +321,6 @@ pub(super) fn leave(ring: &Ring, bell: &Arc<Bell>) {
     if let Some(place) = state.readers.iter().position(|other| Arc::ptr_eq(other, bell)) {
         state.readers.swap_remove(place);
     }
-}
-
-/// Whether a topic begins with orders, which only the exchange has in their order.
-const fn is_of_orders(topic: Topic) -> bool {
-    matches!(
-        topic,
-        Topic::Market(MarketChannel::Orders, _) | Topic::EveryMarket(MarketChannel::Orders)
-    )
 }
 
 /// What a channel is about.

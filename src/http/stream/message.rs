@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::channel::Channel;
 use crate::problem::Problem;
+use exchange::ids::MarketNo;
 use exchange::units::Sequence;
 
 /// A message, as it is sent.
@@ -13,6 +14,8 @@ pub struct Message {
     pub sequence: Sequence,
     /// Its place among all messages: those of a record have an order.
     pub order: u64,
+    /// The market that it is of, if it is of one.
+    pub market: Option<MarketNo>,
     /// One JSON object.
     pub text: Bytes,
 }

@@ -17,14 +17,14 @@ const BYTES_USUAL: usize = 384;
 /// A fact as a message, at this place among those of its record; `conflated` if it stands for
 /// changes that were left out. `None`, with a word in the log, if history cannot be read.
 pub fn message(engine: &Engine, fact: Fact, order: u64, conflated: bool) -> Option<Arc<Message>> {
-    let Fact { channel, at, previous, told, .. } = fact;
+    let Fact { topic, channel, at, previous, told } = fact;
     let body = body(engine, told)
         .inspect_err(|error| tracing::error!(%channel, sequence = %at.0, %error, "no message"))
         .ok()?;
     let name = channel.name();
     let envelope = Envelope { conflated, ..Envelope::of(&name, at, previous, &body) };
     let text = printed(&envelope, BYTES_USUAL).map(Bytes::from).ok()?;
-    Some(Arc::new(Message { sequence: at.0, order, text }))
+    Some(Arc::new(Message { sequence: at.0, order, market: topic.market(), text }))
 }
 
 fn body(engine: &Engine, told: Told) -> Result<Body, Box<dyn std::error::Error>> {

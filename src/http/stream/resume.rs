@@ -202,8 +202,14 @@ impl Drop for Resumers {
 }
 
 impl Resuming {
-    /// Takes the next messages, some `bytes_max` of them, but all of a record.
-    pub fn take(&self, into: &mut Vec<Arc<Message>>, bytes_max: usize) -> Taken {
+    /// Takes the next messages, some `bytes_max` of them, but all of a record, and none after the
+    /// record `through`.
+    pub fn take(
+        &self,
+        into: &mut Vec<Arc<Message>>,
+        bytes_max: usize,
+        through: Option<Sequence>,
+    ) -> Taken {
         let mut outbox = self.resumer.outbox.lock();
         if outbox.failed {
             return Taken::Failed;
@@ -211,7 +217,8 @@ impl Resuming {
         let was_roomy = outbox.has_room();
         let (mut bytes, mut last) = (0_usize, None);
         while let Some(next) = outbox.messages.front() {
-            if bytes >= bytes_max && last.is_some_and(|last| last < next.sequence) {
+            let is_full = bytes >= bytes_max && last.is_some_and(|last| last < next.sequence);
+            if is_full || through.is_some_and(|through| next.sequence > through) {
                 break;
             }
             last = Some(next.sequence);
@@ -230,6 +237,12 @@ impl Resuming {
             self.shared.stir();
         }
         Taken::Messages(bytes)
+    }
+
+    /// Nothing before this record is still to be taken.
+    pub fn next(&self) -> Sequence {
+        let outbox = self.resumer.outbox.lock();
+        outbox.messages.front().map_or(outbox.position.next(), |first| first.sequence)
     }
 
     /// Everything up to this record was taken.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::listening::{Listening, Subscription};
+use super::listening::Listening;
 use super::message::{Asked, Delivered, Message, Slow};
 use super::resume::{Resuming, Taken};
+use super::subscription::Subscription;
 use exchange::units::Sequence;
 
 impl Listening {
@@ -56,29 +57,44 @@ impl Listening {
         }
     }
 
-    /// Takes what the journal tells, and joins the rings where they reach back to that.
+    /// Takes what the journal tells, and joins the rings where they reach back to that. Of several
+    /// that catch up, the one furthest back goes first.
     pub(super) fn take_resumed(
         &mut self,
         into: &mut Vec<Arc<Message>>,
         bytes_max: usize,
     ) -> Result<Option<Delivered>, Slow> {
-        let mut seen: Vec<Arc<Resuming>> = Vec::new();
-        for resuming in self.subscriptions.iter().filter_map(|of| of.resuming.as_ref()) {
-            if !seen.iter().any(|other| Arc::ptr_eq(other, resuming)) {
-                seen.push(Arc::clone(resuming));
-            }
-        }
-        for resuming in seen {
-            match resuming.take(into, bytes_max) {
+        loop {
+            let mut all = self.all_resuming();
+            all.sort_by_key(|resuming| resuming.next());
+            let Some(first) = all.first() else { return Ok(None) };
+            let through = all.get(1).map(|second| second.next());
+            match first.take(into, bytes_max, through) {
                 Taken::Messages(bytes) => return Ok(Some(Delivered { bytes, more: true })),
-                Taken::All(position) => self.join(&resuming, position),
+                Taken::All(position) if self.join(first, position) => {}
+                Taken::All(_) => return Ok(None),
                 Taken::Failed => return Err(Slow { sequence: self.head() }),
             }
         }
-        Ok(None)
     }
 
-    fn join(&mut self, resuming: &Arc<Resuming>, position: Sequence) {
+    /// The record before which nothing is still to come from the journal, if anything is.
+    pub(super) fn awaited(&self) -> Option<Sequence> {
+        self.subscriptions.iter().filter_map(|of| Some(of.resuming.as_ref()?.next())).min()
+    }
+
+    fn all_resuming(&self) -> Vec<Arc<Resuming>> {
+        let mut all: Vec<Arc<Resuming>> = Vec::new();
+        for resuming in self.subscriptions.iter().filter_map(|of| of.resuming.as_ref()) {
+            if !all.iter().any(|other| Arc::ptr_eq(other, resuming)) {
+                all.push(Arc::clone(resuming));
+            }
+        }
+        all
+    }
+
+    /// Has what was told up to a record go on from the rings; whether they reach back to it.
+    fn join(&mut self, resuming: &Arc<Resuming>, position: Sequence) -> bool {
         let is_of = |of: &Subscription| {
             of.resuming.as_ref().is_some_and(|other| Arc::ptr_eq(other, resuming))
         };
@@ -87,7 +103,7 @@ impl Listening {
             group.map(|of| of.ring.lock().cursor_after(position)).collect();
         let Ok(cursors) = cursors else {
             resuming.go_on(position, self.engine.watermark());
-            return;
+            return false;
         };
         let group = self.subscriptions.iter_mut().filter(|of| is_of(of));
         for (of, cursor) in group.zip(cursors) {
@@ -95,6 +111,7 @@ impl Listening {
             (of.resuming, of.is_evicted) = (None, false);
         }
         self.head = self.head.min(position);
+        true
     }
 
     /// The record up to which all that catches up has been told, if anything does.

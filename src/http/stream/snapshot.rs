@@ -22,10 +22,14 @@ const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
 /// Most orders of a snapshot of books.
 const ORDERS_MAX: usize = 1 << 16;
 
+/// Levels of books shown at once, but for the rest of a book, and markets looked at meanwhile.
+const SLICE_LEVELS: usize = 1024;
+const SLICE_MARKETS: u32 = 4096;
 /// Most markets whose states are told at once to those who missed them.
 const MISSED_MAX: usize = 1000;
 
-/// The snapshot of a topic as of the read model's last record, without orders: see `draft.rs`.
+/// The snapshot of a topic as of the read model's last record, without orders (see `draft.rs`), and
+/// without the books of all markets.
 pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> Vec<Fact> {
     let at = (view.watermark(), view.time());
     // Of many markets together the read model does not say what changed them.
@@ -53,25 +57,7 @@ pub fn of(view: &ReadModel, (topic, channel): (Topic, Channel), now: TimeMs) -> 
                 }
             }
         }
-        Topic::EveryMarket(kind) => {
-            let mut all = begin(latest, view.catalogue.markets_published().count() as u64);
-            let books = view.catalogue.markets_published().filter(|row| has_book(view, row));
-            let each = |row: &MarketRow| {
-                let changes = view.changes.of_market(row.no);
-                let (previous, body) = match kind {
-                    MarketChannel::Book => (changes.book.last, book(view, row.no)),
-                    MarketChannel::Top => (changes.top.last, top(view, row.no)),
-                    MarketChannel::Market
-                    | MarketChannel::Orders
-                    | MarketChannel::Trades
-                    | MarketChannel::Activity => return None,
-                };
-                let channel = Channel::Of(kind, Markets::One(row.id));
-                Some(fact(channel, previous, Told::Body(body)))
-            };
-            all.extend(books.filter_map(each));
-            all
-        }
+        Topic::EveryMarket(_) => begin(latest, view.catalogue.markets_published().count() as u64),
         Topic::Catalogue => {
             let count = view.catalogue.markets_published().count();
             begin(view.changes.of_catalogue().last, count as u64)
@@ -101,40 +87,61 @@ pub fn check_missed(view: &ReadModel, topic: Topic, since: Sequence) -> Result<(
 
 /// The markets that changed since a record, if a topic tells the states of all.
 fn changed(view: &ReadModel, topic: Topic, since: Sequence) -> impl Iterator<Item = &MarketRow> {
-    let is_of_all = matches!(topic, Topic::Catalogue | Topic::EveryMarket(_));
-    let all = (is_of_all && topic.tells_states()).then(|| view.catalogue.markets_published());
+    let every = Topic::EveryMarket(MarketChannel::Market);
+    let is_of_all = topic == Topic::Catalogue || topic == every;
+    let all = is_of_all.then(|| view.catalogue.markets_published());
     let has_changed = move |row: &&MarketRow| view.changes.of_market(row.no).all.last > since;
     all.into_iter().flatten().filter(has_changed)
 }
 
 /// What they missed: the states of the markets that changed since.
 pub fn missed(view: &ReadModel, topic: Topic, since: Sequence, now: TimeMs) -> Vec<Fact> {
-    let kind = match topic {
-        Topic::EveryMarket(kind) => Some(kind),
-        _ => None,
-    };
-    let changes = |row: &MarketRow| view.changes.of_market(row.no);
     let at = (view.watermark(), view.time());
     let each = |row: &MarketRow| {
-        let (channel, previous, told) = match kind {
-            None => {
-                let [market, _] = state(view, row, now);
-                (Channel::Markets, view.changes.of_catalogue().last, vec![market])
-            }
-            Some(kind) => {
-                let (previous, told) = match kind {
-                    MarketChannel::Market => (changes(row).all.last, state(view, row, now).into()),
-                    MarketChannel::Top => {
-                        (changes(row).top.last, vec![Told::Body(top(view, row.no))])
-                    }
-                    _ => (Sequence::ZERO, Vec::new()),
-                };
-                (Channel::Of(kind, Markets::One(row.id)), previous, told)
-            }
+        let [market, stats] = state(view, row, now);
+        let (channel, previous, told) = if topic == Topic::Catalogue {
+            (Channel::Markets, view.changes.of_catalogue().last, vec![market])
+        } else {
+            let channel = Channel::Of(MarketChannel::Market, Markets::One(row.id));
+            (channel, view.changes.of_market(row.no).all.last, vec![market, stats])
         };
         told.into_iter().map(move |told| Fact { topic, channel, at, previous, told })
     };
     changed(view, topic, since).flat_map(each).collect()
+}
+
+/// Adds the next books that a topic of all markets' books begins with, or of their best prices,
+/// from a market on: so many while others wait for the read model. Where the client has what was
+/// there up to the record `seen`, those that changed since. Returns the market after them.
+pub fn books_from(
+    view: &ReadModel,
+    topic: Topic,
+    from: MarketNo,
+    seen: Option<Sequence>,
+    facts: &mut Vec<Fact>,
+) -> MarketNo {
+    let Topic::EveryMarket(kind) = topic else { return from };
+    let (at, mut levels) = ((view.watermark(), view.time()), 0_usize);
+    let last = MarketNo(from.0.saturating_add(SLICE_MARKETS));
+    let mut next = from;
+    while next < last
+        && levels < SLICE_LEVELS
+        && let Some(row) = view.catalogue.market(next)
+    {
+        next = MarketNo(next.0.saturating_add(1));
+        let changes = view.changes.of_market(row.no);
+        let changed = if kind == MarketChannel::Top { changes.top } else { changes.book };
+        let is_shown = seen.map_or_else(|| has_book(view, row), |seen| changed.last > seen);
+        if !is_shown || !row.status.public() {
+            continue;
+        }
+        let count = |side| view.book(row.no, side).count();
+        levels = SIDES.into_iter().map(count).fold(levels, usize::saturating_add);
+        let book = if kind == MarketChannel::Top { top(view, row.no) } else { book(view, row.no) };
+        let (channel, told) = (Channel::Of(kind, Markets::One(row.id)), Told::Body(book));
+        facts.push(Fact { topic, channel, at, previous: changed.last, told });
+    }
+    next
 }
 
 /// Whether anything rests on a market's book.

@@ -153,12 +153,15 @@ impl QrJson {
     pub fn of_text(text: &str) -> Option<QrJson> {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
         let side = code.size();
-        let dark = (0..side).flat_map(|y| (0..side).map(move |x| (x, y)));
-        let dark = dark.filter(|(x, y)| code.get_module(*x, *y));
-        let path = dark.fold(String::new(), |path, (x, y)| {
-            let (x, y) = (x.saturating_add(QUIET), y.saturating_add(QUIET));
-            path + &format!("M{x} {y}h1v1h-1z")
-        });
+        let mut path = String::new();
+        for y in 0..side {
+            let dark: Vec<i32> = (0..side).filter(|x| code.get_module(*x, y)).collect();
+            let y = y.saturating_add(QUIET);
+            for run in dark.chunk_by(|one, next| one.saturating_add(1) == *next) {
+                let (x, wide) = (run.first()?.saturating_add(QUIET), run.len());
+                path.push_str(&format!("M{x} {y}h{wide}v1h-{wide}z"));
+            }
+        }
         let size = side.saturating_add(QUIET).saturating_add(QUIET);
         Some(QrJson::of(usize::try_from(size).ok()?, path))
     }

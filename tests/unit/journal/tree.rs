@@ -9,7 +9,7 @@ use super::*;
 const SHAPE: Shape = Shape { segment_bytes: 1 << 20, cache_bytes: 1 << 20 };
 
 fn written(dir: &Path) {
-    let db = open_db(dir, SHAPE).unwrap();
+    let db = open_sled(dir, SHAPE).unwrap();
     db.insert(b"a", b"1").unwrap();
     db.flush().unwrap();
 }
@@ -22,7 +22,7 @@ fn what_an_interrupted_open_left_of_a_snapshot_is_removed() {
     for cut in [0, 1, 17, 200] {
         let unfinished = dir.path().join("snap.FFFFFFFFFFFFFFFF.generating");
         fs::write(&unfinished, vec![7; cut]).unwrap();
-        let db = open_db(dir.path(), SHAPE).unwrap();
+        let db = open_sled(dir.path(), SHAPE).unwrap();
         assert_eq!(db.get(b"a").unwrap().unwrap(), b"1");
         assert!(!unfinished.exists());
     }
@@ -41,6 +41,6 @@ fn damage_is_an_error_and_no_panic() {
     let dir = tempfile::tempdir().unwrap();
     written(dir.path());
     fs::write(dir.path().join(SETTINGS_FILE), b"these are no settings of sled").unwrap();
-    assert!(open_db(dir.path(), SHAPE).is_err_and(|error| error.damaged));
+    assert!(open_sled(dir.path(), SHAPE).is_err_and(|error| error.damaged));
     assert!(caught(Step::Read, || -> sled::Result<()> { panic!("as sled does") }).is_err());
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::telling::Telling;
 use super::{Resumer, Shared};
 use engine::Engine;
-use engine::background::Ending;
+use engine::background::{Ending, give_way};
 use engine::follower::Follower;
 use engine::past::PastError;
 use engine::throttle::{Ended, Throttle};
@@ -27,6 +27,13 @@ const STAY: Duration = Duration::from_secs(2);
 const DRAIN: Duration = Duration::from_millis(20);
 /// How long the state of the last replay is kept for the next: it is as large as the venue's own.
 const KEEP: Duration = Duration::from_mins(1);
+/// How many are woken at once, and how long after them others are: what they take would otherwise
+/// keep all cores busy, and orders wait for one.
+const WAKES_AT_ONCE: usize = 8;
+const WAKES_PAUSE: Duration = Duration::from_micros(500);
+/// Work between two rests, which are as long: a crowd keeps this thread busy for seconds, and the
+/// system may let a thread go on for so long that orders would wait for it.
+const WORK_SLICE: Duration = Duration::from_micros(250);
 /// How long to sleep when there is nothing to do.
 const SLEEP: Duration = Duration::from_millis(100);
 
@@ -71,7 +78,7 @@ struct Place {
 
 impl Turns {
     pub fn new(shared: Arc<Shared>, engine: Engine, ending: Ending) -> Turns {
-        let (pace, now) = (Throttle::background(ending.clone()), Instant::now());
+        let (pace, now) = (pace(&ending), Instant::now());
         let course = (Sequence::ZERO, now);
         Turns { shared, engine, ending, pace, follower: None, course, busy: now }
     }
@@ -80,6 +87,7 @@ impl Turns {
     pub fn run(mut self) {
         // However it ends, those who wait are told.
         let _failing = Failing(Arc::clone(&self.shared));
+        give_way();
         loop {
             match self.turn() {
                 Ok(()) => {}
@@ -103,7 +111,7 @@ impl Turns {
             }
             self.shared.wait(SLEEP, |all| all.iter().any(is_ready));
             // A rest is no work: it is not to be followed by another in proportion.
-            self.pace = Throttle::background(self.ending.clone());
+            self.pace = pace(&self.ending);
             return Ok(());
         }
         self.busy = Instant::now();
@@ -113,7 +121,11 @@ impl Turns {
         follower.step(self.engine.watermark(), STEP_RECORDS, &mut telling)?;
         let at = follower.sequence();
         self.follower = Some(follower);
-        let (wakers, full) = telling.hand_over(at);
+        let (mut wakers, full) = telling.hand_over(at);
+        while wakers.len() > WAKES_AT_ONCE {
+            wakers.drain(..WAKES_AT_ONCE).for_each(Waker::wake);
+            self.pace.wait(WAKES_PAUSE)?;
+        }
         wakers.into_iter().for_each(Waker::wake);
         self.wait_for(full);
         self.pace.pause_if_due()?;
@@ -160,6 +172,10 @@ impl Turns {
             outbox.stalled = !outbox.has_room();
         }
     }
+}
+
+fn pace(ending: &Ending) -> Throttle {
+    Throttle::background(ending.clone()).resting_after(WORK_SLICE)
 }
 
 /// Those who wait are told when the thread ends, even by a panic.

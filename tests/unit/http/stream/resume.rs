@@ -46,7 +46,7 @@ impl Back {
     fn read(&mut self, head: Sequence) -> bool {
         let bytes = self.resuming.resumer.outbox.lock().bytes;
         assert!(bytes < OUTBOX_BYTES_MAX + RECORD_BYTES, "{bytes} bytes wait");
-        match self.resuming.take(&mut self.taken, 10_000) {
+        match self.resuming.take(&mut self.taken, 10_000, None) {
             Taken::Messages(bytes) => assert!(bytes > 0),
             Taken::All(position) => return position >= head,
             Taken::Failed => panic!("the journal cannot be replayed"),

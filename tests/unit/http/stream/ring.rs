@@ -7,7 +7,7 @@ use super::*;
 /// A message of a record, of so many bytes.
 fn message(sequence: u64, bytes: usize) -> Arc<Message> {
     let text = Bytes::from(vec![b' '; bytes]);
-    Arc::new(Message { sequence: Sequence::new(sequence), order: sequence, text })
+    Arc::new(Message { sequence: Sequence::new(sequence), order: sequence, market: None, text })
 }
 
 fn records(state: &RingState, cursor: Cursor, through: u64) -> Result<Vec<u64>, Evicted> {

@@ -24,7 +24,7 @@ fn all_rings_together_have_a_bound_and_the_oldest_message_goes_first() {
             let topic = Topic::Account(UserNo(user));
             let (ring, _) = shared.register(topic, &bell, Sequence::ZERO, None);
             let (order, sequence) = (u64::from(user) + 1, Sequence::new(u64::from(user) + 1));
-            let message = Message { sequence, order, text: text.clone() };
+            let message = Message { sequence, order, market: None, text: text.clone() };
             turns.append(topic, Arc::clone(&ring), Arc::new(message));
             ring
         })
