@@ -97,7 +97,7 @@ impl Venue {
         };
         let archiver = archive.map(|archive| {
             let board = Arc::new(ArchiveBoard::new(archive.head().sequence, reader.clone()));
-            Archiver::new(archive, reader, board, ending)
+            Archiver::new(Box::new(archive), reader, board, ending)
         });
         let (clock, halt) =
             (Arc::clone(&stations.sequencer.clock), stations.sequencer.halt.clone());
