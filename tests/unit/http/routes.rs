@@ -37,6 +37,7 @@ const OF_ROLES: [(Role, &[&str]); 7] = [
         Role::Catalogue,
         &[
             "GET /admin/markets",
+            "POST /admin/catalogue/check",
             "POST /admin/categories",
             "POST /admin/events",
             "PATCH /admin/events/{eventId}",
