@@ -30,8 +30,13 @@ impl Venue {
     fn ask(&mut self, command: Command) {
         let sequence = self.exchange.sequence().next();
         let ms = 1_700_000_000_000 + i64::try_from(sequence.get()).expect("a time");
-        let record =
-            Record { sequence, time: TimeMs::new(ms).expect("a time"), once: None, command };
+        let record = Record {
+            sequence,
+            time: TimeMs::new(ms).expect("a time"),
+            once: None,
+            act: None,
+            command,
+        };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).expect("it applies");
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });

@@ -131,6 +131,7 @@ fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
         sequence: head.sequence.next().advanced(offset),
         time: head.time,
         once: None,
+        act: None,
         command: record.command.clone(),
     };
     (0..).zip(records.iter().rev().take(count)).map(place).collect()

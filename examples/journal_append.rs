@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let command =
             if first { Command::OpenVenue(Rules::current()) } else { Command::AdvanceClock };
         let mut builder = BlockBuilder::new(&head);
-        let record = Record { sequence, time: head.time, once: None, command };
+        let record = Record { sequence, time: head.time, once: None, act: None, command };
         builder.push(record).map_err(|_| "an empty block has room")?;
         match journal.append(builder.build(replayer.results())?) {
             Ok(block) => {

@@ -102,8 +102,11 @@ KINDS[41] = ("sign_in_by_code", {**KINDS[34][1], "used": "i64"})
 KINDS[42] = ("sign_in_by_recovery", {**KINDS[34][1], "recovery_code": "bytes32"})
 # The idempotency key, before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
+# An operator's act, before the fields of a record with flag 2, after the idempotency key.
+ACT = {"actor": "u32", "key": "opt<u32>", "reason": "opt<text>", "reference": "opt<text>",
+       "evidence": "opt<text>", "evidence_hash": "opt<bytes32>"}
 # Ranges by field; a price of void_market may also be 0 or 100.
-RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
+RANGES = {"role": (1, 7), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
           "seen_price": (1, 99), "seen_quantity": (1, ORDER_LOTS_MAX),
@@ -191,13 +194,21 @@ def record(body, kind, version, flags):
     name, types = KINDS[kind]
     check(version == 1 or (kind, version) in FURTHER, f"unknown version {version} of {name}")
     types = FURTHER.get((kind, version), types)
-    check(flags in (0, 1), f"unknown flags {flags} of {name}")
-    once, fields, at = None, {}, 0
-    if flags == 1:
+    check(flags in range(4), f"unknown flags {flags} of {name}")
+    once, act, fields, at = None, None, {}, 0
+    if flags & 1:
         once = {}
         for field, type_ in ONCE.items():
             once[field], at = value(type_, body, at)
         check(is_token(once["key"]), "once.key is no key")
+    if flags & 2:
+        act = {}
+        for field, type_ in ACT.items():
+            act[field], at = value(type_, body, at)
+        check(act["reference"] is None or is_token(act["reference"]), "act.reference is no token")
+        for field, most in (("reason", 2000), ("evidence", 2048)):
+            text = act[field]
+            check(text is None or 1 <= len(text.encode()) <= most, f"act.{field} is out of range")
     for field, type_ in types.items():
         fields[field], at = value(type_, body, at)
         if field in RANGES and fields[field] is not None:
@@ -221,7 +232,7 @@ def record(body, kind, version, flags):
     if kind == 1:
         currency = fields["currency"]
         check(3 <= len(currency) <= 8 and all("A" <= c <= "Z" for c in currency), "currency")
-    return name, once, fields
+    return name, once, act, fields
 
 
 def read(file):
@@ -252,10 +263,10 @@ def read(file):
             size, kind, body_version, flags, stamp = RECORD_HEADER.unpack(raw)
             raw, at = take(body, at, size)
             check(time <= stamp <= TIME_MAX, "time runs backwards or out of range")
-            name, once, fields = record(raw, kind, body_version, flags)
+            name, once, act, fields = record(raw, kind, body_version, flags)
             sequence, time, records = sequence + 1, stamp, records + 1
             yield {"sequence": sequence, "time_ms": time, "kind": name, "once": once,
-                   "fields": fields, "block": first, "hash": previous.hex(),
+                   "act": act, "fields": fields, "block": first, "hash": previous.hex(),
                    "results_through": through, "results": results.hex()}
         check(records == count and count > 0, "the header counts other records than follow")
         ends.append(sequence)

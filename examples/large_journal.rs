@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             sequence = sequence.next();
             let random = || order(&mut seed, &mut resting, OrderNo(sequence));
             let command = opening.next().or_else(random).ok_or("a command")?;
-            let record = Record { sequence, time, once: None, command };
+            let record = Record { sequence, time, once: None, act: None, command };
             builder.push(record).map_err(|_| "a block has room")?;
         }
         let block = builder.build(recorded)?;

@@ -65,7 +65,7 @@ impl Server {
 
 fn admin(url: &str, args: &[&str]) -> Output {
     let mut command = Command::new(BINARY);
-    command.arg("admin").args(args).env("OPENOUTCRY_URL", url);
+    command.args(["admin", "--yes"]).args(args).env("OPENOUTCRY_URL", url);
     command.env("OPENOUTCRY_OPERATOR_KEY", KEY).output().unwrap()
 }
 
@@ -191,6 +191,11 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
 
     let id = text(market, "id");
     assert_eq!(server.json(&["markets", "publish", id])["status"], "ACTIVE");
+    let mut unasked = Command::new(BINARY);
+    unasked.args(["admin", "markets", "suspend", id]).env("OPENOUTCRY_URL", &server.url);
+    let unasked = unasked.env("OPENOUTCRY_OPERATOR_KEY", KEY).output().unwrap();
+    assert_eq!(unasked.status.code(), Some(2), "nobody can be asked");
+    assert!(stderr(&unasked).contains("--yes"), "{}", stderr(&unasked));
     assert_eq!(server.json(&["markets", "suspend", id])["status"], "SUSPENDED");
     assert_eq!(server.json(&["markets", "reopen", id])["status"], "ACTIVE");
     assert_eq!(server.json(&["markets", "close", id])["status"], "CLOSED");

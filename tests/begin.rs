@@ -140,7 +140,7 @@ fn a_variable_or_a_filter_that_means_nothing_is_refused() {
     let (mut journal, _) = LogJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (Sequence::new(1), Asked::OpenVenue(Rules::current()));
-    let record = Record { sequence, time: TimeMs::default(), once: None, command };
+    let record = Record { sequence, time: TimeMs::default(), once: None, act: None, command };
     assert!(builder.push(record).is_ok());
     journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     drop(journal);

@@ -18,9 +18,10 @@ use proptest::prelude::*;
 use records::{asked, block_after, chain, largest_block, time};
 
 fn encoded(asked: impl Into<KeyedCommand>, time: TimeMs) -> Vec<u8> {
-    let KeyedCommand { once, command } = asked.into();
+    let KeyedCommand { once, act, command } = asked.into();
     let mut bytes = Vec::new();
-    record::encode(&command, once.as_deref(), time, &mut bytes, RECORD_BYTES_MAX).unwrap();
+    record::encode(&command, (once.as_deref(), act.as_deref()), time, &mut bytes, RECORD_BYTES_MAX)
+        .unwrap();
     bytes
 }
 
@@ -51,10 +52,10 @@ proptest! {
     #[test]
     fn every_command_is_read_as_written(asked in asked(), time in time()) {
         let bytes = encoded(asked.clone(), time);
-        let KeyedCommand { once, command } = asked;
+        let KeyedCommand { once, act, command } = asked;
         let sequence = Sequence::new(9);
         let read = decode(&bytes, sequence);
-        prop_assert_eq!(read, Ok((Record { sequence, time, once, command }, bytes.len())));
+        prop_assert_eq!(read, Ok((Record { sequence, time, once, act, command }, bytes.len())));
     }
 
     #[test]
@@ -89,8 +90,8 @@ proptest! {
             bytes[offset] = byte;
         }
         if let Ok((read, taken)) = decode(&bytes, Sequence::new(1)) {
-            let Record { time, once, command, .. } = read;
-            prop_assert_eq!(encoded(KeyedCommand { once, command }, time), &bytes[..taken]);
+            let Record { time, once, act, command, .. } = read;
+            prop_assert_eq!(encoded(KeyedCommand { once, act, command }, time), &bytes[..taken]);
         }
     }
 
@@ -128,9 +129,9 @@ fn unknown_kinds_and_versions_are_named() {
         other[6] = strange;
         let read = decode(&other, Sequence::new(1));
         assert_eq!(read, Err(RecordError::UnknownVersion(23, strange)));
-        (other[6], other[7]) = (1, strange);
+        (other[6], other[7]) = (1, strange | 4);
         let read = decode(&other, Sequence::new(1));
-        assert_eq!(read, Err(RecordError::UnknownFlags(23, strange)));
+        assert_eq!(read, Err(RecordError::UnknownFlags(23, strange | 4)));
     }
     for stamp in [-1, i64::MIN, TimeMs::MAX.get() + 1, i64::MAX] {
         let mut other = bytes.clone();
@@ -196,7 +197,8 @@ fn invalid_idempotency_keys_are_not_read() {
     let token = |text: &str| Token::new(text).unwrap();
     let once =
         IdempotencyKey { caller: UserNo(1), key: token("k"), part: 0, body: BodyHash([0; 32]) };
-    let asked = KeyedCommand { once: Some(Box::new(once)), command: Command::AdvanceClock };
+    let asked =
+        KeyedCommand { once: Some(Box::new(once)), act: None, command: Command::AdvanceClock };
     let bytes = encoded(asked, TimeMs::default());
     // Offset of the key: after the record's head, the caller's number and the key's length.
     let offset = 16 + 4 + 8;
@@ -239,6 +241,7 @@ fn a_full_block_hands_the_record_back_unharmed() {
         sequence: Sequence::new(n as u64),
         time: TimeMs::default(),
         once: None,
+        act: None,
         command: Command::CreateUser { profile_name: "x".repeat(900), profile_pic: "y".into() },
     };
     let mut count = 0;
@@ -265,6 +268,7 @@ fn a_builder_refuses_gaps_time_going_back_and_empty_blocks() {
         sequence: Sequence::new(sequence),
         time: TimeMs::new(ms).unwrap(),
         once: None,
+        act: None,
         command: Command::AdvanceClock,
     };
     let built = |records: Vec<Record>| {
@@ -291,8 +295,13 @@ fn a_builder_takes_results_of_earlier_records_only_and_never_of_fewer() {
     let built = |after: &Head, recorded: Results| {
         let mut builder = BlockBuilder::new(after);
         let sequence = after.sequence.next();
-        let record =
-            Record { sequence, time: TimeMs::MAX, once: None, command: Command::AdvanceClock };
+        let record = Record {
+            sequence,
+            time: TimeMs::MAX,
+            once: None,
+            act: None,
+            command: Command::AdvanceClock,
+        };
         assert!(builder.push(record).is_ok());
         builder.build(recorded).map(|block| block.head().results_through.get())
     };

@@ -269,7 +269,7 @@ impl Venue {
     /// Applies a command and checks conservation after it; false if it was refused.
     fn ask(&mut self, command: Command) -> bool {
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time: self.now, once: None, command };
+        let record = Record { sequence, time: self.now, once: None, act: None, command };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         for effect in &effects {

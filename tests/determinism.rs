@@ -171,7 +171,8 @@ proptest! {
         for record in records(&steps) {
             let mut idle = exchange.clone();
             let (effects, digest) = apply(&mut exchange, &record);
-            let clock = Record { once: None, command: Command::AdvanceClock, ..record.clone() };
+            let command = Command::AdvanceClock;
+            let clock = Record { once: None, act: None, command, ..record.clone() };
             let (nothing, without) = apply(&mut idle, &clock);
             let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
             let as_it_stood = match &effects[..] {
@@ -292,8 +293,10 @@ fn similar_commands_leave_different_digests() {
     };
     let ask = |exchange: &mut Exchange, command: Command| {
         let sequence = exchange.sequence().next();
-        let (effects, digest) =
-            apply(exchange, &Record { sequence, time: commands::START, once: None, command });
+        let (effects, digest) = apply(
+            exchange,
+            &Record { sequence, time: commands::START, once: None, act: None, command },
+        );
         assert!(!matches!(effects[..], [Effect::Refused(_)]), "{effects:?}");
         digest
     };

@@ -586,7 +586,7 @@ fn a_repetition_of_a_heartbeat_takes_nothing_from_a_promise() {
         let caller = UserNo(0);
         let once = Some(Box::new(IdempotencyKey { caller, key, body, part: 0 }));
         let command = Command::Heartbeat { user: caller, timeout_seconds: 300, group: None };
-        KeyedCommand { once, command }
+        KeyedCommand { once, act: None, command }
     };
     engine.ask(once()).unwrap();
     let (_, promised) = renewed(&engine, 300);

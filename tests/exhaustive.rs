@@ -79,7 +79,7 @@ impl Pair {
     /// Applies a command to both, and panics with a script where they differ.
     fn ask(&mut self, command: Command) -> Vec<Effect> {
         let sequence = Sequence::new(self.twin.sequence + 1);
-        let record = Record { sequence, time: TimeMs::default(), once: None, command };
+        let record = Record { sequence, time: TimeMs::default(), once: None, act: None, command };
         let expected = self.twin.apply(&record);
         self.records.push(record);
         let mut effects = Vec::new();

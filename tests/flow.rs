@@ -72,7 +72,7 @@ impl<'a> FlowVenue<'a> {
     /// Applies a command, which must not be refused, and keeps the positions from its effects.
     fn ask(&mut self, command: Command) {
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time: self.time, once: None, command };
+        let record = Record { sequence, time: self.time, once: None, act: None, command };
         self.effects.clear();
         self.exchange.apply(&record, &mut self.effects).unwrap();
         for effect in &self.effects {

@@ -15,8 +15,9 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password, PasswordScheme,
-    PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    PasswordScheme, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
+    Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -176,6 +177,17 @@ fn once_fields(once: Option<&IdempotencyKey>) -> Value {
     })
 }
 
+/// An operator's act, under the page's names.
+fn act_fields(act: Option<&Act>) -> Value {
+    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
+    act.map_or(Value::Null, |act| {
+        json!({ "actor": act.actor.0, "key": act.key.map(|key| key.0), "reason": act.reason,
+            "reference": act.reference.map(|reference| reference.to_string()),
+            "evidence": act.evidence,
+            "evidence_hash": act.evidence_hash.map(|hash| hex(&hash.0)) })
+    })
+}
+
 fn texts(texts: &Localized) -> Value {
     json!({ "pt": texts.pt, "en": texts.en, "es": texts.es })
 }
@@ -187,6 +199,18 @@ fn numbers(categories: &[CategoryNo]) -> Vec<u32> {
 }
 fn outcome(outcome: Outcome) -> u8 {
     if outcome == Outcome::Yes { 1 } else { 2 }
+}
+
+fn role_number(role: Role) -> u8 {
+    match role {
+        Role::Trader => 1,
+        Role::Operator => 2,
+        Role::Reader => 3,
+        Role::Auditor => 4,
+        Role::Metrics => 5,
+        Role::Cashier => 6,
+        Role::Catalogue => 7,
+    }
 }
 
 fn mode_number(mode: TradingMode) -> u8 {
@@ -211,7 +235,7 @@ fn fields(command: &Command) -> Value {
         }
         Command::AddKey { user, role, label, hash, ends } => {
             let mut fields = json!({ "user": user.0, "label": label,
-                "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 },
+                "role": role_number(*role),
                 "hash": data_encoding::HEXLOWER.encode(&hash.0) });
             if let Some(ends) = ends {
                 fields["ends"] = json!(ends.get());
@@ -334,11 +358,7 @@ fn switch_fields(command: &Command) -> Value {
 
 fn sign_in_fields(command: &Command) -> Value {
     let hex = |hash: &KeyHash| data_encoding::HEXLOWER.encode(&hash.0);
-    let role = |role: Role| match role {
-        Role::Trader => 1,
-        Role::Operator => 2,
-        Role::Reader => 3,
-    };
+    let role = role_number;
     let of_password = |mut fields: Value, password: &Password| {
         fields["scheme"] = json!(match password.scheme {
             PasswordScheme::Argon2id19MiB => 1,
@@ -511,21 +531,26 @@ fn every_record_decodes_by_the_pages_tables() {
         .into_iter()
         .map(|(number, _, version, rows)| ((number, version), rows))
         .collect();
-    let key = table(&page, "## Idempotency key");
-    for rows in tables.values().chain([&key]) {
+    let (key, acts) = (table(&page, "## Idempotency key"), table(&page, "## Operator's act"));
+    for rows in tables.values().chain([&key, &acts]) {
         measured(rows);
     }
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
-    for _ in 0..3_000 {
-        let KeyedCommand { once, command } = asked().new_tree(&mut runner).unwrap().current();
+    for _ in 0..6_000 {
+        let KeyedCommand { once, act, command } = asked().new_tree(&mut runner).unwrap().current();
         let (mut bytes, time) = (Vec::new(), TimeMs::default());
         let max = record::RECORD_BYTES_MAX;
-        record::encode(&command, once.as_deref(), time, &mut bytes, max).unwrap();
+        let beside = (once.as_deref(), act.as_deref());
+        record::encode(&command, beside, time, &mut bytes, max).unwrap();
         let kind = (command.number(), u16::from(bytes[6]));
         let mut body = &bytes[16..];
-        let read = if bytes[7] == 1 { by_table(&key, &mut body) } else { Value::Null };
-        assert_eq!(read, once_fields(once.as_deref()));
+        let mut there = |flag: u8, rows: &[Row]| match bytes[7] & flag {
+            0 => Value::Null,
+            _ => by_table(rows, &mut body),
+        };
+        assert_eq!(there(1, &key), once_fields(once.as_deref()));
+        assert_eq!(there(2, &acts), act_fields(act.as_deref()));
         assert_eq!(by_table(&tables[&kind], &mut body), fields(&command), "{command:?}");
         assert!(body.is_empty(), "the table ends before the body");
         *met.entry(kind).or_insert(0) += 1;
@@ -741,7 +766,8 @@ fn example() -> Vec<Block> {
     });
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
     let once = Some(Box::new(IdempotencyKey { caller, key, part: 0, body: BodyHash([7; 32]) }));
-    let orders = vec![KeyedCommand { once, command: order }, Command::AdvanceClock.into()];
+    let order = KeyedCommand { once, act: None, command: order };
+    let orders = vec![order, Command::AdvanceClock.into()];
     let second = block_with(&first.head(), time(1_700_000_000_250), orders, log.seal());
     vec![first, second]
 }
@@ -774,7 +800,7 @@ fn listing(blocks: &[Block]) -> String {
     let tables = kinds(&page);
     let (block_header, record_header) =
         (table(&page, "## Block header"), table(&page, "## Record header"));
-    let key = table(&page, "## Idempotency key");
+    let (key, acts) = (table(&page, "## Idempotency key"), table(&page, "## Operator's act"));
     let mut out = String::new();
     for block in blocks {
         let mut rest = write_fields(&mut out, &block_header, "block.", block.bytes());
@@ -782,6 +808,9 @@ fn listing(blocks: &[Block]) -> String {
             rest = write_fields(&mut out, &record_header, "  record.", rest);
             if record.once.is_some() {
                 rest = write_fields(&mut out, &key, "    once.", rest);
+            }
+            if record.act.is_some() {
+                rest = write_fields(&mut out, &acts, "    act.", rest);
             }
             let kind = record.command.number();
             let (_, name, _, rows) = tables.iter().find(|(number, ..)| *number == kind).unwrap();
@@ -820,6 +849,7 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         block.follows(&head).unwrap();
         let asked = |record: &Record| KeyedCommand {
             once: record.once.clone(),
+            act: record.act.clone(),
             command: record.command.clone(),
         };
         let commands = block.records().iter().map(asked).collect();
@@ -834,7 +864,8 @@ fn line(record: &Record, block: &Block) -> Value {
     let kind = record.command.number();
     let (_, name) = Command::KINDS.iter().find(|(number, _)| *number == kind).unwrap();
     json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
-        "once": once_fields(record.once.as_deref()), "fields": fields(&record.command),
+        "once": once_fields(record.once.as_deref()), "act": act_fields(record.act.as_deref()),
+        "fields": fields(&record.command),
         "block": block.first().get(),
         "hash": block.hash().to_string(), "results_through": block.recorded().through.get(),
         "results": block.recorded().hash.to_string() })

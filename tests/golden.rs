@@ -33,7 +33,8 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 26] = [
+const SCRIPTS: [&str; 27] = [
+    "acts",
     "amend",
     "amend_as_seen",
     "average_cost",
@@ -120,8 +121,13 @@ fn source(name: &str) -> Vec<Record> {
             for _ in 0..ANY_COMMANDS {
                 commands.push(records::command().new_tree(&mut runner).unwrap().current());
             }
-            let record =
-                |(n, command)| Record { sequence: Sequence::new(n), time, once: None, command };
+            let record = |(n, command)| Record {
+                sequence: Sequence::new(n),
+                time,
+                once: None,
+                act: None,
+                command,
+            };
             (1..).zip(commands).map(record).collect()
         }
         script => {

@@ -66,9 +66,9 @@ impl Venue {
     }
 
     fn ask(&mut self, asked: impl Into<KeyedCommand>) -> (Record, Vec<Effect>) {
-        let KeyedCommand { once, command } = asked.into();
+        let KeyedCommand { once, act, command } = asked.into();
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time: self.now, once, command };
+        let record = Record { sequence, time: self.now, once, act, command };
         self.twin.apply(&record);
         let effects = effects_of(&mut self.exchange, &record);
         (record, effects)
@@ -168,7 +168,7 @@ fn a_venue_without_records_has_an_image() {
     let (sequence, time) = (Sequence::new(1), commands::START);
     effects_of(
         &mut exchange,
-        &Record { sequence, time, once: None, command: Command::AdvanceClock },
+        &Record { sequence, time, once: None, act: None, command: Command::AdvanceClock },
     );
     let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
     assert_eq!((restored.sequence(), restored.time()), (sequence, time));
@@ -183,9 +183,9 @@ fn an_image_truncated_or_extended_is_refused() {
     let longer = [&image[..], &[0]].concat();
     assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
     let mut later = image;
-    // Each of 64 versions tells which of six parts an image has.
-    later[0] = 65;
-    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(65));
+    // Each of 256 versions tells which of eight parts an image has.
+    later[..2].copy_from_slice(&257_u16.to_le_bytes());
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(257));
 }
 
 /// Errors that no single field shows are caught by the checks across fields.

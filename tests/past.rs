@@ -426,7 +426,7 @@ fn a_question_waits_for_a_block_of_its_moment_being_written() {
     let mut block = BlockBuilder::new(journal.head());
     let sequence = journal.head().sequence.next();
     let (once, command) = (None, Command::AdvanceClock);
-    block.push(Record { sequence, time: stamped, once, command }).unwrap();
+    block.push(Record { sequence, time: stamped, once, act: None, command }).unwrap();
     let last = journal.read(Sequence::new(1)).last().unwrap().unwrap();
     let block = block.build(last.recorded()).unwrap();
     let writing = std::thread::spawn(move || {

@@ -126,7 +126,7 @@ fn a_refused_journal_has_an_exit_code_of_its_own() {
         let mut block = BlockBuilder::new(journal.head());
         let (sequence, time) = (Sequence::new(1), TimeMs::default());
         let command = Command::OpenVenue(Rules::current());
-        block.push(Record { sequence, time, once: None, command }).unwrap();
+        block.push(Record { sequence, time, once: None, act: None, command }).unwrap();
         journal.append(block.build(Results::NONE).unwrap()).unwrap();
         drop(journal);
         damage(dir.path());

@@ -68,7 +68,8 @@ impl Venue {
     fn ask(&mut self, command: Command) -> Vec<Effect> {
         let sequence = self.exchange.sequence().next();
         let ms = START_MS + STEP_MS * i64::try_from(sequence.get()).unwrap();
-        let record = Record { sequence, time: TimeMs::new(ms).unwrap(), once: None, command };
+        let record =
+            Record { sequence, time: TimeMs::new(ms).unwrap(), once: None, act: None, command };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });

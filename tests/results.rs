@@ -214,7 +214,13 @@ fn blocks_without_results(blocks_count: usize) -> Vec<Block> {
     let (opening, time) = (records.len(), records[records.len() - 1].time);
     for _ in 1..blocks_count {
         let sequence = records[records.len() - 1].sequence.next();
-        records.push(Record { sequence, time, once: None, command: Command::AdvanceClock });
+        records.push(Record {
+            sequence,
+            time,
+            once: None,
+            act: None,
+            command: Command::AdvanceClock,
+        });
     }
     let mut cut = vec![1; blocks_count];
     cut[0] = opening;

@@ -84,6 +84,7 @@ pub fn records(commands: Vec<Command>) -> Vec<Record> {
         sequence: Sequence::new(number),
         time: TimeMs::new(i64::try_from(number / 10).expect("a time")).expect("a time"),
         once: None,
+        act: None,
         command,
     };
     (1..).zip(commands).map(record).collect()

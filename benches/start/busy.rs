@@ -76,7 +76,7 @@ impl Busy {
         self.sequence += 1;
         let time = i64::try_from(self.sequence * STEP_MS).expect("a time");
         let (sequence, time) = (Sequence::new(self.sequence), TimeMs::new(time).expect("a time"));
-        self.writer.push(Record { sequence, time, once: None, command });
+        self.writer.push(Record { sequence, time, once: None, act: None, command });
     }
 
     fn open(&mut self) -> Market {

@@ -50,7 +50,7 @@ impl Pass {
         };
         let time = record.time.get() + i64::from(times) * self.span_ms;
         let time = TimeMs::new(time).expect("a time");
-        Record { sequence: record.sequence.advanced(offset), time, once: None, command }
+        Record { sequence: record.sequence.advanced(offset), time, once: None, act: None, command }
     }
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from "./problem.js";
 import { listen, restart } from "./stream.js";
 
 /**
- * @typedef {{user: {id: string, profileName: string}, scope: "read" | "trade" | "operator", signInName?: string | null, secondFactor?: boolean, identityProvider?: boolean}} Session
+ * @typedef {{user: {id: string, profileName: string}, scope: "read" | "trade" | "operator" | "auditor" | "metrics" | "cashier" | "catalogue", signInName?: string | null, secondFactor?: boolean, identityProvider?: boolean}} Session
  * @typedef {{name?: string, signup?: "invite" | "open" | "off", faucet?: string | null, demo?: boolean, imageOrigins?: string[], openIdConnect?: boolean}} Venue
  */
 

@@ -49,7 +49,7 @@ impl FlowRecords {
         let records = (0_usize..).zip(commands).map(|(before, command)| {
             let line = before.checked_sub(opening_count).and_then(|at| flow.lines().get(at));
             time = line.and_then(|line| TimeMs::new(line.t_ms)).unwrap_or(time).max(time);
-            Record { sequence: sequence_after(before), time, once: None, command }
+            Record { sequence: sequence_after(before), time, once: None, act: None, command }
         });
         FlowRecords { records: records.collect(), opening_count }
     }

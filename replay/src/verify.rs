@@ -180,7 +180,7 @@ mod tests {
                 _ => Command::AdvanceClock,
             };
             let sequence = Sequence::new(sequence);
-            Record { sequence, time: TimeMs::default(), once: None, command }
+            Record { sequence, time: TimeMs::default(), once: None, act: None, command }
         };
         let cut: Vec<Vec<Record>> =
             blocks.into_iter().map(|block| block.map(record).collect()).collect();

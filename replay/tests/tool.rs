@@ -50,7 +50,13 @@ fn venue(data: &Path) {
             sequence = sequence.next();
             assert!(
                 builder
-                    .push(Record { sequence, time: TimeMs::default(), once: None, command })
+                    .push(Record {
+                        sequence,
+                        time: TimeMs::default(),
+                        once: None,
+                        act: None,
+                        command
+                    })
                     .is_ok()
             );
         }
@@ -270,7 +276,9 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
     assert!(
-        builder.push(Record { sequence, time: TimeMs::default(), once: None, command }).is_ok()
+        builder
+            .push(Record { sequence, time: TimeMs::default(), once: None, act: None, command })
+            .is_ok()
     );
     let recorded = Results { through: Sequence::new(5), hash: ResultsHash([1; 32]) };
     journal.append(builder.build(recorded).unwrap()).unwrap();
@@ -517,7 +525,7 @@ fn recording(data: &Path, deposits: usize, second: Results) {
         let mut builder = BlockBuilder::new(journal.head());
         let command = Command::Deposit { user: UserNo(0), amount: Money::new(500) };
         let sequence = journal.head().sequence.next();
-        let record = Record { sequence, time: TimeMs::default(), once: None, command };
+        let record = Record { sequence, time: TimeMs::default(), once: None, act: None, command };
         assert!(builder.push(record).is_ok());
         let results = if number == 2 { second } else { Results::NONE };
         journal.append(builder.build(results).unwrap()).unwrap();
@@ -665,7 +673,8 @@ fn a_drill_restores_an_archive_and_holds_it_against_the_venue() {
             for sequence in 5..=last {
                 let command = Command::AdvanceClock;
                 let sequence = Sequence::new(sequence);
-                let record = Record { sequence, time: TimeMs::default(), once: None, command };
+                let record =
+                    Record { sequence, time: TimeMs::default(), once: None, act: None, command };
                 assert!(builder.push(record).is_ok());
             }
             journal.append(builder.build(Results::NONE).unwrap()).unwrap();

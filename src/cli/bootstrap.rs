@@ -88,9 +88,9 @@ fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     };
     match known {
         Some(Role::Operator) => {}
-        Some(Role::Reader | Role::Trader) => {
+        Some(_) => {
             return Err(Failure::Usage(
-                "the key in OPENOUTCRY_OPERATOR_KEY is another user's trader or reader key; choose \
+                "the key in OPENOUTCRY_OPERATOR_KEY is another user's, and no operator's; choose \
                  another, or unset the variable"
                     .to_owned(),
             ));

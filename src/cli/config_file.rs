@@ -18,6 +18,9 @@ use super::settings::ServeArgs;
 pub(crate) const NAME: &str = "openoutcry.toml";
 /// Settings of one start: as keys they would be those of every start.
 const NO_KEYS: [&str; 3] = ["config", "init", "accept-clock"];
+/// Settings that a new venue begins with, other than their defaults: what is resolved by mistake
+/// can be disputed for an hour.
+const BEGUN: [(&str, &str); 1] = [("dispute-window", "3600")];
 /// Bytes of a line of comment in the file that is written.
 const LINE_BYTES_MAX: usize = 96;
 
@@ -239,8 +242,8 @@ fn printed(value: &str) -> String {
     if bare { value.to_owned() } else { Value::from(value).to_string() }
 }
 
-/// A file with every setting, each as a comment with its default; it names the data directory, if
-/// that is not where the file is.
+/// A file with every setting, each as a comment with its default, and what a venue begins with; it
+/// names the data directory, if that is not where the file is.
 pub(crate) fn template(data: Option<&Path>) -> String {
     let mut text = String::from(
         "# Settings of openoutcry. A flag or a variable of `openoutcry serve` comes before what is \
@@ -264,6 +267,9 @@ pub(crate) fn template(data: Option<&Path>) -> String {
         let value = arg.get_default_values().first().map(|value| value.to_string_lossy());
         let value = value.map_or_else(|| "\"\"".to_owned(), |value| printed(&value));
         text.extend([line.as_str(), "\n#", key, " = ", &value, "\n"]);
+        if let Some((_, value)) = BEGUN.iter().find(|(begun, _)| *begun == key) {
+            text.extend([key, " = ", value, "\n"]);
+        }
     }
     text
 }

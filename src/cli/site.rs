@@ -12,6 +12,7 @@ use super::Failure;
 use super::identity::IdentityArgs;
 use exchange::units::Money;
 use http::assets::{Assets, Dashboard};
+use http::bounds::DISPUTE_WINDOW_SECONDS_MAX;
 use http::site::{SignUp, Site};
 
 /// Play money for each user of the demo.
@@ -61,6 +62,16 @@ pub(crate) struct SiteArgs {
     /// Play money that each user may have from the venue [default: none; 1000.00 in the demo]
     #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_FAUCET", value_parser = faucet)]
     faucet: Option<Money>,
+    /// Seconds between a resolution and its settlement, in which it may be disputed, of markets
+    /// that name none
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "OPENOUTCRY_DISPUTE_WINDOW",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(..=i64::from(DISPUTE_WINDOW_SECONDS_MAX))
+    )]
+    dispute_window: u32,
     /// Folder with pages of your own, read at the start, in place of the dashboard
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
     dashboard: Option<PathBuf>,
@@ -121,8 +132,8 @@ impl SiteArgs {
             None => Dashboard::BuiltIn,
         };
         let openid = self.identity.openid(self.public_url())?;
-        let SiteArgs { public_url, origins, images, proxies, .. } = self.clone();
-        let site = Site { public_url, origins, images, proxies, ..Site::default() };
+        let SiteArgs { public_url, origins, images, proxies, dispute_window, .. } = self.clone();
+        let site = Site { public_url, origins, images, proxies, dispute_window, ..Site::default() };
         Ok(Site { sign_up, faucet, demo, dashboard, openid, ..site })
     }
 }

@@ -270,7 +270,7 @@ impl Engine {
 /// one. Empty if no record can hold it.
 pub fn meaning(command: &Command) -> Vec<u8> {
     let mut bytes = Vec::new();
-    match record::encode(command, None, TimeMs::default(), &mut bytes, RECORD_BYTES_MAX) {
+    match record::encode(command, (None, None), TimeMs::default(), &mut bytes, RECORD_BYTES_MAX) {
         Ok(()) => bytes,
         Err(_) => Vec::new(),
     }

@@ -156,14 +156,16 @@ impl OpenBlock {
     #[inline]
     fn stamp(&mut self, asked: KeyedCommand) -> Option<KeyedCommand> {
         let sequence = self.last.next();
-        let KeyedCommand { once, command } = asked;
-        match self.builder.push(Record { sequence, time: self.time, once, command }) {
+        let KeyedCommand { once, act, command } = asked;
+        match self.builder.push(Record { sequence, time: self.time, once, act, command }) {
             Ok(()) => {
                 self.last = sequence;
                 self.records = self.records.saturating_add(1);
                 None
             }
-            Err(Refill(Record { once, command, .. })) => Some(KeyedCommand { once, command }),
+            Err(Refill(Record { once, act, command, .. })) => {
+                Some(KeyedCommand { once, act, command })
+            }
         }
     }
 

@@ -54,8 +54,8 @@ impl TradingMode {
 }
 
 choice! {
-    /// What an API key may do.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    /// What an API key may do. Which routes that is, the interface says.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Role by name {
         /// Reads for its user.
         Reader = 3 "reader",
@@ -63,6 +63,31 @@ choice! {
         Trader = 1 "trader",
         /// Also runs the venue.
         Operator = 2 "operator",
+        /// Reads everything, and writes nothing.
+        Auditor = 4 "auditor",
+        /// Reads the metrics and nothing else.
+        Metrics = 5 "metrics",
+        /// Pays money in and out, and reads for its user.
+        Cashier = 6 "cashier",
+        /// Makes, changes and publishes events and markets, and reads for its user.
+        Catalogue = 7 "catalogue",
+    }
+}
+
+impl Role {
+    /// Whether whoever may do this may hand out keys that may do the other.
+    #[must_use]
+    pub const fn covers(self, other: Role) -> bool {
+        match (self, other) {
+            (Role::Operator, _) => true,
+            (Role::Metrics, other) => matches!(other, Role::Metrics),
+            (_, Role::Reader) => true,
+            (Role::Reader, _) => false,
+            (Role::Trader, other) => matches!(other, Role::Trader),
+            (Role::Auditor, other) => matches!(other, Role::Auditor | Role::Metrics),
+            (Role::Cashier, other) => matches!(other, Role::Cashier),
+            (Role::Catalogue, other) => matches!(other, Role::Catalogue),
+        }
     }
 }
 
@@ -404,6 +429,33 @@ pub struct SeenTerms {
     pub filled: Lots,
 }
 
+part! {
+    /// What an operator's command says beside what it asks for.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Act {
+        /// The operator.
+        pub actor: UserNo,
+        /// The key that was shown; `None` for somebody who has signed in.
+        pub key: Option<KeyNo>,
+        /// Why, in 1 to [`REASON_BYTES_MAX`](super::rules::REASON_BYTES_MAX) bytes.
+        pub reason: Option<String>,
+        /// What a deposit or withdrawal is called elsewhere, such as in a bank's statement.
+        pub reference: Option<Token>,
+        /// Where to find what shows that an outcome is right, in 1 to
+        /// [`EVIDENCE_BYTES_MAX`](super::rules::EVIDENCE_BYTES_MAX) bytes.
+        pub evidence: Option<String>,
+        /// SHA-256 of what is found there.
+        pub evidence_hash: Option<KeyHash>,
+    }
+}
+
+impl Act {
+    /// The act of somebody who gives no grounds.
+    pub const fn of(actor: UserNo, key: Option<KeyNo>) -> Act {
+        Act { actor, key, reason: None, reference: None, evidence: None, evidence_hash: None }
+    }
+}
+
 /// A command with its sequence number and time: the unit of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
@@ -413,6 +465,8 @@ pub struct Record {
     pub time: TimeMs,
     /// The idempotency key it was sent with, if any.
     pub once: Option<Box<IdempotencyKey>>,
+    /// Whose act it is, if an operator asked for it.
+    pub act: Option<Box<Act>>,
     /// The command.
     pub command: Command,
 }
@@ -430,13 +484,15 @@ impl Record {
 pub struct KeyedCommand {
     /// The idempotency key it is sent with, if any.
     pub once: Option<Box<IdempotencyKey>>,
+    /// Whose act it is, if an operator asks for it.
+    pub act: Option<Box<Act>>,
     /// The command.
     pub command: Command,
 }
 
 impl From<Command> for KeyedCommand {
     fn from(command: Command) -> KeyedCommand {
-        KeyedCommand { once: None, command }
+        KeyedCommand { once: None, act: None, command }
     }
 }
 

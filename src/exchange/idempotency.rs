@@ -140,7 +140,7 @@ pub(super) fn execute(
     effects: &mut Vec<Effect>,
 ) -> Result<(), Stop> {
     if !record.is_named() {
-        return floor.dispatch(&record.command, at, effects);
+        return floor.dispatch(record, at, effects);
     }
     let before = effects.len();
     if let Some(first) = first_execution(floor, record, at)? {
@@ -148,7 +148,7 @@ pub(super) fn execute(
         return Ok(());
     }
     admit_names(floor, record)?;
-    floor.dispatch(&record.command, at, effects)?;
+    floor.dispatch(record, at, effects)?;
     // The names of a refused command, or of one without effect, stay free.
     if effects.len() != before {
         effects.push(store_names(floor, record, at)?);

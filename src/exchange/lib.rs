@@ -40,6 +40,7 @@ pub mod venue;
 pub mod sign_in;
 mod second_factor;
 pub mod idempotency;
+pub mod references;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -50,6 +51,7 @@ pub mod results;
 
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
+use self::references::References;
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};
 use effect::Effect;
@@ -79,6 +81,7 @@ pub struct Exchange {
     idempotency: idempotency::table::IdempotencyTable,
     restrictions: Restrictions,
     sign_ins: SignIns,
+    references: References,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -215,6 +218,27 @@ impl Exchange {
             Err(Stop::OutOfReach) => Err(Broken::Capacity),
             Err(Stop::Broken(broken)) => Err(broken),
         }
+    }
+
+    /// Executes the command of a record that was not executed before.
+    fn dispatch_record(
+        &mut self,
+        record: &Record,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let transfers =
+            matches!(record.command, Command::Deposit { .. } | Command::Withdraw { .. });
+        let act = record.act.as_deref().filter(|_| transfers);
+        let reference = act.and_then(|act| act.reference.as_ref());
+        if reference.is_some_and(|reference| self.references.has(reference)) {
+            return Err(Stop::Refused(Reject::ReferenceUsed));
+        }
+        self.dispatch_any(&record.command, at, effects)?;
+        if let Some(reference) = reference {
+            self.references.keep(reference);
+        }
+        Ok(())
     }
 
     /// Executes a command that was not executed before.

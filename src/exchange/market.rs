@@ -3,6 +3,7 @@
 
 use super::book::Book;
 use super::catalogue::{MarketDraft, MarketRevision, Outcome};
+use super::command::Command;
 use super::effect::Effect;
 use super::ending::{Due, Ending, Work};
 use super::fees::Fees;
@@ -161,6 +162,23 @@ impl Exchange {
         let mut work = self.work();
         self.close_if_overdue(market, &mut work, at, effects)?;
         Ok(self.void(market, price, &mut work, at, effects)?)
+    }
+
+    /// Whether an operator's command would be refused that ends a market or takes fees.
+    pub(super) fn admit_act(&self, command: &Command, at: Stamp) -> Result<(), Reject> {
+        match command {
+            Command::SuspendMarket { market } => self.admit(*market, Trigger::Suspend, at),
+            Command::ResolveMarket { market, winner } => {
+                self.admit(*market, Trigger::Resolve, at)?;
+                self.admit_price(*market, winner.price_of_yes())
+            }
+            Command::VoidMarket { market, price } => {
+                self.admit(*market, Trigger::Void, at)?;
+                self.admit_price(*market, *price)
+            }
+            Command::TakeFees { user, amount } => self.admit_taking(*user, *amount),
+            _ => Ok(()),
+        }
     }
 
     /// Changes a market's texts, flags or deadline.

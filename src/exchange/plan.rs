@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::command::{Command, PlaceOrder, SelfTradePrevention, TimeInForce};
+use super::command::{PlaceOrder, Record, SelfTradePrevention, TimeInForce};
 use super::effect::{CancelReason, Effect};
 use super::ending::Due;
 use super::idempotency::table::{Fingerprint, NameEntry};
@@ -141,7 +141,7 @@ pub(super) trait Floor {
     /// Executes the command of a record that was not executed before.
     fn dispatch(
         &mut self,
-        command: &Command,
+        record: &Record,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop>;
@@ -228,11 +228,11 @@ impl Floor for Exchange {
 
     fn dispatch(
         &mut self,
-        command: &Command,
+        record: &Record,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        self.dispatch_any(command, at, effects)
+        self.dispatch_record(record, at, effects)
     }
 
     fn find(&self, no: OrderNo) -> Option<Slot> {

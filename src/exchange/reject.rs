@@ -49,6 +49,8 @@ refusals! {
         TooManyNames = "TOO_MANY_NAMES" "too many client order ids and idempotency keys in one day",
         /// What the owner saw of the order is no longer so.
         PreconditionFailed = "PRECONDITION_FAILED" "it is no longer as it was when it was read",
+        /// An earlier deposit or withdrawal has this reference.
+        ReferenceUsed = "REFERENCE_USED" "an earlier deposit or withdrawal has this reference",
         /// No such user.
         UserNotFound = "USER_NOT_FOUND" "no such user",
         /// The operator has set this user, or the whole venue, to read-only.

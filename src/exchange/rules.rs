@@ -48,6 +48,11 @@ pub const GROUP_HEARTBEATS_MAX: usize = 32;
 /// Most bytes of a slug.
 pub const SLUG_BYTES_MAX: usize = 80;
 
+/// Most bytes of the reason that an operator gives for an act.
+pub const REASON_BYTES_MAX: usize = 2000;
+/// Most bytes of the address of an operator's evidence.
+pub const EVIDENCE_BYTES_MAX: usize = 2048;
+
 /// Sessions of one user: the next sign-in ends the one that would end first.
 pub const SESSIONS_MAX: usize = 16;
 /// Recovery codes of one user.

@@ -51,6 +51,9 @@ pub enum Step {
         /// The order that is placed.
         terms: Box<PlaceOrder>,
     },
+    /// Does nothing: asks only whether an operator's command would be refused that ends a market or
+    /// takes fees.
+    Act(Box<Command>),
     /// Does nothing: asks only whether its idempotency key was used before.
     Ask,
 }
@@ -86,7 +89,7 @@ impl Step {
         match self {
             Step::Place(terms) => Some(terms),
             Step::Replace { terms, .. } => Some(terms),
-            Step::Amend { .. } | Step::Cancel { .. } | Step::Ask => None,
+            Step::Amend { .. } | Step::Cancel { .. } | Step::Act(_) | Step::Ask => None,
         }
     }
 
@@ -105,6 +108,7 @@ impl Step {
             Step::Replace { target, terms } => {
                 Command::ReplaceOrder { replaced: target.among(placed)?, terms: terms.clone() }
             }
+            Step::Act(command) => (**command).clone(),
             Step::Ask => Command::AdvanceClock,
         })
     }
@@ -130,7 +134,7 @@ impl Exchange {
             let mut effects = Vec::new();
             if let Some(command) = step.resolved(&placed) {
                 let Stamp { sequence, time } = at;
-                let record = Record { sequence, time, once: once.clone(), command };
+                let record = Record { sequence, time, once: once.clone(), act: None, command };
                 match execute(&mut overlay, &record, at, &mut effects) {
                     Ok(()) => {}
                     Err(Stop::Refused(reject)) => effects.push(Effect::Refused(reject)),
@@ -268,12 +272,12 @@ impl Floor for Overlay<'_> {
 
     fn dispatch(
         &mut self,
-        command: &Command,
+        record: &Record,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.venue.rules_in_force()?;
-        match command {
+        match &record.command {
             Command::PlaceOrder(terms) => place_order(self, terms, at, effects),
             Command::AmendOrder { user, order, price, quantity, .. } => {
                 amend_order(self, (*user, *order), *price, *quantity, at, effects)
@@ -282,7 +286,7 @@ impl Floor for Overlay<'_> {
             Command::ReplaceOrder { replaced, terms } => {
                 replace_order(self, *replaced, terms, at, effects)
             }
-            _ => Ok(()),
+            act => Ok(self.venue.admit_act(act, at)?),
         }
     }
 

@@ -147,13 +147,17 @@ impl Exchange {
         amount: Money,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        self.known_user(user)?;
-        if i128::from(amount.get()) > self.ledger.fees().get() {
-            return Err(Stop::Refused(Reject::InsufficientFees));
-        }
+        self.admit_taking(user, amount)?;
         self.ledger.take_fees(user, amount)?;
         effects.push(Effect::FeesTaken { user, amount });
         Ok(self.emit_account(user, effects)?)
+    }
+
+    /// Whether there are so many fees to take.
+    pub(super) fn admit_taking(&self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        self.known_user(user)?;
+        let there = i128::from(amount.get()) <= self.ledger.fees().get();
+        if there { Ok(()) } else { Err(Reject::InsufficientFees) }
     }
 
     pub(super) fn create_category(

@@ -198,10 +198,10 @@ async fn create_key(
 
 /// Refuses keys of a wider scope, and operators' where operators have an entrance of their own.
 fn refuse_wider_scope(call: &Call, role: Role) -> Result<(), Problem> {
-    if role == Role::Operator && call.origin.elsewhere {
+    if !Role::Trader.covers(role) && call.origin.elsewhere {
         return Err(entrance::elsewhere());
     }
-    if role <= call.caller.role {
+    if call.caller.role.covers(role) {
         return Ok(());
     }
     let detail = "a key gives and takes no key that may do more than it may itself";

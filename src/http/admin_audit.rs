@@ -60,7 +60,8 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
         let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 1 to {RECORDS_MAX}"));
         Some(limit).filter(|limit| (1..=RECORDS_MAX).contains(limit)).ok_or_else(fault)
     });
-    let (from, limit) = form.finish(from.zip(limit))?;
+    let acts = form.query("acts", parse::boolean);
+    let ((from, limit), acts) = form.finish(from.zip(limit).zip(acts))?;
     let (from, limit) = (from.unwrap_or(1), limit.unwrap_or(RECORDS_STANDARD));
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut records = call.past().records(Sequence::new(from), count, PAGE_BYTES_MAX).await?;
@@ -68,6 +69,9 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let (applied, ()) = call.look(|_| Ok(()))?;
     records.retain(|record| record.sequence <= applied);
     let last = records.last().map(|record| record.sequence);
+    if acts == Some(true) {
+        records.retain(|record| record.act.is_some());
+    }
     let next = last.filter(|last| *last < applied).map(|last| last.next().get());
     let (_, mut orders) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
     orders.look_up()?;

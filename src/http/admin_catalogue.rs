@@ -86,7 +86,8 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets`
 pub async fn create_market(call: Call) -> Result<Reply, Problem> {
-    let (mut draft, event, categories) = call.read(Form::body::<NewMarket>)?.draft();
+    let window = call.shared.site.dispute_window;
+    let (mut draft, event, categories) = call.read(Form::body::<NewMarket>)?.draft(window);
     let (_, ()) = call.look(|view| {
         draft.categories = category_nos(view, &categories)?;
         draft.event = event.map(|id| event_no(view, id)).transpose()?;

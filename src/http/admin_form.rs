@@ -154,8 +154,9 @@ impl RevisedEvent {
 }
 
 impl NewMarket {
-    /// The draft, and the event and the categories that it is to have.
-    pub fn draft(self) -> (MarketDraft, Option<EventId>, Vec<CategoryId>) {
+    /// The draft, and the event and the categories that it is to have; with this dispute window, in
+    /// seconds, if it names none.
+    pub fn draft(self, window: u32) -> (MarketDraft, Option<EventId>, Vec<CategoryId>) {
         let draft = MarketDraft {
             questions: self.questions.text,
             descriptions: self.descriptions.text,
@@ -166,7 +167,7 @@ impl NewMarket {
             categories: Vec::new(),
             event: None,
             highlighted: self.highlighted.unwrap_or(false),
-            dispute_window_seconds: self.window.map_or(0, |UpTo(seconds)| seconds),
+            dispute_window_seconds: self.window.map_or(window, |UpTo(seconds)| seconds),
             fees: Fees {
                 maker: self.maker_fee.unwrap_or_default(),
                 taker: self.taker_fee.unwrap_or_default(),

@@ -2,10 +2,13 @@
 
 use super::admin_catalogue::market_before;
 use super::call::{Call, market_no};
+use super::form::Form;
+use super::grounds::{self, Evidence};
 use super::markets::{MARKETS_PAGE, MarketFilter};
 use super::members::bodies;
 use super::page::Page;
 use super::parse;
+use super::previews;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
@@ -31,12 +34,13 @@ bodies! {
     /// How a market came out.
     struct Resolution {
         required { "winningOutcomeId" => winner: Outcome }
+        optional { "evidence" => evidence: Evidence }
     }
 
     /// What a contract of yes is then worth.
     #[derive(Default)]
     struct Voiding {
-        optional { "price" => price: SettlementPrice }
+        optional { "price" => price: SettlementPrice, "evidence" => evidence: Evidence }
     }
 }
 
@@ -64,7 +68,10 @@ pub async fn publish(call: Call) -> Result<Reply, Problem> {
 
 /// `POST /admin/markets/{marketId}/suspend`
 pub async fn suspend(call: Call) -> Result<Reply, Problem> {
-    trigger(call, |market| Command::SuspendMarket { market }).await
+    let ((id, Nothing {}), dry_run) =
+        call.read(|form| form.path("marketId").zip(form.body_or_default()).zip(dry_run(form)))?;
+    let market = market_of(&call, id)?;
+    end(&call, market, Command::SuspendMarket { market }, dry_run).await
 }
 
 /// `POST /admin/markets/{marketId}/close`
@@ -88,22 +95,25 @@ pub async fn reopen(call: Call) -> Result<Reply, Problem> {
 }
 
 /// `POST /admin/markets/{marketId}/resolve`
-pub async fn resolve(call: Call) -> Result<Reply, Problem> {
-    let (id, Resolution { winner }) = call.read(|form| form.path("marketId").zip(form.body()))?;
+pub async fn resolve(mut call: Call) -> Result<Reply, Problem> {
+    let ((id, Resolution { winner, evidence }), dry_run) =
+        call.read(|form| form.path("marketId").zip(form.body()).zip(dry_run(form)))?;
+    grounds::show(&mut call.act, evidence);
     let market = market_of(&call, id)?;
-    carry_out(&call, market, Command::ResolveMarket { market, winner }).await
+    end(&call, market, Command::ResolveMarket { market, winner }, dry_run).await
 }
 
 /// `POST /admin/markets/{marketId}/void`
-pub async fn void(call: Call) -> Result<Reply, Problem> {
-    let (id, Voiding { price }) =
-        call.read(|form| form.path("marketId").zip(form.body_or_default()))?;
+pub async fn void(mut call: Call) -> Result<Reply, Problem> {
+    let ((id, Voiding { price, evidence }), dry_run) =
+        call.read(|form| form.path("marketId").zip(form.body_or_default()).zip(dry_run(form)))?;
+    grounds::show(&mut call.act, evidence);
     let market = market_of(&call, id)?;
     let price = match price {
         Some(price) => price,
         None => standard_price(&call, market)?,
     };
-    carry_out(&call, market, Command::VoidMarket { market, price }).await
+    end(&call, market, Command::VoidMarket { market, price }, dry_run).await
 }
 
 /// The price of a voiding that names none: 0.50. In a mutually exclusive event that would silently
@@ -137,6 +147,25 @@ async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, 
 
 fn market_of(call: &Call, id: MarketId) -> Result<MarketNo, Problem> {
     call.look(|view| market_no(view, id)).map(|(_, market)| market)
+}
+
+/// Whether only what would happen is asked.
+pub fn dry_run(form: &mut Form<'_>) -> Option<bool> {
+    form.query("dryRun", parse::boolean).map(Option::unwrap_or_default)
+}
+
+/// Executes what may be tried before.
+async fn end(
+    call: &Call,
+    market: MarketNo,
+    command: Command,
+    dry_run: bool,
+) -> Result<Reply, Problem> {
+    if !dry_run {
+        return carry_out(call, market, command).await;
+    }
+    let seen = previews::of_market(call, market, command).await;
+    seen.map_err(|problem| naming_status(call, market, false, problem))
 }
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {

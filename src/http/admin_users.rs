@@ -3,19 +3,23 @@
 
 use tokio::task::yield_now;
 
+use super::admin_markets::dry_run;
 use super::call::{Call, user_no};
 use super::form::Form;
+use super::grounds;
 use super::members::bodies;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse::{self, Name, WebUrl};
+use super::previews;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::BASE;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use exchange::command::Command;
-use exchange::ids::UserNo;
+use exchange::ids::{Token, UserNo};
 use exchange::units::Money;
 use views::ReadModel;
+use views::accounts::Balance;
 use views::responses::StoredResponse;
 use views::search::plain;
 
@@ -31,8 +35,14 @@ bodies! {
         required { "profileName" => name: Name, "profilePic" => picture: WebUrl }
     }
 
-    /// Money that is moved.
+    /// Money that comes or goes.
     struct Transfer {
+        required { "amount" => amount: Money }
+        optional { "reference" => reference: Token }
+    }
+
+    /// Money that was earned.
+    struct Taking {
         required { "amount" => amount: Money }
     }
 }
@@ -125,17 +135,31 @@ pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Moves money into a user's account or out of it.
-async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
-    let (id, Transfer { amount }) = call.read(|form| form.path("userId").zip(form.body()))?;
+async fn transfer(mut call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
+    let (id, Transfer { amount, reference }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
+    grounds::refer(&mut call.act, reference);
     let (_, user) = call.look(|view| user_no(view, id))?;
     moved(call, command(user, amount)).await
 }
 
 /// `POST /admin/fees/withdrawals`
 pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
-    let Transfer { amount } = call.read(Form::body)?;
+    let (Taking { amount }, dry_run) = call.read(|form| form.body().zip(dry_run(form)))?;
     let user = call.caller.user;
-    moved(call, Command::TakeFees { user, amount }).await
+    let command = Command::TakeFees { user, amount };
+    if !dry_run {
+        return moved(call, command).await;
+    }
+    previews::admitted(&call, command).await?;
+    let (sequence, balance) = call.look(|view| {
+        let row = view.accounts.user(user).ok_or_else(Problem::lacking_row)?;
+        let overflow = |_| Problem::internal("more money than there can be");
+        let available = row.balance.available.plus(amount).map_err(overflow)?;
+        let balance = Balance { available, ..row.balance };
+        Ok(BalanceJson::of(balance, view.accounts.currency()))
+    })?;
+    Reply::ok(sequence, &balance)
 }
 
 /// Executes a command that moves money and answers the account's new balance.

@@ -5,7 +5,7 @@ use hyper::header::HeaderMap;
 use tracing::Level;
 
 use super::auth::Caller;
-use super::route::{Access, Route};
+use super::route::Route;
 use super::venue::Venue;
 
 /// What is told of an answer besides what its head shows.
@@ -30,7 +30,7 @@ pub fn log(
     venue: &Venue,
 ) {
     let acts = |route: &Route| {
-        route.access == Access::Operators && *answered.method != Method::GET && caller.is_some()
+        route.access.is_staffs() && *answered.method != Method::GET && caller.is_some()
     };
     let act = route.is_some_and(acts);
     if !act && !tracing::enabled!(Level::DEBUG) {

@@ -64,6 +64,20 @@ impl Caller {
         matches!(self.role, Role::Operator)
     }
 
+    /// Whether it is somebody who runs the venue, or a part of it: without limits, as others depend
+    /// on them.
+    pub const fn is_staff(&self) -> bool {
+        match self.role {
+            Role::Operator | Role::Auditor | Role::Cashier | Role::Catalogue => true,
+            Role::Reader | Role::Trader | Role::Metrics => false,
+        }
+    }
+
+    /// Whether drafts are shown to the caller.
+    pub const fn sees_drafts(&self) -> bool {
+        matches!(self.role, Role::Operator | Role::Auditor | Role::Catalogue)
+    }
+
     /// Whether what the caller has shown ends by itself.
     pub fn ends_by_itself(&self, engine: &Engine) -> bool {
         match self.via {
@@ -78,6 +92,11 @@ impl Caller {
             Via::Key(key) => Some(key),
             Via::Session(_) => None,
         }
+    }
+
+    /// As whom the caller acts: the user, and the key if it is one.
+    pub const fn acts_as(&self) -> (UserNo, Option<KeyNo>) {
+        (self.user, self.key())
     }
 
     /// The session by which the caller is known, if it is one.

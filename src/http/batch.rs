@@ -267,7 +267,7 @@ impl<'a> Batch<'a> {
 
     fn asked(&self, part: u8, command: Command) -> KeyedCommand {
         let once = self.call.once.as_ref().map(|once| Box::new(IdempotencyKey { part, ..**once }));
-        KeyedCommand { once, command: self.call.by_key(command) }
+        KeyedCommand { once, act: None, command: self.call.by_key(command) }
     }
 
     /// Waits for all submitted operations.

@@ -15,6 +15,8 @@ pub const DESCRIPTION_CHARS_MAX: usize = 5000;
 pub const OUTCOME_CHARS_MAX: usize = 200;
 /// Longest name of a user or a category, or label of a key.
 pub const NAME_CHARS_MAX: usize = 200;
+/// Why an operator does something. The journal takes four bytes for each.
+pub const REASON_CHARS_MAX: usize = 500;
 /// Most pictures of an event.
 pub const IMAGES_MAX: usize = 8;
 /// Most categories of a market or an event.

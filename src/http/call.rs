@@ -33,7 +33,7 @@ use super::waiting::WaitingReads;
 use super::wrong_keys::WrongKeys;
 use engine::Engine;
 use engine::pending::Answer;
-use exchange::command::{Command, IdempotencyKey, KeyedCommand};
+use exchange::command::{Act, Command, IdempotencyKey, KeyedCommand};
 use exchange::effect::{Applied, Effect};
 use exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, UserId, UserNo,
@@ -190,6 +190,8 @@ pub struct Call {
     /// The idempotency key, if one was sent. Its hash is that of the endpoint; see
     /// [`Call::once_for`].
     pub once: Option<Box<IdempotencyKey>>,
+    /// Whose act its commands are, where only operators may ask for them.
+    pub act: Option<Box<Act>>,
     /// Its conditions on what it reads or changes.
     pub conditions: Preconditions,
     /// The request class whose token the request itself took: that of its route, or cancels if no
@@ -213,7 +215,9 @@ pub struct Origin {
 impl Call {
     /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
-        Form::new(&self.path, self.query.as_deref()).with_body(&self.body).with_clock(&self.engine)
+        let form = Form::new(&self.path, self.query.as_deref()).with_body(&self.body);
+        let form = form.with_clock(&self.engine);
+        if self.act.is_some() { form.of_operator() } else { form }
     }
 
     /// Its typed parts, all of them good.
@@ -256,7 +260,12 @@ impl Call {
 
     /// A command with this request's idempotency key, if it has one, and the caller's API key.
     pub fn asked(&self, command: Command) -> KeyedCommand {
-        KeyedCommand { once: self.once_for(&command), command: self.by_key(command) }
+        KeyedCommand { once: self.once_for(&command), ..self.keyless(command) }
+    }
+
+    /// The same without the idempotency key.
+    fn keyless(&self, command: Command) -> KeyedCommand {
+        KeyedCommand { once: None, act: self.act.clone(), command: self.by_key(command) }
     }
 
     /// A command with the caller's API key, which is no part of what is asked for.
@@ -276,7 +285,7 @@ impl Call {
     /// Executes a command without an idempotency key. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         self.record(&command)?;
-        accepted(ask_only(&self.engine, self.by_key(command)).await?.0)
+        accepted(ask_only(&self.engine, self.keyless(command)).await?.0)
     }
 
     /// Executes a command and calls `look` on its result before the next record is applied. If an

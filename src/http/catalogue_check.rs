@@ -38,7 +38,7 @@ pub async fn check(call: Call) -> Result<Reply, Problem> {
         categories = event.draft().1;
     }
     if let Some(market) = market {
-        (_, of_event, categories) = market.draft();
+        (_, of_event, categories) = market.draft(0);
     }
     let (sequence, ()) = call.look(|view| {
         category_nos(view, &categories)?;

@@ -25,6 +25,7 @@ use super::connection_slots::ConnectionSlot;
 use super::cors;
 use super::dashboard;
 use super::entrance;
+use super::grounds;
 use super::head;
 use super::idempotency;
 use super::limits::Limits;
@@ -52,6 +53,7 @@ use super::traffic::Traffic;
 use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::visit::receive;
+use exchange::command::Role;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
@@ -377,9 +379,10 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         let (route, path) = found?;
-        if caller.role < route.access.least() {
-            let detail = match route.access {
-                Access::Operators => "this path is for operators only",
+        if !route.access.admits(caller.role) {
+            let detail = match (route.access, caller.role) {
+                (_, Role::Metrics) => "this key only reads metrics",
+                (Access::Staff(_), _) => "this path is for operators only",
                 _ => "this key only reads",
             };
             return Err(Problem::new(Kind::Forbidden, detail));
@@ -408,6 +411,7 @@ impl Door {
         let mut path = path;
         let query = slugs::replace(&engine, &caller, &mut path, query);
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
+        let act = route.acts().then(|| grounds::act(caller.acts_as(), &body, query.as_deref()));
         let shared = Arc::clone(&self.shared);
         let seen = route.tagged.then(|| conditions.clone());
         let account = caller.user;
@@ -420,6 +424,7 @@ impl Door {
             query,
             body,
             once,
+            act,
             conditions,
             drew,
             origin,

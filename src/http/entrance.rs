@@ -2,7 +2,7 @@
 
 use super::connection_slots::ConnectionSlot;
 use super::problem::{Kind, Problem};
-use super::route::{Access, Route};
+use super::route::Route;
 use super::site::Site;
 
 /// Refuses a route of operators on a connection that came in elsewhere.
@@ -14,7 +14,7 @@ pub fn check(
     connection: Option<&ConnectionSlot>,
     site: &Site,
 ) -> Result<(), Problem> {
-    let theirs = route.is_some_and(|route| route.access == Access::Operators);
+    let theirs = route.is_some_and(|route| route.access.is_staffs());
     if theirs && is_elsewhere(connection, site) { Err(elsewhere()) } else { Ok(()) }
 }
 

@@ -83,7 +83,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 /// `GET /events/{eventId}`. Operators also find events without public markets, and drafts in them.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("eventId"))?;
-    let drafts = if call.caller.is_operator() { Drafts::Shown } else { Drafts::Hidden };
+    let drafts = if call.caller.sees_drafts() { Drafts::Shown } else { Drafts::Hidden };
     let (sequence, event) = call.look(|view| {
         let not_found = || Problem::of(Reject::EventNotFound);
         let row = view.catalogue.event(event_no(view, id)?).ok_or_else(not_found)?;

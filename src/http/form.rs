@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::grounds::{self, REASON, Reason};
 use super::json::Json;
 use super::members::{Faults, Given};
 use super::parse::{Fault, Read, Written};
@@ -24,19 +25,32 @@ pub struct Form<'a> {
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     body: &'a [u8],
     engine: Option<&'a Engine>,
+    /// Whether a reason may be given.
+    of_operator: bool,
 }
 
 impl<'a> Form<'a> {
     /// The form of a request without a body.
     pub fn new(path: &'a [(String, String)], query: Option<&'a str>) -> Form<'a> {
         let query = parameters(query.unwrap_or_default());
-        Form { faults: Faults::default(), path, query, body: &[], engine: None }
+        Form { faults: Faults::default(), path, query, body: &[], engine: None, of_operator: false }
     }
 
     /// Adds a body.
     #[must_use]
     pub fn with_body(self, body: &'a [u8]) -> Form<'a> {
         Form { body, ..self }
+    }
+
+    /// Takes a reason, too, in the body or, where there is none, in the query: what operators do is
+    /// recorded with it (`grounds.rs`).
+    #[must_use]
+    pub fn of_operator(self) -> Form<'a> {
+        let mut form = Form { of_operator: true, ..self };
+        if form.body.is_empty() {
+            form.query(REASON, Reason::read);
+        }
+        form
     }
 
     /// Adds the engine by whose clock a deadline has passed.
@@ -103,11 +117,18 @@ impl<'a> Form<'a> {
 
     /// Reads the body.
     pub fn body<T: Given>(&mut self) -> Option<T> {
-        if let Ok(body) = plain(self.body) {
+        if !self.of_operator
+            && let Ok(body) = plain(self.body)
+        {
             return Some(body);
         }
         match serde_json::from_slice::<Json>(self.body) {
-            Ok(json) => T::noted(json, "", &mut self.faults),
+            Ok(mut json) => {
+                if self.of_operator {
+                    grounds::check_reason(&mut json, &mut self.faults);
+                }
+                T::noted(json, "", &mut self.faults)
+            }
             Err(error) => {
                 let detail = format!("is not JSON: {error}");
                 self.faults.note("body", Fault::new(FieldCode::Malformed, detail));

@@ -9,7 +9,7 @@ use super::wire::impact::{InMarket, InVenue, MarketImpactJson, VenueImpactJson};
 use exchange::catalogue::Outcome;
 use exchange::command::Role;
 use exchange::ids::{MarketNo, UserNo};
-use exchange::units::{Overflow, Sequence};
+use exchange::units::{MoneySum, Overflow, Sequence, SettlementPrice};
 use views::ReadModel;
 
 /// Rows looked at before the projector gets its turn. All users take several looks, so what is
@@ -20,10 +20,23 @@ const ROWS_A_LOOK: usize = 4096;
 pub async fn of_market(call: Call) -> Result<Reply, Problem> {
     let id = call.read(|form| form.path("marketId"))?;
     let (_, market) = call.look(|view| market_no(view, id))?;
-    let mut counted = InMarket::default();
-    let count = |view: &ReadModel, user| count_in_market(&mut counted, view, market, user);
-    let sequence = every_user(&call, count).await?;
+    let (sequence, counted) = in_market(&call, market, None).await?;
     Reply::ok(sequence, &MarketImpactJson::of(counted))
+}
+
+/// Whom it concerns what becomes of a market, and what they would be paid at this price of yes.
+///
+/// # Errors
+/// The read model contradicts itself.
+pub async fn in_market(
+    call: &Call,
+    market: MarketNo,
+    price: Option<SettlementPrice>,
+) -> Result<(Sequence, InMarket), Problem> {
+    let mut counted = InMarket::default();
+    let count = |view: &ReadModel, user| count_in_market(&mut counted, view, (market, price), user);
+    let sequence = every_user(call, count).await?;
+    Ok((sequence, counted))
 }
 
 /// `GET /admin/venue/impact`
@@ -33,7 +46,7 @@ pub async fn of_venue(call: Call) -> Result<Reply, Problem> {
     let count = |view: &ReadModel, user| {
         let orders = view.orders.open_count_of(user);
         let concerned = orders > 0 || view.positions.held(user).next().is_some();
-        let trades = |role: Role| role != Role::Reader;
+        let trades = |role: Role| matches!(role, Role::Trader | Role::Operator);
         let keys = view.accounts.keys_in_force(user).filter(|key| trades(key.role)).count();
         counted.users = counted.users.saturating_add(u64::from(concerned));
         counted.orders = counted.orders.saturating_add(orders as u64);
@@ -48,20 +61,27 @@ pub async fn of_venue(call: Call) -> Result<Reply, Problem> {
 fn count_in_market(
     counted: &mut InMarket,
     view: &ReadModel,
-    market: MarketNo,
+    (market, price): (MarketNo, Option<SettlementPrice>),
     user: UserNo,
 ) -> Result<usize, Overflow> {
-    let mut holds = false;
+    let (mut holds, mut paid) = (false, MoneySum::ZERO);
     for outcome in [Outcome::Yes, Outcome::No] {
         let Some(held) = view.positions.position(user, market, outcome) else { continue };
         holds = true;
         counted.cost = counted.cost.plus(held.cost)?;
         let lots = if outcome == Outcome::Yes { &mut counted.yes } else { &mut counted.no };
         *lots = lots.plus(held.quantity)?;
+        let of_yes = price.unwrap_or(SettlementPrice::ZERO);
+        let each = if outcome == Outcome::Yes { of_yes } else { of_yes.complement() };
+        paid = paid.plus(each.times(held.quantity)?)?;
     }
     let mut orders = 0_u64;
     for order in view.orders.open_of(user) {
         orders = orders.saturating_add(u64::from(order.market == market));
+    }
+    if price.is_some() && paid > MoneySum::ZERO {
+        counted.users_paid = counted.users_paid.saturating_add(1);
+        counted.paid = counted.paid.and(paid)?;
     }
     counted.holders = counted.holders.saturating_add(u64::from(holds));
     counted.users = counted.users.saturating_add(u64::from(holds || orders > 0));

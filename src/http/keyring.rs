@@ -128,7 +128,7 @@ impl Keyring {
         }
         let row = self.users.row(caller.user.index())?;
         let (rate, bucket) = (self.rates().of(class)?, row.bucket(class)?);
-        (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))
+        (!caller.is_staff()).then(|| bucket.take(rate, 1, self.since_began(now)))
     }
 
     /// Takes the tokens for several commands in one request: `writes` writes and `cancels` cancels,
@@ -144,7 +144,7 @@ impl Keyring {
         cancels: u32,
         drew: RequestClass,
     ) -> Result<(), Lacking> {
-        let row = self.users.row(caller.user.index()).filter(|_| !caller.is_operator());
+        let row = self.users.row(caller.user.index()).filter(|_| !caller.is_staff());
         let Some(row) = row else {
             return Ok(());
         };
@@ -213,7 +213,7 @@ impl Keyring {
     }
 
     fn daily(&self, caller: &Caller) -> Option<Rate> {
-        self.rates().records.0.filter(|_| !caller.is_operator())
+        self.rates().records.0.filter(|_| !caller.is_staff())
     }
 
     /// The users with most records since the process started, and how many, most first.
@@ -247,7 +247,7 @@ impl Keyring {
     /// The rate and state of a class's bucket, taking nothing; `None` if there is no limit.
     pub fn look(&self, caller: &Caller, class: RequestClass) -> Option<(u32, Allowance)> {
         let (rate, row) = (self.rates().of(class)?, self.users.row(caller.user.index())?);
-        let bucket = row.bucket(class).filter(|_| !caller.is_operator())?;
+        let bucket = row.bucket(class).filter(|_| !caller.is_staff())?;
         Some((rate.tokens(), bucket.look(rate, self.now())))
     }
 

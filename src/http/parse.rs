@@ -192,13 +192,31 @@ words! {
         "CANCEL_MAKER" => SelfTradePrevention::CancelMaker,
         "CANCEL_BOTH" => SelfTradePrevention::CancelBoth;
         "must be CANCEL_TAKER, CANCEL_MAKER or CANCEL_BOTH"
-    Role: "reader" => Role::Reader, "trader" => Role::Trader, "operator" => Role::Operator;
-        "must be reader, trader or operator"
-    Scope:
-        "read" => Scope(Role::Reader),
-        "trade" => Scope(Role::Trader),
-        "operator" => Scope(Role::Operator);
-        "must be read, trade or operator"
+}
+
+impl Written for Role {
+    fn read(text: &str) -> Read<Role> {
+        let detail = "must be reader, trader, operator, auditor, metrics, cashier or catalogue";
+        let found = Role::ALL.into_iter().find(|role| role.name() == text);
+        found.ok_or_else(|| Fault::invalid(detail))
+    }
+}
+
+/// The scope's name.
+pub const fn scope_name(role: Role) -> &'static str {
+    match role {
+        Role::Reader => "read",
+        Role::Trader => "trade",
+        staff => staff.name(),
+    }
+}
+
+impl Written for Scope {
+    fn read(text: &str) -> Read<Scope> {
+        let detail = "must be read, trade, operator, auditor, metrics, cashier or catalogue";
+        let found = Role::ALL.into_iter().find(|role| scope_name(*role) == text);
+        found.map(Scope).ok_or_else(|| Fault::invalid(detail))
+    }
 }
 
 impl Written for TradingMode {

@@ -228,6 +228,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::IdentityTaken
         | Reject::PasswordChanged
         | Reject::SlugTaken
+        | Reject::ReferenceUsed
         | Reject::InvalidTransition
         | Reject::EventComplete
         | Reject::EventAlreadyWon

@@ -52,22 +52,28 @@ pub enum Endpoint {
 pub enum Access {
     /// Everybody, without a key, even before the venue is open.
     Everybody,
-    /// Any key.
+    /// Any key but one for metrics alone.
     Keys,
     /// Keys of traders and operators.
     Traders,
-    /// Operators' keys.
-    Operators,
+    /// Operators' keys, and those of these roles.
+    Staff(&'static [Role]),
 }
 
 impl Access {
-    /// The least role that is allowed.
-    pub const fn least(self) -> Role {
-        match self {
-            Access::Everybody | Access::Keys => Role::Reader,
-            Access::Traders => Role::Trader,
-            Access::Operators => Role::Operator,
+    /// Whether a key with this role opens it.
+    pub fn admits(self, role: Role) -> bool {
+        match (self, role) {
+            (Access::Everybody, _) | (_, Role::Operator) => true,
+            (Access::Keys, role) => role != Role::Metrics,
+            (Access::Traders, role) => role == Role::Trader,
+            (Access::Staff(roles), role) => roles.contains(&role),
         }
+    }
+
+    /// Whether it is of those who run the venue.
+    pub const fn is_staffs(self) -> bool {
+        matches!(self, Access::Staff(_))
     }
 }
 
@@ -97,6 +103,11 @@ impl Route {
     /// Whether the endpoint itself takes the tokens for its operations.
     pub const fn draws_itself(&self) -> bool {
         matches!(self.endpoint, Endpoint::Several(_))
+    }
+
+    /// Whether what it does is an operator's act.
+    pub fn acts(&self) -> bool {
+        self.access.is_staffs() && self.method != Method::GET
     }
 
     /// What names its endpoint: method, base and template.

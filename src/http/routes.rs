@@ -15,23 +15,36 @@ use super::{
     leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
     positions, profiles, second_factor, sign_in, statement, switches, tape,
 };
+use exchange::command::Role;
 
 /// The table.
 pub fn table() -> Vec<Route> {
-    let operators = [admin_catalogue(), admin_people()].into_iter().flatten();
-    let operators = operators.map(|route| Route { access: Access::Operators, ..route });
-    let others =
-        [probes(), pages(), visitors(), public(), trading(), account()].into_iter().flatten();
-    let lines = others.chain(operators).enumerate();
+    use Role::{Auditor, Cashier, Catalogue};
+    let staff = [
+        with(&[Auditor], reads()),
+        with(&[Auditor, Cashier], money_reads()),
+        with(&[Auditor, Catalogue], catalogue_reads()),
+        with(&[Cashier], money_writes()),
+        with(&[Catalogue], catalogue_writes()),
+        with(&[], writes()),
+    ];
+    let all = [probes(), pages(), visitors(), public(), trading(), account()].into_iter();
+    let lines = all.chain(staff).flatten().enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
 
+/// Routes for operators, and for these roles.
+fn with(roles: &'static [Role], routes: Vec<Route>) -> Vec<Route> {
+    let access = Access::Staff(roles);
+    routes.into_iter().map(|route| Route { access, ..route }).collect()
+}
+
 fn probes() -> Vec<Route> {
-    use Access::{Everybody, Operators};
+    use Access::{Everybody, Staff};
     vec![
         probe("/healthz", Everybody, operations::health),
         probe("/readyz", Everybody, operations::readiness),
-        probe("/metrics", Operators, metrics::page),
+        probe("/metrics", Staff(&[Role::Auditor, Role::Metrics]), metrics::page),
         probe("/api/v1/openapi.json", Everybody, |shared, head| {
             openapi::describe(table, shared, head)
         }),
@@ -154,11 +167,45 @@ fn account() -> Vec<Route> {
     ]
 }
 
-/// For operators.
-fn admin_catalogue() -> Vec<Route> {
+/// What auditors read as well as operators.
+fn reads() -> Vec<Route> {
     vec![
-        read("/admin/markets", admin_markets::list),
         long("/admin/markets/{marketId}/impact", impact::of_market),
+        long("/admin/users/{userId}/orders", admin_accounts::orders).tagged(),
+        long("/admin/users/{userId}/positions", admin_accounts::positions),
+        long("/admin/users/{userId}/fills", admin_accounts::fills).tagged(),
+        long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
+        read("/admin/users/{userId}/keys", admin_keys::list),
+        read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/venue/mode", switches::venue_mode),
+        long("/admin/venue/impact", impact::of_venue),
+        read("/admin/fees", admin_users::fees),
+        past("/admin/audit/head", admin_audit::head),
+        past("/admin/journal", admin_audit::journal),
+    ]
+}
+
+/// What cashiers need to see, too.
+fn money_reads() -> Vec<Route> {
+    vec![long("/admin/users", admin_users::list), read("/admin/users/{userId}", admin_users::one)]
+}
+
+/// What whoever keeps the catalogue needs to see, too.
+fn catalogue_reads() -> Vec<Route> {
+    vec![read("/admin/markets", admin_markets::list)]
+}
+
+/// Money in and out.
+fn money_writes() -> Vec<Route> {
+    vec![
+        post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
+        post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
+    ]
+}
+
+/// What there is to trade.
+fn catalogue_writes() -> Vec<Route> {
+    vec![
         post("/admin/catalogue/check", Required, catalogue_check::check),
         post("/admin/categories", Required, admin_catalogue::create_category),
         post("/admin/events", Required, admin_catalogue::create_event),
@@ -166,44 +213,29 @@ fn admin_catalogue() -> Vec<Route> {
         post("/admin/markets", Required, admin_catalogue::create_market),
         patch("/admin/markets/{marketId}", admin_catalogue::revise_market).tagged(),
         post("/admin/markets/{marketId}/publish", Optional, admin_markets::publish),
+    ]
+}
+
+/// What only operators do.
+fn writes() -> Vec<Route> {
+    vec![
         post("/admin/markets/{marketId}/suspend", Optional, admin_markets::suspend),
         post("/admin/markets/{marketId}/reopen", Optional, admin_markets::reopen),
         post("/admin/markets/{marketId}/close", Optional, admin_markets::close),
         post("/admin/markets/{marketId}/resolve", Required, admin_markets::resolve),
         post("/admin/markets/{marketId}/dispute", Optional, admin_markets::dispute),
         post("/admin/markets/{marketId}/void", Optional, admin_markets::void),
-    ]
-}
-
-/// For operators.
-fn admin_people() -> Vec<Route> {
-    vec![
-        long("/admin/users", admin_users::list),
-        read("/admin/users/{userId}", admin_users::one),
-        long("/admin/users/{userId}/orders", admin_accounts::orders).tagged(),
-        long("/admin/users/{userId}/positions", admin_accounts::positions),
-        long("/admin/users/{userId}/fills", admin_accounts::fills).tagged(),
-        long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
         cancel("/admin/users/{userId}/orders", admin_accounts::cancel_orders),
-        read("/admin/users/{userId}/keys", admin_keys::list),
-        read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
-        read("/admin/venue/mode", switches::venue_mode),
-        long("/admin/venue/impact", impact::of_venue),
-        read("/admin/fees", admin_users::fees),
         post("/admin/fees/withdrawals", Required, admin_users::take_fees),
         post("/admin/venue/mode", Required, switches::set_venue_mode),
         post("/admin/users/{userId}/mode", Required, switches::set_user_mode),
         post("/admin/users/{userId}/exposure-limit", Required, switches::set_exposure_limit),
         delete("/admin/users/{userId}/exposure-limit", switches::lift_exposure_limit),
         post("/admin/users", Required, admin_users::create),
-        post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
-        post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
         post("/admin/users/{userId}/invitations", Required, sign_in::invite),
         delete("/admin/users/{userId}/second-factor", second_factor::clear_of),
         delete("/admin/users/{userId}/keys/{keyId}", admin_keys::revoke),
-        past("/admin/audit/head", admin_audit::head),
-        past("/admin/journal", admin_audit::journal),
     ]
 }
 

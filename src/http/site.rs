@@ -41,6 +41,8 @@ pub struct Site {
     pub sign_up: SignUp,
     /// Play money that a user may ask for, if there is any.
     pub faucet: Option<Money>,
+    /// Seconds in which the resolution of a market may be disputed that names no other number.
+    pub dispute_window: u32,
     /// Whether it is the demo.
     pub demo: bool,
     /// Origins of other sites whose pages may ask with a key, as `https://app.example`.

@@ -93,7 +93,7 @@ fn slug_in(name: &str, text: &str) -> Option<Slug> {
 
 /// The id of what is called like this, if the caller may see it.
 fn id_of(view: &ReadModel, caller: &Caller, name: &str, slug: &Slug) -> Option<Uuid> {
-    let all = caller.is_operator();
+    let all = caller.sees_drafts();
     if name == "eventId" {
         let row = view.catalogue.event_called(slug);
         return row

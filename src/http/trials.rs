@@ -91,7 +91,7 @@ pub async fn batch(
                 Step::Cancel { target, .. } | Step::Amend { target, .. } => {
                     target.order.map_or(Subject::Unplaced, Subject::Order)
                 }
-                Step::Ask => Subject::Unplaced,
+                Step::Act(_) | Step::Ask => Subject::Unplaced,
             };
             steps.push(keyed(step));
             subject

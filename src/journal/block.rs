@@ -353,10 +353,10 @@ impl BlockBuilder {
         } else if record.time < last.1 {
             self.fault = Some(EncodeError::Time(record.sequence));
         } else {
-            let Record { time, once, command, .. } = &record;
-            let once = once.as_deref();
+            let Record { time, once, act, command, .. } = &record;
+            let beside = (once.as_deref(), act.as_deref());
             let bytes_max = if self.is_empty() { BLOCK_BYTES_MAX } else { BLOCK_BYTES_FULL };
-            match record::encode(command, once, *time, &mut self.bytes, bytes_max) {
+            match record::encode(command, beside, *time, &mut self.bytes, bytes_max) {
                 Ok(()) => self.records.push(record),
                 Err(EncodeError::TooLarge) if !self.is_empty() => return Err(Refill(record)),
                 Err(fault) => self.fault = Some(fault),

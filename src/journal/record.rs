@@ -1,15 +1,15 @@
-//! The format of a record: a header of 16 bytes, the idempotency key if there is one, then the
-//! command's fields (journal-format.md, "Records"). The fields and their order are those of the
-//! table of commands; their bytes are what bincode writes for flat structs of them, little-endian
-//! and of fixed width, so that a value has exactly one encoding.
+//! The format of a record: a header of 16 bytes, the idempotency key and the operator's act if
+//! there are such, then the command's fields (journal-format.md). The fields and their order are
+//! those of the table of commands; their bytes are what bincode writes for flat structs of them,
+//! little-endian and of fixed width, so that a value has exactly one encoding.
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use exchange::command::{
-    Command, Conversion, IdempotencyKey, KeyedCommand, PlaceOrder, Record, SeenTerms,
+    Act, Command, Conversion, IdempotencyKey, KeyedCommand, PlaceOrder, Record, SeenTerms,
 };
 use exchange::image::coding::{BadImage, ImageSink, Imaged};
 use exchange::image::words::{Fixed, Tagged};
-use exchange::rules::Rules;
+use exchange::rules::{EVIDENCE_BYTES_MAX, REASON_BYTES_MAX, Rules};
 use exchange::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, TimeMs};
 
 /// Bytes of a record's header: length of the body, kind, version, flags and time.
@@ -18,6 +18,8 @@ pub const RECORD_HEADER_BYTES: usize = 16;
 pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
 /// Flag: an idempotency key precedes the body.
 const FLAG_ONCE: u8 = 1;
+/// Flag: an operator's act precedes the body, after the idempotency key.
+const FLAG_ACT: u8 = 2;
 /// Space for most records: any of an order without a client order id.
 const SMALL_BYTES: usize = 80;
 
@@ -82,30 +84,34 @@ pub enum EncodeError {
 /// Checks that a command can be journaled. Called before it is stamped, so that a command that
 /// cannot be encoded never shares a block with others.
 pub fn admit(asked: &KeyedCommand) -> Result<(), EncodeError> {
-    let KeyedCommand { once, command } = asked;
-    check(command)?;
+    let KeyedCommand { once, act, command } = asked;
+    let beside = (once.as_deref(), act.as_deref());
+    check(command, beside)?;
     let mut length = Length(0);
-    write(command, once.as_deref(), TimeMs::default(), &mut length);
+    write(command, beside, TimeMs::default(), &mut length);
     if length.0 <= RECORD_BYTES_MAX { Ok(()) } else { Err(EncodeError::TooLarge) }
 }
+
+/// What a record has beside its command: an idempotency key, an operator's act.
+pub type Beside<'a> = (Option<&'a IdempotencyKey>, Option<&'a Act>);
 
 /// Appends a record's bytes to `out`, which has `bytes_max` at most then. Unchanged on error.
 pub fn encode(
     command: &Command,
-    once: Option<&IdempotencyKey>,
+    beside: Beside<'_>,
     time: TimeMs,
     out: &mut Vec<u8>,
     bytes_max: usize,
 ) -> Result<(), EncodeError> {
-    check(command)?;
+    check(command, beside)?;
     let start = out.len();
     let end_max = bytes_max.min(start.saturating_add(RECORD_BYTES_MAX));
     let mut space = [0; SMALL_BYTES];
     let mut small = Fixed::over(&mut space);
-    write(command, once, time, &mut small);
+    write(command, beside, time, &mut small);
     match small.written() {
         Some(record) => out.extend_from_slice(record),
-        None => write(command, once, time, &mut Tagged(&mut *out)),
+        None => write(command, beside, time, &mut Tagged(&mut *out)),
     }
     let bytes = out.len().saturating_sub(start);
     let body = u32::try_from(bytes.saturating_sub(RECORD_HEADER_BYTES));
@@ -148,38 +154,41 @@ pub fn decode(
         BadImage::Field(field) | BadImage::Value(field) => RecordError::Field(kind, field),
         _ => RecordError::Body(kind),
     };
-    let once = match flags {
-        0 => None,
-        FLAG_ONCE => Some(Box::new(IdempotencyKey::read(&mut body).map_err(bad)?)),
-        unknown => return Err(RecordError::UnknownFlags(kind, unknown)),
-    };
+    if flags & !(FLAG_ONCE | FLAG_ACT) != 0 {
+        return Err(RecordError::UnknownFlags(kind, flags));
+    }
+    let once = (flags & FLAG_ONCE != 0).then(|| IdempotencyKey::read(&mut body));
+    let once = once.transpose().map_err(bad)?.map(Box::new);
+    let act = (flags & FLAG_ACT != 0).then(|| Act::read(&mut body));
+    let act = act.transpose().map_err(bad)?.map(Box::new);
     let command = Command::read_fields(kind, version, &mut body).map_err(bad)?;
     if !body.0.is_empty() {
         return Err(RecordError::Trailing(body.0.len()));
     }
-    check_fields(&command).map_err(|BadField(field)| RecordError::Field(kind, field))?;
-    records.push(Record { sequence, time, once, command });
+    let checked = check_act(act.as_deref()).and_then(|()| check_fields(&command));
+    checked.map_err(|BadField(field)| RecordError::Field(kind, field))?;
+    records.push(Record { sequence, time, once, act, command });
     Ok(RECORD_HEADER_BYTES.saturating_add(length))
 }
 
-fn check(command: &Command) -> Result<(), EncodeError> {
-    check_fields(command).map_err(|BadField(field)| EncodeError::Field(command.number(), field))
+fn check(command: &Command, (_, act): Beside<'_>) -> Result<(), EncodeError> {
+    let checked = check_act(act).and_then(|()| check_fields(command));
+    checked.map_err(|BadField(field)| EncodeError::Field(command.number(), field))
 }
 
 /// Writes a record, but for the length that comes first: it is known last.
 #[inline]
-fn write(
-    command: &Command,
-    once: Option<&IdempotencyKey>,
-    time: TimeMs,
-    sink: &mut impl ImageSink,
-) {
+fn write(command: &Command, (once, act): Beside<'_>, time: TimeMs, sink: &mut impl ImageSink) {
     sink.put_array([0; 4]);
     command.number().write(sink);
-    sink.put_array([command.version(), once.map_or(0, |_| FLAG_ONCE)]);
+    let flags = once.map_or(0, |_| FLAG_ONCE) | act.map_or(0, |_| FLAG_ACT);
+    sink.put_array([command.version(), flags]);
     time.write(sink);
     if let Some(once) = once {
         once.write(sink);
+    }
+    if let Some(act) = act {
+        act.write(sink);
     }
     command.write_fields(sink);
 }
@@ -222,6 +231,18 @@ pub const fn known(kind: u16) -> bool {
 /// The name of a kind's number; `unknown` for others.
 pub fn kind_name(kind: u16) -> &'static str {
     Command::KINDS.iter().find(|(number, _)| *number == kind).map_or("unknown", |(_, name)| name)
+}
+
+/// Checks how long an act's texts are.
+fn check_act(act: Option<&Act>) -> Result<(), BadField> {
+    let fits = |text: Option<&String>, most: usize| {
+        text.is_none_or(|text| (1..=most).contains(&text.len()))
+    };
+    match act {
+        Some(act) if !fits(act.reason.as_ref(), REASON_BYTES_MAX) => Err(BadField("reason")),
+        Some(act) if !fits(act.evidence.as_ref(), EVIDENCE_BYTES_MAX) => Err(BadField("evidence")),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Checks what the types of a command leave open: amounts, quantities, the currency's form, the

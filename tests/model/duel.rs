@@ -85,10 +85,10 @@ impl Duel {
         later_ms: u16,
         asked: impl Into<KeyedCommand>,
     ) -> Result<Vec<Effect>, String> {
-        let KeyedCommand { once, command } = asked.into();
+        let KeyedCommand { once, act, command } = asked.into();
         self.now = commands::after(self.now, i64::from(later_ms));
         let sequence = Sequence::new(self.twin.sequence + 1);
-        let record = Record { sequence, time: self.now, once, command };
+        let record = Record { sequence, time: self.now, once, act, command };
         self.records.push(record.clone());
         let mut effects = Vec::new();
         let tried = self.tried(&record)?;

@@ -11,8 +11,9 @@ pub fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, KeyedCommand { once, command }: KeyedCommand| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
+    let mut ask = |twin: &mut Naive, time, KeyedCommand { once, act, command }: KeyedCommand| {
+        let record =
+            Record { sequence: Sequence::new(twin.sequence + 1), time, once, act, command };
         twin.apply(&record);
         records.push(record);
     };

@@ -24,7 +24,7 @@ pub fn tried_as_done(
     let now = duel.exchange.time();
     let asked = steps.iter().map(|step| commands::asked(&duel.twin, step, now));
     let mut parts: Vec<KeyedStep> = Vec::new();
-    for (KeyedCommand { once, command }, link) in asked.zip(links) {
+    for (KeyedCommand { once, command, .. }, link) in asked.zip(links) {
         let once = once.map(|once| Box::new(IdempotencyKey { caller: user, ..*once }));
         let linked = link.and_then(|link| parts.get(usize::from(link)));
         let name =
@@ -96,12 +96,12 @@ fn apply_in_turn(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> V
                 let (price, quantity) = (*price, *quantity);
                 Command::AmendOrder { user, order, price, quantity, seen: None }
             }),
-            Part::Ask => None,
+            Part::Act(_) | Part::Ask => None,
         };
         let mut effects = Vec::new();
         if let Some(command) = command {
             let (sequence, time) = (exchange.sequence().next(), exchange.time());
-            let record = Record { sequence, time, once: once.clone(), command };
+            let record = Record { sequence, time, once: once.clone(), act: None, command };
             exchange.apply(&record, &mut effects).unwrap();
         } else {
             effects.push(Effect::Refused(Reject::OrderNotFound));
@@ -142,7 +142,7 @@ fn a_trial_that_meets_too_many_orders_has_no_result() {
         assert!(tried(&duel.exchange, &[MET_MAX + 1]).is_some());
         let sequence = duel.exchange.sequence().next();
         let (time, command) = (duel.exchange.time(), Command::PlaceOrder(order(0, 50, 1)));
-        let record = Record { sequence, time, once: None, command };
+        let record = Record { sequence, time, once: None, act: None, command };
         duel.exchange.apply(&record, &mut Vec::new()).unwrap();
     }
     // The bound is for all steps together.

@@ -5,7 +5,7 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordChange, PasswordScheme, PlaceOrder, Record, RecoveryCodes, Role, SecondFactor,
     SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
@@ -91,7 +91,7 @@ fn venue_command() -> BoxedStrategy<Command> {
         }),
         (
             user(),
-            prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)],
+            prop::sample::select(Role::ALL.to_vec()),
             text(),
             any::<[u8; 32]>(),
             option::of(time())
@@ -123,7 +123,7 @@ fn sign_in_command() -> BoxedStrategy<Command> {
             1 => hash().prop_map(Password::vouched),
         ]
     };
-    let role = prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)];
+    let role = prop::sample::select(Role::ALL.to_vec());
     prop_oneof![
         (user(), role, hash(), time()).prop_map(|(user, role, invitation, ends)| Command::Invite {
             user,
@@ -327,6 +327,18 @@ pub fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
     })
 }
 
+/// An operator's act.
+pub fn act() -> impl Strategy<Value = Box<Act>> {
+    let hash = any::<[u8; 32]>().prop_map(KeyHash);
+    let texts = (option::of("\\PC{1,12}"), option::of("\\PC{1,12}"));
+    (user(), option::of(any::<u32>()), texts, option::of(token()), option::of(hash)).prop_map(
+        |(actor, key, (reason, evidence), reference, evidence_hash)| {
+            let key = key.map(KeyNo);
+            Box::new(Act { actor, key, reason, reference, evidence, evidence_hash })
+        },
+    )
+}
+
 fn convert() -> impl Strategy<Value = Command> {
     let markets = prop::collection::btree_set(any::<u32>(), 1..5);
     (user(), any::<u32>(), markets, lots()).prop_map(|(user, event, markets, quantity)| {
@@ -441,10 +453,11 @@ pub fn command() -> BoxedStrategy<Command> {
     prop_oneof![venue_command(), catalogue_command(), market_command(), order_command()].boxed()
 }
 
-/// Any command that the journal accepts, with or without an idempotency key.
+/// Any command that the journal accepts, with or without an idempotency key and an act.
 pub fn asked() -> impl Strategy<Value = KeyedCommand> {
     let once = prop_oneof![3 => Just(None), 1 => once().prop_map(Some)];
-    (once, command()).prop_map(|(once, command)| KeyedCommand { once, command })
+    let act = prop_oneof![3 => Just(None), 1 => act().prop_map(Some)];
+    (once, act, command()).prop_map(|(once, act, command)| KeyedCommand { once, act, command })
 }
 
 /// A block after `head` that records no results; the commands must fit.
@@ -462,9 +475,9 @@ pub fn block_with(
     let mut builder = BlockBuilder::new(head);
     let mut sequence = head.sequence;
     for asked in commands {
-        let KeyedCommand { once, command } = asked.into();
+        let KeyedCommand { once, act, command } = asked.into();
         sequence = sequence.next();
-        assert!(builder.push(Record { sequence, time, once, command }).is_ok(), "block full");
+        assert!(builder.push(Record { sequence, time, once, act, command }).is_ok(), "block full");
     }
     builder.build(recorded).unwrap()
 }

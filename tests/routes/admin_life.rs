@@ -169,7 +169,7 @@ fn bodies_may_be_absent_but_not_wrong() {
     let market = venue.market();
     let path = |action: &str| format!("/admin/markets/{market}/{action}");
     for action in ["publish", "suspend", "reopen", "close", "dispute", "void"] {
-        venue.act(&market, action, &json!({"reason": "x"})).bad_as("reason", "UNKNOWN_FIELD");
+        venue.act(&market, action, &json!({"why": "x"})).bad_as("why", "UNKNOWN_FIELD");
         venue.act(&market, action, &json!([])).bad_as("body", "WRONG_TYPE");
         let answer = venue.operator.send("POST", &path(action), &[], Some(b"{"));
         answer.bad_as("body", "MALFORMED");

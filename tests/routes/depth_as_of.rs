@@ -270,7 +270,7 @@ pub fn one_block(key: &ApiKey, more: Vec<Command>) -> (MemoryJournal, MarketId) 
     let time = |n: i64| TimeMs::new(1_700_000_000_000 + n).unwrap();
     for (index, command) in (1_u32..).zip(commands.into_iter().chain(more)) {
         let (sequence, time) = (Sequence::new(index.into()), time(index.into()));
-        builder.push(Record { sequence, time, once: None, command }).unwrap();
+        builder.push(Record { sequence, time, once: None, act: None, command }).unwrap();
     }
     journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     (journal, MarketId::derive(time(5), Sequence::new(5), 0))

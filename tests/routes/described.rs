@@ -77,6 +77,13 @@ impl Operation {
         visits || security.first().is_some_and(session)
     }
 
+    /// The roles whose keys open it.
+    pub fn roles(&self) -> Vec<&'static str> {
+        let security = self.content["security"].as_array().unwrap();
+        let keys = security.iter().flat_map(|by| by.as_object().unwrap().keys());
+        keys.filter_map(|name| name.strip_suffix("Key")).collect()
+    }
+
     /// Whether a session will do.
     pub fn takes_session(&self) -> bool {
         let security = self.content["security"].as_array().unwrap();

@@ -106,6 +106,8 @@ fn door(given: &mut Given) {
     let scene = Scene::new();
     let reader = json!({"scope": "read", "label": "screen"});
     let reader = scene.venue.client(&scene.ann.client.post("/account/keys", &reader).text("key"));
+    let metrics = json!({"role": "metrics", "label": "scraper"});
+    let metrics = scene.venue.key_of(&scene.ann.id, &metrics);
     let long = "a".repeat(20_000);
     let send = |operation: &Operation, change: &dyn Fn(Request) -> Request| {
         change(scene.request(operation)).send()
@@ -120,6 +122,9 @@ fn door(given: &mut Given) {
                 "MISSING_API_KEY" => send(&operation, &Request::without_key),
                 "INVALID_API_KEY" => send(&operation, &|r| r.by(&scene.venue.client(NOBODY))),
                 "FORBIDDEN" if operation.takes_session() => send(&operation, &Request::forged),
+                "FORBIDDEN" if operation.roles() == ["reader"] => {
+                    send(&operation, &|request| request.by(&metrics))
+                }
                 "FORBIDDEN" => send(&operation, &|request| request.by(&reader)),
                 "NOT_FOUND" => send(&operation, &|request| request.without_parts()),
                 // Probes ignore the query; a second `Host` is refused everywhere.
@@ -427,6 +432,11 @@ fn refusals(given: &mut Given) {
     refused("amendOrder", "QUANTITY_FILLED", json!({"quantity": "1"}));
     refused("withdraw", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
     refused("takeFees", "INSUFFICIENT_FEES", json!({"amount": "1000"}));
+    let pay = format!("/admin/users/{}/deposits", scene.ann.id);
+    scene.venue.operator.post(&pay, &json!({"amount": "1", "reference": "b-1"}));
+    for id in ["deposit", "withdraw"] {
+        refused(id, "REFERENCE_USED", json!({"reference": "b-1"}));
+    }
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
     scene.venue.event(&json!({"slug": "taken"}));
     scene.venue.draft(&json!({"slug": "taken"}));

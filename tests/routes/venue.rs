@@ -224,6 +224,11 @@ impl Venue {
         Client { address: self.operator.address, key: key.to_owned() }
     }
 
+    /// A client with a new key of a user's.
+    pub fn key_of(&self, user: &str, key: &Value) -> Client {
+        self.client(&self.operator.post(&format!("/admin/users/{user}/keys"), key).text("key"))
+    }
+
     /// A trader with this much money.
     pub fn trader_with(&self, name: &str, amount: &str) -> Trader {
         let user = json!({"profileName": name, "profilePic": PICTURE});

@@ -502,6 +502,7 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
         sequence: head.sequence.next(),
         time: head.time,
         once: None,
+        act: None,
         command: Command::AdvanceClock,
     };
     block.push(record).unwrap();

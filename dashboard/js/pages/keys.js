@@ -123,7 +123,9 @@ export function Page() {
     ask.again();
   };
   const keys = (ask.data?.keys ?? []).filter((/** @type {any} */ one) => !one.revokedAt);
-  const scopes = session.value.scope === "operator" ? ["read", "trade", "operator"] : ["read", "trade"];
+  const scopes = session.value.scope === "operator"
+    ? ["read", "trade", "operator", "auditor", "metrics", "cashier", "catalogue"]
+    : ["read", "trade"];
   return html`${head}<div class="split"><div class="stack l">
     ${made && html`<${Made} made=${made} onStored=${() => setMade(null)}/>`}
     <${Panel} title=${t("keys-and-sessions")} flush

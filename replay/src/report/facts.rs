@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use exchange::Exchange;
 use exchange::catalogue::{MarketDraft, MarketRevision};
-use exchange::command::{Command, Direction, Record, Wording};
+use exchange::command::{Act, Command, Direction, KeyHash, Record, Wording};
 use exchange::effect::{Effect, Party, Trade};
 use exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
 use exchange::units::{Lots, Money, MoneySum, Overflow, Sequence, Tick, TimeMs};
@@ -200,9 +200,10 @@ impl Facts {
     }
 
     fn turned(&mut self, record: &Record, effect: &Effect) {
-        let by = match record.command {
-            Command::AdvanceClock => "by the clock",
-            _ => "by the operator",
+        let by = match (&record.command, &record.act) {
+            (Command::AdvanceClock, _) => "by the clock".to_owned(),
+            (_, Some(act)) => format!("by {}", self.register.name(act.actor)),
+            (_, None) => "by the operator".to_owned(),
         };
         let what = match effect {
             Effect::MarketCreated { .. } => format!("created as a DRAFT {by}"),
@@ -230,6 +231,7 @@ impl Facts {
             }
             _ => return,
         };
+        let what = what + &record.act.as_deref().map_or(String::new(), grounds);
         self.turns.push(Turn { at: Place::of(record), what });
     }
 
@@ -252,6 +254,15 @@ impl Facts {
         }
         Ok(())
     }
+}
+
+/// What an operator said beside what was asked for.
+fn grounds(act: &Act) -> String {
+    let reason = act.reason.as_ref().map(|reason| format!("; reason: {reason}"));
+    let evidence = act.evidence.as_ref().map(|url| format!("; evidence: {url}"));
+    let hex = |hash: KeyHash| hash.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hash = act.evidence_hash.map(|hash| format!(", SHA-256 {}", hex(hash)));
+    [reason, evidence, hash].into_iter().flatten().collect()
 }
 
 /// The parts of the market that a revision names: `texts, deadline`.

@@ -134,7 +134,7 @@ pub fn life(out: &mut impl Write, subject: &Subject, facts: &Facts) -> io::Resul
         writeln!(
             out,
             "<tr><td class=\"n\">{sequence}</td><td class=\"t\">{time}</td><td>{}</td></tr>",
-            turn.what
+            Text(&turn.what)
         )?;
     }
     close_table(out)

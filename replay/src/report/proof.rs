@@ -303,7 +303,7 @@ resolve sun no
             parts += effects.iter().filter(part).count();
             if records.is_empty() && exchange.next_due().is_some_and(|due| due <= record.time) {
                 let (sequence, command) = (record.sequence.next(), Command::AdvanceClock);
-                records.push_back(Record { sequence, once: None, command, ..record });
+                records.push_back(Record { sequence, once: None, act: None, command, ..record });
             }
         }
         assert!(parts > 3, "{parts}");

@@ -27,7 +27,7 @@ user bob
 key k1 for ann operator label "desk" hash 6ab9f1eb8f7d3388f4f9d586f66e99fd54080df2c446f0e58668b09c08a16dd0
 revoke k1 of ann
 deposit ann 100.00
-deposit bob 100.00
+by ann with k1 because "paid" reference "b-7" deposit bob 100.00
 withdraw bob 1.00
 category weather name "Weather" slug "weather"
 event storms titles "T" "S" "S" in weather

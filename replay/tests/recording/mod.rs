@@ -119,7 +119,7 @@ impl RecordedFlow {
         let sequence = Sequence::new(self.records.len() as u64 + 1);
         let before = self.records.last().map_or(TimeMs::default(), |record| record.time);
         let time = TimeMs::new(ms + self.later_ms).unwrap().max(before);
-        self.records.push(Record { sequence, time, once: None, command });
+        self.records.push(Record { sequence, time, once: None, act: None, command });
     }
 
     fn play(&mut self, row: &Value, user: UserNo, market: MarketNo) {

@@ -34,6 +34,14 @@ pub(crate) enum KeyRole {
     Trader,
     /// Everything
     Operator,
+    /// Read everything, and write nothing
+    Auditor,
+    /// Read the metrics, and nothing else
+    Metrics,
+    /// Pay money in and out
+    Cashier,
+    /// Make, change and publish events and markets
+    Catalogue,
 }
 
 impl KeyRole {
@@ -42,6 +50,10 @@ impl KeyRole {
             KeyRole::Reader => "reader",
             KeyRole::Trader => "trader",
             KeyRole::Operator => "operator",
+            KeyRole::Auditor => "auditor",
+            KeyRole::Metrics => "metrics",
+            KeyRole::Cashier => "cashier",
+            KeyRole::Catalogue => "catalogue",
         }
     }
 }

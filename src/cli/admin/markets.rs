@@ -21,6 +21,16 @@ const MARKET: [(&str, &str); 10] = [
     ("winner", "winningOutcomeId"),
     ("settled at", "settlementPrice"),
 ];
+const PREVIEW: [(&str, &str); 8] = [
+    ("status now", "statusFrom"),
+    ("status then", "statusTo"),
+    ("paid at", "paysAt"),
+    ("users paid", "usersPaid"),
+    ("paid", "paid"),
+    ("users concerned", "impact.users"),
+    ("holders", "impact.holders"),
+    ("open orders", "impact.openOrders"),
+];
 const MARKETS: [(&str, &str); 6] = [
     ("ID", "id"),
     ("STATUS", "status"),
@@ -45,6 +55,28 @@ pub(crate) struct MarketArgs {
     /// The market's id or slug
     #[arg(value_parser = super::names::id_or_slug)]
     market: String,
+}
+
+/// What shows that an outcome is right; the journal keeps it.
+#[derive(Debug, Args)]
+pub(crate) struct EvidenceArgs {
+    /// Address of what shows that it is right
+    #[arg(long, value_name = "URL")]
+    evidence: Option<String>,
+    /// SHA-256 of what is found there, in hexadecimal digits
+    #[arg(long, value_name = "HASH", requires = "evidence")]
+    sha256: Option<String>,
+}
+
+impl EvidenceArgs {
+    /// Adds it to a body, if there is some.
+    fn add(&self, mut body: Value) -> Value {
+        if let Some(url) = &self.evidence {
+            body["evidence"] = with("sha256", self.sha256.as_deref());
+            body["evidence"]["url"] = json!(url);
+        }
+        body
+    }
 }
 
 /// What can be done with markets.
@@ -110,6 +142,9 @@ pub(crate) enum MarketsVerb {
         /// What came true
         #[arg(value_enum)]
         winner: Winner,
+        /// What shows it.
+        #[command(flatten)]
+        evidence: EvidenceArgs,
     },
     /// Dispute the announced outcome within its window; then resolve the market again or void it
     Dispute(MarketArgs),
@@ -121,6 +156,9 @@ pub(crate) enum MarketsVerb {
         /// What a yes is paid; without it 0.50, but in a mutually exclusive event it is needed
         #[arg(long, value_name = "PRICE")]
         price: Option<String>,
+        /// What shows that it is right.
+        #[command(flatten)]
+        evidence: EvidenceArgs,
     },
 }
 
@@ -145,16 +183,21 @@ pub(crate) async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(),
         MarketsVerb::Reopen { market, deadline } => {
             (market, "reopen", with("deadline", deadline.as_deref()))
         }
-        MarketsVerb::Void { market, price } => (market, "void", with("price", price.as_deref())),
-        MarketsVerb::Resolve { market, winner } => {
+        MarketsVerb::Void { market, price, evidence } => {
+            (market, "void", evidence.add(with("price", price.as_deref())))
+        }
+        MarketsVerb::Resolve { market, winner, evidence } => {
             let winner = match winner {
                 Winner::Yes => "yes",
                 Winner::No => "no",
             };
-            (market, "resolve", with("winningOutcomeId", Some(winner)))
+            (market, "resolve", evidence.add(with("winningOutcomeId", Some(winner))))
         }
     };
     let path = format!("/admin/markets/{}/{step}", market.market);
+    if matches!(step, "suspend" | "resolve" | "void") {
+        session.confirm(&path, &body, &PREVIEW).await?;
+    }
     let answer = session.post(&path, &body).await?;
     session.show(&answer, |json| table::thing(json, &MARKET))
 }

@@ -3,6 +3,7 @@
 //! Must not know: any trading rule, the data directory, or server internals.
 
 mod account;
+pub(crate) mod acts;
 pub(crate) mod catalogue;
 mod context;
 mod events;
@@ -54,17 +55,20 @@ key: give it to the same command with --idempotency-key to find out what came of
 
 Examples:
   openoutcry admin users create ann --picture https://assets.example.org/ann.png
-  openoutcry admin users deposit 0190f1c2-... 1000.00
+  openoutcry admin users deposit 0190f1c2-... 1000.00 --reference 2026-11-26/4711
   openoutcry admin keys create 0190f1c2-... --role trader --label desk
   openoutcry admin import catalogue.jsonl
   openoutcry admin markets list --status DRAFT
   openoutcry admin markets publish 0190f1c3-...
-  openoutcry admin markets resolve 0190f1c3-... yes
+  openoutcry admin markets resolve 0190f1c3-... yes --reason it-rained
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
   openoutcry admin markets publish --all-drafts
   openoutcry admin --url https://venue.example --key-file key.txt login prod
   openoutcry admin status
+
+Before it resolves, voids or suspends a market or takes fees, it shows what that does to how many
+people and how much money, and asks; --yes does not ask, and is needed where nobody can be asked.
 
 Exit codes: 0 done; 1 refused, or no answer; 2 the arguments or the files are at fault.";
 
@@ -100,6 +104,12 @@ struct ServerArgs {
     /// The key of an earlier write whose answer was lost, to ask for the answer again
     #[arg(long, global = true, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Why it is done; the journal keeps it
+    #[arg(long, global = true, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Do not ask before what cannot be undone
+    #[arg(long, global = true)]
+    yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -141,6 +151,8 @@ enum AdminVerb {
     Categories(events::CategoriesVerb),
     /// Create categories, events and markets from a file
     Import(import::ImportArgs),
+    /// What operators have asked for: when, who and why
+    Acts(acts::ActsArgs),
     /// The venue as a whole
     #[command(subcommand)]
     Venue(venue::VenueVerb),
@@ -183,6 +195,8 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
     runtime.block_on(async {
         let once = server.idempotency_key.clone();
         let mut session = Session::open(target, key, server.json, once).await?;
+        session.reason.clone_from(&server.reason);
+        session.yes = server.yes;
         match &args.verb {
             AdminVerb::Login { name } => login(&mut session, name, &there).await,
             AdminVerb::Status => status::run(&mut session, &there.url).await,
@@ -194,6 +208,7 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             AdminVerb::Events(verb) => events::run(&mut session, verb).await,
             AdminVerb::Categories(verb) => events::categories(&mut session, verb).await,
             AdminVerb::Import(args) => import::run(&mut session, args, &lines).await,
+            AdminVerb::Acts(args) => acts::run(&mut session, args).await,
             AdminVerb::Venue(verb) => venue::run(&mut session, verb).await,
             AdminVerb::Contexts { .. } | AdminVerb::Logout { .. } => Ok(()),
         }

@@ -2,6 +2,8 @@
 //! connection, and prints answers. A retried write keeps its `Idempotency-Key`, so it runs at most
 //! once.
 
+use std::io::{BufRead, IsTerminal};
+
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use hyper::Method;
@@ -121,6 +123,10 @@ pub(crate) struct Session {
     key: ApiKey,
     /// Whether the server's JSON is printed.
     pub json: bool,
+    /// What every write gives as its reason.
+    pub reason: Option<String>,
+    /// Whether nobody is asked before what cannot be undone.
+    pub yes: bool,
     idempotency_key: Option<String>,
 }
 
@@ -136,7 +142,8 @@ impl Session {
         idempotency_key: Option<String>,
     ) -> Result<Session, AdminError> {
         let connection = Connection::open(&target).await?;
-        Ok(Session { connection, probing: None, target, key, json, idempotency_key })
+        let (reason, yes, probing) = (None, false, None);
+        Ok(Session { connection, probing, target, key, json, reason, yes, idempotency_key })
     }
 
     /// Sends a GET.
@@ -210,6 +217,38 @@ impl Session {
         self.post_with_key(path, body, &idempotency_key).await
     }
 
+    /// Shows what a POST would do, and asks whether to go on.
+    ///
+    /// # Errors
+    /// It would be refused, the answer is no, or nobody can be asked.
+    pub(crate) async fn confirm(
+        &mut self,
+        path: &str,
+        body: &Value,
+        shown: &[(&str, &str)],
+    ) -> Result<(), AdminError> {
+        if self.yes {
+            return Ok(());
+        }
+        if !std::io::stdin().is_terminal() {
+            let why = "this cannot be undone, and nobody can be asked here: add --yes";
+            return Err(AdminError::Usage(why.to_owned()));
+        }
+        let key = random_key()?;
+        let dry_run = format!("{path}?dryRun=true");
+        let sent = self.ask(Method::POST, &dry_run, Some(body), Some(&key)).await?;
+        let seen = self.answer(&sent.reply)?;
+        output::note(&format!(
+            "This would happen:\n{}Do it? [y/N]",
+            table::thing(&seen.json, shown)
+        ));
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        read.map_err(|error| AdminError::Local(format!("stdin: {error}")))?;
+        let agreed = matches!(answer.trim(), "y" | "Y" | "yes");
+        if agreed { Ok(()) } else { Err(AdminError::Local("nothing was done".to_owned())) }
+    }
+
     /// Sends a POST under this `Idempotency-Key`.
     ///
     /// # Errors
@@ -220,8 +259,12 @@ impl Session {
         body: &Value,
         idempotency_key: &str,
     ) -> Result<Answer, AdminError> {
+        let mut body = body.clone();
+        if let (Some(reason), Some(members)) = (&self.reason, body.as_object_mut()) {
+            members.insert("reason".to_owned(), Value::from(reason.as_str()));
+        }
         let Sent { reply, before } =
-            self.ask(Method::POST, path, Some(body), Some(idempotency_key)).await?;
+            self.ask(Method::POST, path, Some(&body), Some(idempotency_key)).await?;
         let problem = Problem::of(&reply);
         if !leaves_open(reply.status.as_u16(), &problem.code, before.is_some()) {
             return self.answer(&reply);
@@ -244,7 +287,14 @@ impl Session {
     /// # Errors
     /// No answer.
     pub(crate) async fn delete(&mut self, path: &str) -> Result<Reply, AdminError> {
-        Ok(self.ask(Method::DELETE, path, None, None).await?.reply)
+        let path = match &self.reason {
+            Some(reason) => {
+                let mut query = form_urlencoded::Serializer::new(String::new());
+                format!("{path}?{}", query.append_pair("reason", reason).finish())
+            }
+            None => path.to_owned(),
+        };
+        Ok(self.ask(Method::DELETE, &path, None, None).await?.reply)
     }
 
     /// Sends a request; if the connection breaks, sends it again over a new connection.

@@ -155,6 +155,9 @@ pub(crate) struct TransferArgs {
     user: String,
     /// In the venue's currency, such as 12.50
     amount: String,
+    /// What it is called elsewhere, such as in a bank's statement; each names one transfer only
+    #[arg(long, value_name = "ID")]
+    reference: Option<String>,
 }
 
 /// Runs the command.
@@ -222,6 +225,10 @@ async fn move_money(
     direction: &str,
 ) -> Result<(), AdminError> {
     let path = format!("/admin/users/{}/{direction}", session.user(&transfer.user).await?);
-    let answer = session.post(&path, &json!({"amount": transfer.amount})).await?;
+    let mut body = json!({"amount": transfer.amount});
+    if let Some(reference) = &transfer.reference {
+        body["reference"] = json!(reference);
+    }
+    let answer = session.post(&path, &body).await?;
     session.show(&answer, |json| table::thing(json, &BALANCE))
 }

@@ -74,7 +74,9 @@ pub(crate) async fn run(session: &mut Session, verb: &VenueVerb) -> Result<(), A
         VenueVerb::Fees => (session.get("/admin/fees").await?, &FEES[..]),
         VenueVerb::TakeFees { amount } => {
             let asked = json!({"amount": amount});
-            (session.post("/admin/fees/withdrawals", &asked).await?, &BALANCE[..])
+            let path = "/admin/fees/withdrawals";
+            session.confirm(path, &asked, &BALANCE).await?;
+            (session.post(path, &asked).await?, &BALANCE[..])
         }
     };
     session.show(&answer, |json| table::thing(json, shown))

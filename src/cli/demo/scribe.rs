@@ -53,7 +53,7 @@ impl<'a> Scribe<'a> {
 
     fn record(&mut self, time: TimeMs, command: Command) -> Result<(), SeedError> {
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time, once: None, command };
+        let record = Record { sequence, time, once: None, act: None, command };
         if let Err(Refill(again)) = self.block.push(record.clone()) {
             self.seal()?;
             // What fits no block fails when the next is built.

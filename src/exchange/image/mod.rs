@@ -20,6 +20,7 @@ use super::ids::{EventNo, Group, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
+use super::references::References;
 use super::restrictions::{Heartbeat, Restrictions};
 use super::sign_in::SignIns;
 
@@ -27,16 +28,17 @@ use super::sign_in::SignIns;
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
 /// What some images have, each added to the version. At their end: how people sign in, the groups
-/// of orders, the heartbeats of groups, slugs of markets and events, second factors. With each
-/// order: the key that it was sent with.
+/// of orders, the heartbeats of groups, slugs of markets and events, second factors, references of
+/// transfers. With each order: the key that it was sent with.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
 const WITH_KEYS: u32 = 4;
 const WITH_HEARTBEATS: u32 = 8;
 const WITH_SLUGS: u32 = 16;
 const WITH_FACTORS: u32 = 32;
-/// All of them.
-const ALL_PARTS: u32 = 63;
+const WITH_REFERENCES: u32 = 128;
+/// All of them; 64 is none.
+const ALL_PARTS: u32 = 255;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -58,6 +60,7 @@ impl Exchange {
             idempotency,
             restrictions,
             sign_ins,
+            references,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
@@ -103,6 +106,9 @@ impl Exchange {
         if !sign_ins.factors.is_empty() {
             sign_ins.write_factors(sink);
         }
+        if !references.is_empty() {
+            references.all().write(sink);
+        }
         Ok(())
     }
 
@@ -118,6 +124,7 @@ impl Exchange {
                 !(self.catalogue.market_slugs.is_empty() && self.catalogue.event_slugs.is_empty()),
             ),
             (WITH_FACTORS, !self.sign_ins.factors.is_empty()),
+            (WITH_REFERENCES, !self.references.is_empty()),
         ];
         parts.into_iter().fold(0, |all, (part, there)| if there { all | part } else { all })
     }
@@ -164,6 +171,7 @@ impl Exchange {
             idempotency: IdempotencyTable::default(),
             restrictions: Restrictions::default(),
             sign_ins: SignIns::default(),
+            references: References::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -195,6 +203,10 @@ impl Exchange {
         }
         if parts & WITH_FACTORS != 0 {
             exchange.sign_ins.read_factors(source)?;
+        }
+        if parts & WITH_REFERENCES != 0 {
+            let references = References::of(Imaged::read(source)?);
+            exchange.references = references.ok_or(BadImage::Contradiction(UNSORTED))?;
         }
         if exchange.parts() != parts {
             return Err(BadImage::Version(version));
@@ -285,6 +297,8 @@ impl Exchange {
     }
 }
 
+/// References that are not ascending, or twice the same.
+const UNSORTED: &str = "references out of order";
 /// The heartbeats of groups are not in the order of users and groups.
 const OUT_OF_ORDER: &str = "heartbeats out of order";
 

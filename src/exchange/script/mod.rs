@@ -14,7 +14,8 @@
 //! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
 //!       [repeats 1d] [names 1000000]
 //! user ann ["Ann B."] [pic "https://..."]
-//! key k1 for ann [operator|trader|reader] [label "laptop"] [hash 64-hex-digits]
+//! key k1 for ann [operator|trader|reader|auditor|metrics|cashier|catalogue] [label "laptop"]
+//!            [hash 64-hex-digits]
 //! revoke k1 of ann
 //! deposit ann 100.00
 //! withdraw ann 5.00
@@ -44,6 +45,8 @@
 //! limit ann 50.00|none
 //! clock
 //! once ann "KEY" [part 1] [body 64-hex-digits] ...      with any of the lines above
+//! by olga [with k1] [because "WHY"] [reference "ID"] [evidence "URL"] [sha256 64-hex-digits] ...
+//!     an operator's act, with any of the lines above; after `once`
 //! ```
 //! An order without `on` goes to the market of the order before it, or to the one created since;
 //! one without `as` is named by its owner and count: `ann.3`. A line may begin with the time passed

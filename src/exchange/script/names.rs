@@ -22,9 +22,29 @@ const NAME_CHARS_MAX: usize = 24;
 const NUMBER_MARK: char = '?';
 /// Words that cannot be names, because they begin a line or may be where a name is expected, beside
 /// those that begin a pattern.
-const RESERVED: [&str; 16] = [
-    "all", "book", "category", "event", "from", "given", "key", "market", "no", "none", "once",
-    "pic", "revise", "user", "venue", "yes",
+const RESERVED: [&str; 22] = [
+    "all",
+    "because",
+    "book",
+    "by",
+    "category",
+    "event",
+    "evidence",
+    "from",
+    "given",
+    "key",
+    "market",
+    "no",
+    "none",
+    "once",
+    "pic",
+    "reference",
+    "revise",
+    "sha256",
+    "user",
+    "venue",
+    "with",
+    "yes",
 ];
 
 /// Whether a word can be a name.

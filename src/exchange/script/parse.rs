@@ -11,8 +11,8 @@ use super::reader::{Reader, lots};
 use super::{Line, ScriptError, pattern};
 use crate::catalogue::{CategoryDraft, EventRevision, MarketRevision, Outcome};
 use crate::command::{
-    BodyHash, Command, Condition, Direction, IdempotencyKey, KeyHash, PlaceOrder, Record, Role,
-    SeenTerms, SelfTradePrevention, Side, TimeInForce, Wording,
+    Act, BodyHash, Command, Condition, Direction, IdempotencyKey, KeyHash, PlaceOrder, Record,
+    Role, SeenTerms, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use crate::effect::Effect;
 use crate::ids::{Group, MarketNo, OrderNo, Token, UserNo};
@@ -29,6 +29,11 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
         reader.pass_over("once")?;
         once = Some(Box::new(reader.once()?));
     }
+    let mut act = None;
+    if reader.at(0) == Some("by") {
+        reader.pass_over("by")?;
+        act = Some(Box::new(reader.act()?));
+    }
     let (command, name) = reader.command()?;
     if let Some(left) = reader.peek() {
         return Err(ScriptError::Unexpected(left.to_owned()));
@@ -36,7 +41,7 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
     if let Some(name) = &name {
         names.check_free(&command, name)?;
     }
-    let record = Record { sequence: names.next_sequence(), time: reader.time, once, command };
+    let record = Record { sequence: names.next_sequence(), time: reader.time, once, act, command };
     Ok(Line { record, name })
 }
 
@@ -75,6 +80,35 @@ impl Reader<'_> {
             body = BodyHash(self.hash()?);
         }
         Ok(IdempotencyKey { caller, key, part, body })
+    }
+
+    fn act(&mut self) -> Result<Act, ScriptError> {
+        let mut act = Act::of(self.user()?, None);
+        loop {
+            match self.at(0) {
+                Some("with") => {
+                    self.pass_over("with")?;
+                    act.key = Some(self.key_given()?);
+                }
+                Some("because") => {
+                    self.pass_over("because")?;
+                    act.reason = Some(self.quoted()?);
+                }
+                Some("reference") => {
+                    self.pass_over("reference")?;
+                    act.reference = Some(self.token()?);
+                }
+                Some("evidence") => {
+                    self.pass_over("evidence")?;
+                    act.evidence = Some(self.quoted()?);
+                }
+                Some("sha256") => {
+                    self.pass_over("sha256")?;
+                    act.evidence_hash = Some(KeyHash(self.hash()?));
+                }
+                _ => return Ok(act),
+            }
+        }
     }
 
     /// A client order id or idempotency key, quoted.
@@ -140,13 +174,13 @@ impl Reader<'_> {
         let mut ends = None;
         while let Some(part) = self.next_if_bare() {
             match part {
-                "reader" => role = Role::Reader,
-                "trader" => role = Role::Trader,
-                "operator" => role = Role::Operator,
                 "label" => label = self.quoted()?,
                 "hash" => hash = KeyHash(self.hash()?),
                 "until" => ends = Some(self.moment()?),
-                other => return Err(ScriptError::Unexpected(other.to_owned())),
+                other => {
+                    let named = Role::ALL.into_iter().find(|role| role.name() == other);
+                    role = named.ok_or_else(|| ScriptError::Unexpected(other.to_owned()))?;
+                }
             }
         }
         Ok(Command::AddKey { user, role, label, hash, ends })

@@ -7,8 +7,8 @@ use super::pattern::Parts;
 use super::{Line, ScriptError, pattern};
 use crate::catalogue::{CategoryDraft, EventRevision, MarketRevision, Outcome};
 use crate::command::{
-    BodyHash, Command, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms, SelfTradePrevention,
-    Side, TimeInForce,
+    Act, BodyHash, Command, IdempotencyKey, KeyHash, PlaceOrder, Role, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce,
 };
 use crate::ids::UserNo;
 use crate::rules::Rules;
@@ -24,6 +24,9 @@ pub fn line(line: &Line, names: &Names) -> String {
     }
     if let Some(once) = &line.record.once {
         writer.once(once);
+    }
+    if let Some(act) = &line.record.act {
+        writer.act(act);
     }
     writer.command(&line.record.command, line.name.as_deref());
     writer.words.join(" ")
@@ -57,6 +60,26 @@ impl Writer<'_> {
         }
         if once.body != BodyHash([0; 32]) {
             self.part("body", HEXLOWER.encode(&once.body.0));
+        }
+    }
+
+    fn act(&mut self, act: &Act) {
+        let Act { actor, key, reason, reference, evidence, evidence_hash } = act;
+        self.part("by", self.names.of_user(*actor));
+        if let Some(key) = key {
+            self.part("with", self.names.of_key(*key));
+        }
+        if let Some(reason) = reason {
+            self.part("because", quote(reason));
+        }
+        if let Some(reference) = reference {
+            self.part("reference", quote(reference.as_str()));
+        }
+        if let Some(evidence) = evidence {
+            self.part("evidence", quote(evidence));
+        }
+        if let Some(hash) = evidence_hash {
+            self.part("sha256", HEXLOWER.encode(&hash.0));
         }
     }
 
@@ -157,10 +180,9 @@ impl Writer<'_> {
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
         match role {
-            Role::Reader => self.word("reader"),
-            // Trader is the default.
+            // The default.
             Role::Trader => {}
-            Role::Operator => self.word("operator"),
+            role => self.word(role.name()),
         }
         if label != name {
             self.part("label", quote(label));

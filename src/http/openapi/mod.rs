@@ -154,9 +154,13 @@ pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
             "parameters": parameters(),
             "examples": examples,
             "securitySchemes": {
-                "readerKey": key("Any key of the venue."),
+                "readerKey": key("Any key of the venue but one for metrics."),
                 "traderKey": key("A key that may trade, or an operator's."),
                 "operatorKey": key("An operator's key, which may ask everything."),
+                "auditorKey": key("A key that reads everything, and writes nothing."),
+                "cashierKey": key("A key that pays money in and out."),
+                "catalogueKey": key("A key that makes events and markets."),
+                "metricsKey": key("A key that reads the metrics, and nothing else."),
                 "session": {
                     "type": "apiKey", "in": "cookie", "name": cookies::NAME,
                     "description": "Whoever has signed in. Over TLS its name begins with __Host-. \

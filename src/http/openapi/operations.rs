@@ -11,6 +11,7 @@ use crate::problem::Kind;
 use crate::rates::RequestClass;
 use crate::route::{Access, Endpoint, Route};
 use crate::wire::words::reference;
+use exchange::command::Role;
 use exchange::reject::Reject;
 
 /// A line of the operations file.
@@ -175,7 +176,10 @@ fn security(route: &Route, by: Option<&str>) -> Value {
         Access::Everybody => return json!([]),
         Access::Keys => json!({ "readerKey": [] }),
         Access::Traders => json!({ "traderKey": [] }),
-        Access::Operators => json!({ "operatorKey": [] }),
+        Access::Staff(roles) => {
+            let roles = [Role::Operator].iter().chain(roles);
+            return roles.map(|role| json!({ format!("{}Key", role.name()): [] })).collect();
+        }
     };
     match by {
         Some("session") => json!([{ "session": [] }]),
@@ -217,7 +221,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
     {
         kinds.push(Kind::RecordLimit);
     }
-    if matches!(route.access, Access::Traders | Access::Operators) {
+    if route.access != Access::Everybody {
         kinds.push(Kind::Forbidden);
     }
     if route.tagged {
@@ -268,7 +272,11 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
         None => ("application/json", schema),
     };
     if !schema.is_empty() {
-        let mut content = json!({ "schema": reference(schema) });
+        let schemas: Vec<Value> = schema.split('|').map(reference).collect();
+        let mut content = match schemas.as_slice() {
+            [schema] => json!({ "schema": schema }),
+            _ => json!({ "schema": { "oneOf": schemas } }),
+        };
         if let Some(answer) = example {
             content["example"] = answer.clone();
         }

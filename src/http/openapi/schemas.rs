@@ -69,6 +69,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<conversion::ConversionJson>,
         one::<depth::DepthJson>,
         one::<depth::BooksJson>,
+        one::<impact::ActPreviewJson>,
         one::<impact::MarketImpactJson>,
         one::<impact::VenueImpactJson>,
         one::<leaderboard::LeaderboardJson>,

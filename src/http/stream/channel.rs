@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::auth::Caller;
 use crate::problem::{Kind, Problem};
+use exchange::command::Role;
 use exchange::ids::{MarketId, MarketNo, UserNo};
 
 /// A channel as a client names it.
@@ -18,7 +19,7 @@ pub enum Channel {
     Of(MarketChannel, Markets),
     /// What changes for the caller.
     Account,
-    /// The journal's records; for operators.
+    /// The journal's records; for operators and auditors.
     Journal,
 }
 
@@ -162,10 +163,10 @@ impl Channel {
     /// Whether this caller may listen.
     ///
     /// # Errors
-    /// It is for operators.
+    /// It is for operators and auditors.
     pub fn check(self, caller: &Caller) -> Result<(), Problem> {
         match self {
-            Channel::Journal if !caller.is_operator() => {
+            Channel::Journal if !matches!(caller.role, Role::Operator | Role::Auditor) => {
                 Err(Problem::new(Kind::Forbidden, "the journal is for operators"))
             }
             Channel::Markets | Channel::Of(..) | Channel::Account | Channel::Journal => Ok(()),

@@ -106,7 +106,7 @@ fn begin(
 ) -> Result<EndpointFuture, Problem> {
     let several = route.draws_itself();
     let (drew, _) = tokens::take(&shared.keyring, &caller, route.class, several, now)?;
-    if caller.role < route.access.least() {
+    if !route.access.admits(caller.role) {
         return Err(Problem::new(Kind::Forbidden, "this key only reads"));
     }
     let conditions = conditions(route, order.if_match.as_deref())?;
@@ -124,9 +124,21 @@ fn begin(
     let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
     let origin = Origin { request_id, presence: None, elsewhere: false };
-    let account = caller.user;
-    let call =
-        Call { engine, caller, account, shared, path, query, body, once, conditions, drew, origin };
+    let (account, act) = (caller.user, None);
+    let call = Call {
+        engine,
+        caller,
+        account,
+        shared,
+        path,
+        query,
+        body,
+        once,
+        act,
+        conditions,
+        drew,
+        origin,
+    };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)

@@ -15,6 +15,7 @@ use crate::connection_slots::ConnectionSlot;
 use crate::entrance;
 use crate::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::rates::{Allowance, RequestClass};
+use crate::route::Access;
 use crate::tokens;
 use engine::Engine;
 use exchange::units::Sequence;
@@ -43,6 +44,9 @@ impl Session {
         connection: Option<&ConnectionSlot>,
     ) -> Result<Session, Problem> {
         let caller = auth::holder(key, engine, &shared.caches.holders)?;
+        if !Access::Keys.admits(caller.role) {
+            return Err(Problem::new(Kind::Forbidden, "this key only reads metrics"));
+        }
         tokens::take(&shared.keyring, &caller, RequestClass::Reads, false, Instant::now())?;
         let seat = shared.seats.take(caller.user)?;
         let ends_by_itself = caller.ends_by_itself(engine);

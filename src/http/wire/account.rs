@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::catalogue::PositionMarketJson;
 use super::words::{ApiKey, Picture, Scope};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
+use crate::parse::scope_name;
 use exchange::command::{Role, TradingMode};
 use exchange::ids::{Group, KeyId, MarketId, UserId};
 use exchange::restrictions::Heartbeat;
@@ -160,15 +161,6 @@ impl OwnKeyJson {
     /// A key as it was created.
     pub fn given(row: &KeyRow) -> OwnKeyJson {
         OwnKeyJson { revoked_at: None, ..OwnKeyJson::of(row, None) }
-    }
-}
-
-/// The scope's name in the user's API.
-pub const fn scope_name(role: Role) -> &'static str {
-    match role {
-        Role::Reader => "read",
-        Role::Trader => "trade",
-        Role::Operator => "operator",
     }
 }
 

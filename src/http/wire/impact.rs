@@ -1,7 +1,8 @@
 //! The JSON of what an operator's act touches.
 
-use super::Text;
-use exchange::units::{LotsSum, MoneySum};
+use super::{Text, Timestamp};
+use exchange::market::MarketStatus;
+use exchange::units::{LotsSum, MoneySum, TimeMs};
 
 answers! {
     /// Whom it concerns what becomes of a market.
@@ -18,6 +19,23 @@ answers! {
         holdings_cost: Text<MoneySum> = Text(counted.cost);
         /// Orders that a close or a voiding cancels.
         open_orders: u64 = counted.orders;
+    }
+
+    /// What an operator's act would do to a market.
+    ActPreviewJson = "ActPreview" (seen: Preview) {
+        /// Nothing was recorded.
+        dry_run: bool = true;
+        /// The market's status, and what it would be.
+        status_from: Text<MarketStatus> = Text(seen.from);
+        status_to: Text<MarketStatus> = Text(seen.to);
+        /// When holders would be paid, after which nothing can change it; null if they are not.
+        pays_at: Option<Timestamp> = seen.pays_at.map(Timestamp);
+        /// Users who would be paid.
+        users_paid: u64 = seen.counted.users_paid;
+        /// What they would be paid together.
+        paid: Text<MoneySum> = Text(seen.counted.paid);
+        /// Whom it concerns.
+        impact: MarketImpactJson = MarketImpactJson::of(seen.counted);
     }
 
     /// Whom it concerns what may be asked of the venue.
@@ -46,6 +64,23 @@ pub struct InMarket {
     pub cost: MoneySum,
     /// Open orders.
     pub orders: u64,
+    /// Users who are paid at a settlement price.
+    pub users_paid: u64,
+    /// What they are paid.
+    pub paid: MoneySum,
+}
+
+/// What an act would do to a market.
+#[derive(Debug, Clone, Copy)]
+pub struct Preview {
+    /// Status now.
+    pub from: MarketStatus,
+    /// Status then.
+    pub to: MarketStatus,
+    /// When holders are paid.
+    pub pays_at: Option<TimeMs>,
+    /// Whom it concerns.
+    pub counted: InMarket,
 }
 
 /// What is counted of the venue.

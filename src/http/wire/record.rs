@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::orders::OrdersNamed;
 use super::{Text, Timestamp};
-use exchange::command::{Command, Record};
+use exchange::command::{Act, Command, Record};
 use exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderNo, UserId, UserNo};
 use exchange::results::{ResultsHash, StateDigest};
 use exchange::table::{Shown, Value};
@@ -106,7 +106,7 @@ enum Json<'a> {
 impl<'a> RecordJson<'a> {
     /// The record, with the ids of what it names. Texts are borrowed.
     pub fn of(view: &ReadModel, orders: &OrdersNamed, record: &'a Record) -> RecordJson<'a> {
-        let Record { sequence, time, once, command } = record;
+        let Record { sequence, time, once, act, command } = record;
         let kinds = Command::KINDS.iter().find(|(number, _)| *number == command.number());
         let kind = kinds.map_or(String::new(), |(_, name)| name.to_ascii_uppercase());
         let reading = Reading { view, orders, record };
@@ -124,6 +124,7 @@ impl<'a> RecordJson<'a> {
             ];
             members.push(("idempotencyKey".into(), Json::Members(key)));
         }
+        members.extend(act.as_deref().map(|act| ("act".into(), reading.act(act))));
         RecordJson(members)
     }
 }
@@ -193,6 +194,27 @@ impl<'a> Reading<'_, 'a> {
         }
         members.sort_by_key(|(name, _)| rank(name));
         members
+    }
+
+    /// An operator's act: who asked, and what was said beside.
+    fn act(&self, act: &'a Act) -> Json<'a> {
+        let Act { actor, key, reason, reference, evidence, evidence_hash } = act;
+        let text = |text: &'a str| Json::Text(text.into());
+        let key = key.map_or(Json::Null, |key| self.json(Value::Key(key)));
+        let mut members =
+            vec![("userId".into(), self.json(Value::User(*actor))), ("keyId".into(), key)];
+        let reference = reference.as_ref().map(|reference| reference.as_str());
+        let said = [("reason", reason.as_deref()), ("reference", reference)];
+        members
+            .extend(said.into_iter().filter_map(|(name, said)| Some((name.into(), text(said?)))));
+        let hash =
+            evidence_hash.as_ref().map(|hash| ("sha256".into(), self.json(Value::Hash(&hash.0))));
+        let url = evidence.as_deref().map(|url| ("url".into(), text(url)));
+        let evidence: Vec<Member<'a>> = url.into_iter().chain(hash).collect();
+        if !evidence.is_empty() {
+            members.push(("evidence".into(), Json::Members(evidence)));
+        }
+        Json::Members(members)
     }
 
     /// The id of the object that the record created; `null` if it was refused.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
-use super::account::scope_name;
 use super::words::{Picture, Scope};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
+use crate::parse::scope_name;
 use crate::site::Site;
 use exchange::command::{KeyHash, Role, SecondFactor};
 use exchange::ids::{KeyId, UserId, UserNo};

@@ -9,7 +9,7 @@ use exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use exchange::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
@@ -267,7 +267,18 @@ pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> KeyedCommand {
             body: BodyHash([key.body; 32]),
         })
     });
-    KeyedCommand { once, command: command(twin, &step.intent, now) }
+    KeyedCommand { once, act: act(&step.intent), command: command(twin, &step.intent, now) }
+}
+
+/// Some transfers have a reference, some of which an earlier one had.
+fn act(intent: &Intent) -> Option<Box<Act>> {
+    let pick = match intent {
+        Intent::Deposit { units, .. } if units % 3 == 0 => (units % 60).unsigned_abs(),
+        Intent::Withdraw { share, .. } if share % 3 == 0 => u64::from(*share),
+        _ => return None,
+    };
+    let reference = u8::try_from(pick).ok().map(|pick| token('r', pick));
+    Some(Box::new(Act { reference, ..Act::of(UserNo(0), None) }))
 }
 
 /// One of two groups.

@@ -62,6 +62,16 @@ pub enum Addressed {
     Event,
 }
 
+/// What a deposit or withdrawal is called.
+fn reference(record: &Record) -> Option<String> {
+    match record.command {
+        Command::Deposit { .. } | Command::Withdraw { .. } => {
+            record.act.as_ref()?.reference.map(|reference| reference.to_string())
+        }
+        _ => None,
+    }
+}
+
 #[derive(Clone)]
 struct Key {
     user: UserNo,
@@ -78,6 +88,8 @@ pub struct Naive {
     pub invited: Vec<sign_in::Invited>,
     pub people: Vec<sign_in::Person>,
     slugs: Vec<String>,
+    /// References of deposits and withdrawals.
+    references: Vec<String>,
     /// Every slug that a market or an event has or had.
     pub addresses: BTreeMap<(Addressed, String), u32>,
     events_count: u32,
@@ -116,9 +128,13 @@ impl Naive {
     }
 
     fn answer(&mut self, record: &Record) -> Vec<Effect> {
+        let reference = reference(record);
         let decided = match self.done_before(record) {
             Ok(Some(first)) => return Naive::repeat(first),
-            Ok(None) => self.room_for_names(record).and_then(|()| self.decide(&record.command)),
+            Ok(None) => self
+                .room_for_names(record)
+                .and_then(|()| self.is_new(reference.as_ref()))
+                .and_then(|()| self.decide(&record.command)),
             Err(reject) => Err(reject),
         };
         if let Err(reject) = decided {
@@ -127,6 +143,7 @@ impl Naive {
             return vec![Effect::Refused(reject)];
         }
         self.note_names(record);
+        self.references.extend(reference);
         std::mem::take(&mut self.effects)
     }
 
@@ -200,6 +217,11 @@ impl Naive {
             | Command::VoidMarket { .. }
             | Command::AdvanceClock => self.run_market(command),
         }
+    }
+
+    fn is_new(&self, reference: Option<&String>) -> Result<(), Reject> {
+        let used = reference.is_some_and(|reference| self.references.contains(reference));
+        if used { Err(Reject::ReferenceUsed) } else { Ok(()) }
     }
 
     fn emit(&mut self, effect: Effect) {

@@ -40,9 +40,10 @@ fn a_relative_path_begins_at_the_file() {
 }
 
 #[test]
-fn the_file_that_is_written_has_every_setting_and_sets_none() {
+fn the_file_that_is_written_has_every_setting_and_sets_a_window_alone() {
     let text = template(None);
-    assert_eq!(parsed(&text), Ok(BTreeMap::new()));
+    let window = BTreeMap::from([("dispute-window".to_owned(), "3600".to_owned())]);
+    assert_eq!(parsed(&text), Ok(window));
     let all = all();
     let mut known: Vec<&str> =
         keys(&all).map(|(key, _)| key).filter(|key| *key != "data").collect();

@@ -42,7 +42,7 @@ fn journal() -> MemoryJournal {
     ] {
         let (sequence, time) = (journal.head().sequence.next(), TimeMs::default());
         let mut block = BlockBuilder::new(journal.head());
-        block.push(Record { sequence, time, once: None, command }).unwrap();
+        block.push(Record { sequence, time, once: None, act: None, command }).unwrap();
         journal.append(block.build(Results::NONE).unwrap()).unwrap();
     }
     journal

@@ -36,7 +36,7 @@ fn blocks_of(
         let sequence = journal.head().sequence.next();
         let mut block = BlockBuilder::new(journal.head());
         let time = TimeMs::default();
-        block.push(Record { sequence, time, once: None, command }).unwrap();
+        block.push(Record { sequence, time, once: None, act: None, command }).unwrap();
         durable.push(journal.append(block.build(recorded).unwrap()).unwrap());
     }
     durable

@@ -24,7 +24,7 @@ fn ticks(count: usize) -> Arc<AppliedBlock> {
     for _ in 0..count {
         sequence = sequence.next();
         let (time, command) = (TimeMs::default(), Command::AdvanceClock);
-        block.push(Record { sequence, time, once: None, command }).unwrap();
+        block.push(Record { sequence, time, once: None, act: None, command }).unwrap();
     }
     let block = journal.append(block.build(Results::NONE).unwrap()).unwrap();
     apply(&mut Replayer::new(), &block).unwrap()

@@ -15,6 +15,7 @@ fn deposit_with_key(exchange: &mut Exchange, caller: UserNo, key: &str, at_ms: i
         sequence: exchange.sequence().next(),
         time: TimeMs::new(at_ms).unwrap(),
         once: Some(Box::new(IdempotencyKey { caller, key, part: 0, body })),
+        act: None,
         command: Command::Deposit { user: ANN, amount: Money::new(1) },
     };
     let mut effects = Vec::new();
@@ -27,7 +28,7 @@ fn venue() -> Exchange {
     let user = || Command::CreateUser { profile_name: String::new(), profile_pic: String::new() };
     for command in [Command::OpenVenue(Rules::current()), user(), user()] {
         let sequence = exchange.sequence().next();
-        let record = Record { sequence, time: TimeMs::default(), once: None, command };
+        let record = Record { sequence, time: TimeMs::default(), once: None, act: None, command };
         exchange.apply(&record, &mut Vec::new()).unwrap();
     }
     exchange
@@ -90,6 +91,7 @@ fn names_are_counted_by_user_and_part_and_uncounted_when_removed() {
             sequence: exchange.sequence().next(),
             time: TimeMs::default(),
             once: Some(Box::new(IdempotencyKey { caller: ANN, key, part, body })),
+            act: None,
             command: Command::Deposit { user: ANN, amount: Money::new(1) },
         };
         exchange.apply(&record, &mut Vec::new()).unwrap();

@@ -10,6 +10,7 @@ fn apply(exchange: &mut Exchange, command: Command) -> Vec<Effect> {
         sequence: exchange.sequence().next(),
         time: TimeMs::new(1_700_000_000_000).unwrap(),
         once: None,
+        act: None,
         command,
     };
     let mut effects = Vec::new();
@@ -48,6 +49,7 @@ fn unknown_rules_open_nothing_and_stop_the_replay() {
         sequence,
         time: TimeMs::default(),
         once: None,
+        act: None,
         command: Command::OpenVenue(rules),
     };
     for rules in unknown {

@@ -12,7 +12,7 @@ fn deposited(units: i64) -> Effect {
 
 fn clock(sequence: u64, ms: i64) -> Record {
     let (sequence, time) = (Sequence::new(sequence), TimeMs::new(ms).unwrap());
-    Record { sequence, time, once: None, command: Command::AdvanceClock }
+    Record { sequence, time, once: None, act: None, command: Command::AdvanceClock }
 }
 
 /// The formula of journal-format.md, without the log.

@@ -7,9 +7,9 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password, PasswordChange,
-    PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password,
+    PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{
@@ -118,6 +118,16 @@ fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
     (0..4_u32, token(), prop_oneof![Just(0), any::<u8>()], body).prop_map(
         |(caller, key, part, body)| {
             Box::new(IdempotencyKey { caller: UserNo(caller), key, part, body })
+        },
+    )
+}
+
+fn act() -> impl Strategy<Value = Box<Act>> {
+    let hash = of(any::<[u8; 32]>().prop_map(KeyHash));
+    (0..4_u32, of((0..4_u32).prop_map(KeyNo)), of(text()), of(token()), of(text()), hash).prop_map(
+        |(actor, key, reason, reference, evidence, evidence_hash)| {
+            let actor = UserNo(actor);
+            Box::new(Act { actor, key, reason, reference, evidence, evidence_hash })
         },
     )
 }
@@ -301,7 +311,7 @@ fn sign_in() -> BoxedStrategy<Command> {
         let scheme = PasswordScheme::Argon2id19MiB;
         (hash(), hash()).prop_map(move |(salt, hashed)| Password { scheme, salt, hashed })
     };
-    let role = prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)];
+    let role = prop::sample::select(Role::ALL.to_vec());
     prop_oneof![
         (user(), role, hash(), time()).prop_map(|(user, role, invitation, ends)| Command::Invite {
             user,
@@ -389,12 +399,19 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
         3 => of_a_user(),
         1 => conversion(),
     ];
-    let asked = (time(), prop_oneof![4 => Just(None), 1 => once().prop_map(Some)], command);
+    let once = prop_oneof![4 => Just(None), 1 => once().prop_map(Some)];
+    let asked = (time(), once, prop_oneof![4 => Just(None), 1 => act().prop_map(Some)], command);
     (prop_oneof![Just(1), 1..50_u64], prop::collection::vec(asked, 0..30)).prop_map(
         |(first, commands)| {
             let numbered = (first..).map(Sequence::new).zip(commands);
             numbered
-                .map(|(sequence, (time, once, command))| Record { sequence, time, once, command })
+                .map(|(sequence, (time, once, act, command))| Record {
+                    sequence,
+                    time,
+                    once,
+                    act,
+                    command,
+                })
                 .collect()
         },
     )

@@ -64,7 +64,7 @@ fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
         let command = Command::CreateUser { profile_name: name, profile_pic: String::new() };
         let sequence = Sequence::new(head.sequence.get() + number);
         let time = TimeMs::default();
-        builder.push(Record { sequence, time, once: None, command }).unwrap();
+        builder.push(Record { sequence, time, once: None, act: None, command }).unwrap();
     }
     builder.build(Results::NONE).unwrap()
 }

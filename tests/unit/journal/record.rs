@@ -50,7 +50,7 @@ struct Convert {
 fn by_bincode<T: Encode + Decode<()>>(command: &Command, once: Option<&IdempotencyKey>) -> T {
     let bincode = config::standard().with_little_endian().with_fixed_int_encoding();
     let mut bytes = Vec::new();
-    encode(command, once, TimeMs::default(), &mut bytes, RECORD_BYTES_MAX).unwrap();
+    encode(command, (once, None), TimeMs::default(), &mut bytes, RECORD_BYTES_MAX).unwrap();
     let body = &bytes[RECORD_HEADER_BYTES..];
     let (read, taken): (T, usize) = bincode::decode_from_slice(body, bincode).unwrap();
     assert_eq!(taken, body.len());

@@ -70,7 +70,9 @@ fn block(after: &Head, ms: i64) -> Block {
     let mut builder = BlockBuilder::new(after);
     let (sequence, time) = (after.sequence.next(), TimeMs::new(ms).unwrap());
     assert!(
-        builder.push(Record { sequence, time, once: None, command: Command::AdvanceClock }).is_ok()
+        builder
+            .push(Record { sequence, time, once: None, act: None, command: Command::AdvanceClock })
+            .is_ok()
     );
     builder.build(Results::NONE).unwrap()
 }

@@ -16,7 +16,7 @@ fn block_of(records: u64) -> Block {
         let user = UserNo(u32::try_from(number).unwrap() % 7);
         let command = Command::CancelOrder { user, order: OrderNo(Sequence::new(number)) };
         let (sequence, time) = (Sequence::new(number), TimeMs::new(1_700_000_000_000).unwrap());
-        builder.push(Record { sequence, time, once: None, command }).unwrap();
+        builder.push(Record { sequence, time, once: None, act: None, command }).unwrap();
     }
     builder.build(Results::NONE).unwrap()
 }

@@ -72,7 +72,9 @@ fn traded_on(markets: u32) -> (Exchange, impl FnMut(&mut Exchange, Command) -> O
         sequence = sequence.next();
         let time = TimeMs::new(i64::try_from(sequence.get()).unwrap() * 200).unwrap();
         effects.clear();
-        exchange.apply(&Record { sequence, time, once: None, command }, &mut effects).unwrap();
+        exchange
+            .apply(&Record { sequence, time, once: None, act: None, command }, &mut effects)
+            .unwrap();
         match effects.first() {
             Some(Effect::Refused(reject)) => Some(*reject),
             _ => None,

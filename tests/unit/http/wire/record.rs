@@ -52,6 +52,7 @@ ann factor off
 ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +1d
 key k2 for ann until +1d
 once ann "KEY" clock
+once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
 "#;
 
 /// What readers of the journal have always seen, in its order.
@@ -105,7 +106,8 @@ SIGN_IN_BY_RECOVERY userId passwordSet session until ends
 CLEAR_SECOND_FACTOR userId
 CHANGE_PASSWORD userId scheme session until ends
 ADD_KEY userId keyId role label keyHash ends
-ADVANCE_CLOCK idempotencyKey";
+ADVANCE_CLOCK idempotencyKey
+ADVANCE_CLOCK idempotencyKey act";
 
 fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
     let records: &'static [Record] = script::parse(script).unwrap().leak();

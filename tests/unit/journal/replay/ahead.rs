@@ -15,7 +15,7 @@ fn journal(blocks: u64) -> MemoryJournal {
     for sequence in (1..=blocks).map(Sequence::new) {
         let mut block = BlockBuilder::new(journal.head());
         let (time, command) = (TimeMs::default(), Command::AdvanceClock);
-        block.push(Record { sequence, time, once: None, command }).unwrap();
+        block.push(Record { sequence, time, once: None, act: None, command }).unwrap();
         journal.append(block.build(Results::NONE).unwrap()).unwrap();
     }
     journal
