@@ -17,6 +17,7 @@ use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
 use super::answer_log::{self, Answered};
+use super::answering::answer;
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
 use super::call::{Call, Origin, SharedState};
@@ -50,10 +51,8 @@ use super::stream::session::Session;
 use super::stream::upgrade::{self, Handover, Opening};
 use super::tokens;
 use super::traffic::Traffic;
-use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::visit::receive;
-use exchange::command::Role;
 use exchange::ids::UserNo;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
@@ -379,14 +378,7 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         let (route, path) = found?;
-        if !route.access.admits(caller.role) {
-            let detail = match (route.access, caller.role) {
-                (_, Role::Metrics) => "this key only reads metrics",
-                (Access::Staff(_), _) => "this path is for operators only",
-                _ => "this key only reads",
-            };
-            return Err(Problem::new(Kind::Forbidden, detail));
-        }
+        route.access.check(caller.role)?;
         if let Endpoint::Probe(probe) = route.endpoint {
             return probe(&self.shared, head);
         }
@@ -413,7 +405,6 @@ impl Door {
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let act = route.acts().then(|| grounds::act(caller.acts_as(), &body, query.as_deref()));
         let shared = Arc::clone(&self.shared);
-        let seen = route.tagged.then(|| conditions.clone());
         let account = caller.user;
         let call = Call {
             engine,
@@ -429,26 +420,7 @@ impl Door {
             drew,
             origin,
         };
-        let mut reply = match &route.endpoint {
-            Endpoint::Probe(probe) => return probe(&self.shared, head),
-            // The result of a write must be sent, however long it is.
-            Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
-                return endpoint(call).await;
-            }
-            Endpoint::Stream | Endpoint::Visit(_) => return Err(Problem::no_stream()),
-            Endpoint::Read(endpoint) => endpoint(&call)?,
-            Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
-        };
-        if let (Some(conditions), Some(tag)) = (seen, &reply.tag) {
-            conditions.check(tag)?;
-            if conditions.is_known(tag) {
-                return Ok(reply.not_modified());
-            }
-        }
-        if let Some(rows) = reply.body.uncounted() {
-            reply.body.count(UnreadRows::reserve(&self.shared.unread, &caller, rows)?);
-        }
-        Ok(reply)
+        answer(call, route).await
     }
 
     fn respond(

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::bounds::{NAME_CHARS_MAX, SLUG_BYTES_MAX, URL_CHARS_MAX};
 use super::problem::FieldCode;
+use super::scopes::scope_name;
 use engine::past::Moment;
 use exchange::catalogue::Outcome;
 use exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
@@ -199,15 +200,6 @@ impl Written for Role {
         let detail = "must be reader, trader, operator, auditor, metrics, cashier or catalogue";
         let found = Role::ALL.into_iter().find(|role| role.name() == text);
         found.ok_or_else(|| Fault::invalid(detail))
-    }
-}
-
-/// The scope's name.
-pub const fn scope_name(role: Role) -> &'static str {
-    match role {
-        Role::Reader => "read",
-        Role::Trader => "trade",
-        staff => staff.name(),
     }
 }
 

@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 
 use super::body::BodyRule;
 use super::call::{Call, SharedState};
-use super::problem::Problem;
+use super::problem::{Kind, Problem};
 use super::rates::RequestClass;
 use super::reply::Reply;
 use super::visit::{Visit, VisitFn};
@@ -69,6 +69,22 @@ impl Access {
             (Access::Traders, role) => role == Role::Trader,
             (Access::Staff(roles), role) => roles.contains(&role),
         }
+    }
+
+    /// Refuses a key with a role that it does not admit.
+    ///
+    /// # Errors
+    /// It has one.
+    pub fn check(self, role: Role) -> Result<(), Problem> {
+        if self.admits(role) {
+            return Ok(());
+        }
+        let detail = match (self, role) {
+            (_, Role::Metrics) => "this key only reads metrics",
+            (Access::Staff(_), _) => "this path is for operators only",
+            _ => "this key only reads",
+        };
+        Err(Problem::new(Kind::Forbidden, detail))
     }
 
     /// Whether it is of those who run the venue.

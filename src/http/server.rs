@@ -157,7 +157,8 @@ pub async fn serve_door(
                 }
                 Ok((stream, peer)) => {
                     rush.slow_down().await;
-                    if let Some(taken) = slots.take(door.venue().engine().ok(), entrance.operators) {
+                    let engine = door.venue().engine().ok();
+                    if let Some(taken) = slots.take(engine, entrance.operators) {
                         let (peer, operators) = (peer.ip(), entrance.operators);
                         taken.slot.arrives(Arrival { peer, operators });
                         workers.take(stream, entrance.tls.clone(), taken);

@@ -194,6 +194,7 @@ impl Store {
 }
 
 /// The server of a bucket.
+#[cfg_attr(not(feature = "tls"), expect(unused_variables, reason = "for TLS"))]
 fn target(base: &Url, place: &Place) -> Result<Target, StoreError> {
     let origin = base.origin().ascii_serialization();
     #[cfg(feature = "tls")]
@@ -201,6 +202,5 @@ fn target(base: &Url, place: &Place) -> Result<Target, StoreError> {
         let trust = client::tls::Trust::in_roots(place.cacert.as_deref());
         return Ok(Target::over_tls(&origin, trust.map_err(StoreError::Settings)?)?);
     }
-    let _ = place;
     Ok(Target::parse(&origin)?)
 }

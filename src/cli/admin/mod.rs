@@ -42,12 +42,13 @@ const KEY_FILE_BYTES_MAX: u64 = 4096;
 
 const DETAILS: &str = "\
 The operator's key comes from OPENOUTCRY_OPERATOR_KEY or from a file (--key-file), never from the
-command line, where everybody on the machine could read it. Or log in once: `admin login NAME` checks
-server and key and keeps them as a context in ~/.config/openoutcry/contexts.toml (mode 0600). The last
-one is taken where neither a URL nor a key is given otherwise; --context names another.
+command line, where everybody on the machine could read it. Or log in once: `admin login NAME`
+checks server and key and keeps them as a context in ~/.config/openoutcry/contexts.toml (mode
+0600). The last one is taken where neither a URL nor a key is given otherwise; --context names
+another.
 
-Users are named by their ids, or by the names that others see if only one has it; markets and events by
-their ids or slugs.
+Users are named by their ids, or by the names that others see if only one has it; markets and
+events by their ids or slugs.
 
 Every POST carries an Idempotency-Key, drawn for it. If the connection breaks, it is sent once more
 under the same key, so nothing is done twice. Where the outcome stays unknown, the message names the

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::catalogue::PositionMarketJson;
 use super::words::{ApiKey, Picture, Scope};
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
-use crate::parse::scope_name;
+use crate::scopes::scope_name;
 use exchange::command::{Role, TradingMode};
 use exchange::ids::{Group, KeyId, MarketId, UserId};
 use exchange::restrictions::Heartbeat;

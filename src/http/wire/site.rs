@@ -7,7 +7,7 @@ use qrcodegen::{QrCode, QrCodeEcc};
 use super::words::{Picture, Scope};
 use super::{Text, Timestamp};
 use crate::auth::{Caller, Via};
-use crate::parse::scope_name;
+use crate::scopes::scope_name;
 use crate::site::Site;
 use exchange::command::{KeyHash, Role, SecondFactor};
 use exchange::ids::{KeyId, UserId, UserNo};

@@ -1,3 +1,5 @@
+//! Unit tests of `src/s3/place.rs`.
+
 use super::*;
 
 fn place(url: &str) -> Place {

@@ -1,3 +1,5 @@
+//! Unit tests of `src/cli/admin/figures.rs`.
+
 use super::*;
 
 const PAGE: &str = r#"# HELP openoutcry_open_orders Orders on the books

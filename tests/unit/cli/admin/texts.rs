@@ -1,3 +1,5 @@
+//! Unit tests of `src/cli/admin/texts.rs`.
+
 use serde_json::json;
 
 use super::*;

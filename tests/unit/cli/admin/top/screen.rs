@@ -1,3 +1,5 @@
+//! Unit tests of `src/cli/admin/top/screen.rs`.
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
