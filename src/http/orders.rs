@@ -15,7 +15,7 @@ use super::wire::order::{CancelledJson, CancelledOrderJson, ListedOrder, OrderJs
 use super::wire::placed as told;
 use exchange::command::{Command, SeenTerms};
 use exchange::effect::Applied;
-use exchange::ids::{OrderNo, UserNo};
+use exchange::ids::{Group, KeyId, MarketId, OrderNo, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Lots, Sequence, Tick};
 use views::ReadModel;
@@ -184,11 +184,7 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
 
 /// `DELETE /trading/orders`
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form();
-    let market = form.query("marketId", parse::text);
-    let group = form.query("group", parse::text);
-    let key = form.query("keyId", parse::text);
-    let ((market, group), key) = form.finish(market.zip(group).zip(key))?;
+    let (market, group, key) = which(&call)?;
     let group = group.map(Box::new);
     let user = call.account;
     let (_, (market, key)) = call.look(|view| {
@@ -208,6 +204,19 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
         ("orders", Box::new(written.shown.into_iter())),
     ];
     Reply::lists(written.sequence, &CancelledJson::default(), lists)
+}
+
+/// Orders of a market, a group, a key, as far as each is named.
+type Which = (Option<MarketId>, Option<Group>, Option<KeyId>);
+
+/// Which orders are to be cancelled.
+pub(super) fn which(call: &Call) -> Result<Which, Problem> {
+    let mut form = call.form();
+    let market = form.query("marketId", parse::text);
+    let group = form.query("group", parse::text);
+    let key = form.query("keyId", parse::text);
+    let ((market, group), key) = form.finish(market.zip(group).zip(key))?;
+    Ok((market, group, key))
 }
 
 /// Answers an order that was found at `sequence`.

@@ -49,6 +49,10 @@ fn sent(venue: &Venue, schema: &str, text: &dyn Fn(&str) -> String) -> Vec<Answe
         "SearchSent" => {
             vec![operator.get(&format!("/markets/search?q={}", words.replace('é', "%C3%A9")))]
         }
+        "ReasonSent" => {
+            let body = json!({"mode": "normal", "reason": words});
+            vec![operator.post("/admin/venue/mode", &body)]
+        }
         other => panic!("nothing here sends a {other}"),
     }
 }
@@ -76,7 +80,7 @@ fn lengths_are_counted_in_characters() {
         }
         count += 1;
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 8);
     // Letters of four bytes may fill more than a record.
     let body = with(market_body(), &json!({"descriptions": long("😀", 4900)}));
     let body = with(body, &json!({"questions": long("😀", 200)}));

@@ -372,8 +372,8 @@ fn an_untrusted_snapshot_is_named_and_the_next_older_one_used() {
         kept.broken(older, &["SNAPSHOT_IMAGE"], |kept| {
             kept.forge(kind, newer, |_, body| body.push(0));
         });
-        kept.broken(older, &["SNAPSHOT_IMAGE", "has version 99"], |kept| {
-            kept.forge(kind, newer, |_, body| body[..4].copy_from_slice(&99_u32.to_le_bytes()));
+        kept.broken(older, &["SNAPSHOT_IMAGE", "has version 9999"], |kept| {
+            kept.forge(kind, newer, |_, body| body[..4].copy_from_slice(&9999_u32.to_le_bytes()));
         });
         kept.broken(older, &["SNAPSHOT_PAIR"], |kept| {
             kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));

@@ -31,8 +31,9 @@ with `[en]` or the like before it, until it is edited.
 
 The whole file is read, and the server looks at each line, before anything is made: if a line is
 refused, nothing is. Afterwards the first refusal ends the import and is reported with its line.
-After a crash, or once that line is corrected, run the import again: lines that were imported are skipped ("unchanged"), because each is sent under an Idempotency-Key made from its
-content. The venue remembers these keys for 24 hours; a run after that imports everything again."#;
+After a crash, or once that line is corrected, run the import again: lines that were imported are
+skipped ("unchanged"), because each is sent under an Idempotency-Key made from its content.
+The venue remembers these keys for 24 hours; a run after that imports everything again."#;
 
 /// Which catalogue.
 #[derive(Debug, Args)]
