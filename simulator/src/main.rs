@@ -4,6 +4,14 @@
 //! `cargo run --release -p simulator -- --for 120` runs seeds for two minutes; a failure prints how
 //! to see it again. `simulator/README.md` says what is checked and what was found.
 
+#![allow(
+    clippy::duplicated_attributes,
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::too_many_lines,
+    clippy::unused_self,
+    reason = "a tool for tests"
+)]
 #![allow(dead_code, reason = "the twin is shared with the tests, which use other parts of it")]
 
 mod chance;
@@ -130,7 +138,9 @@ fn main() -> ExitCode {
         }
         let only = |step| args.only.as_ref().is_none_or(|kept| kept.has(step));
         let (done, trace) = run(seed, &options, &only, args.trace);
-        trace.iter().for_each(|line| println!("{line}"));
+        for line in &trace {
+            println!("{line}");
+        }
         match done {
             Ok(summary) => {
                 if args.verbose {

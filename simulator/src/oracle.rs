@@ -197,7 +197,7 @@ impl Oracle {
                 if follows && block.previous() != known.hash {
                     return Err(format!("CHANGED: the block that ends with {}", known.sequence));
                 }
-                for record in block.records().iter() {
+                for record in block.records() {
                     if record.sequence.get() > self.twin.sequence {
                         let is = |asked: &KeyedCommand| {
                             (&asked.command, &asked.once) == (&record.command, &record.once)

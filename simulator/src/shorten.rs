@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::world::Trouble;
 
 /// How long a failure is shortened.
-const SHORTENED_FOR: Duration = Duration::from_secs(60);
+const SHORTENED_FOR: Duration = Duration::from_mins(1);
 
 /// Steps that are kept, as ranges without their ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

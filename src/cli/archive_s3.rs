@@ -22,14 +22,14 @@ Example:
 /// Where the bucket is.
 #[derive(Debug, Clone, Args)]
 pub(super) struct S3Args {
-    /// An archive in a bucket as well, s3://BUCKET[/PREFIX]; keys by AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY, or the file of AWS_SHARED_CREDENTIALS_FILE
+    /// An archive in a bucket as well, <s3://BUCKET>[/PREFIX]; keys by `AWS_ACCESS_KEY_ID` and
+    /// `AWS_SECRET_ACCESS_KEY`, or the file of `AWS_SHARED_CREDENTIALS_FILE`
     #[arg(long = "archive-s3", value_name = "URL", env = "OPENOUTCRY_ARCHIVE_S3")]
     url: Option<String>,
     /// Base URL of a store that is not AWS
     #[arg(long = "s3-endpoint", value_name = "URL", env = "OPENOUTCRY_S3_ENDPOINT")]
     endpoint: Option<String>,
-    /// The store's region; without it what AWS_REGION says
+    /// The store's region; without it what `AWS_REGION` says
     #[arg(long = "s3-region", value_name = "NAME", env = "OPENOUTCRY_S3_REGION")]
     region: Option<String>,
     /// A file of root certificates in PEM, which the store is believed from instead of the system's

@@ -79,9 +79,8 @@ impl Role {
     #[must_use]
     pub const fn covers(self, other: Role) -> bool {
         match (self, other) {
-            (Role::Operator, _) => true,
             (Role::Metrics, other) => matches!(other, Role::Metrics),
-            (_, Role::Reader) => true,
+            (Role::Operator, _) | (_, Role::Reader) => true,
             (Role::Reader, _) => false,
             (Role::Trader, other) => matches!(other, Role::Trader),
             (Role::Auditor, other) => matches!(other, Role::Auditor | Role::Metrics),

@@ -89,7 +89,7 @@ pub async fn serve(stream: Socket, door: &Arc<Door>, limits: Limits, slot: &Arc<
 /// Gives a request the header by which it is told which site is asked, from its `:authority`. One
 /// that has another is refused for having two.
 fn name_host(request: &mut Request<Incoming>) {
-    let authority = request.uri().authority().map(|authority| authority.as_str());
+    let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
     let Some(host) = authority.and_then(|host| HeaderValue::from_str(host).ok()) else { return };
     if request.headers().get(HOST) != Some(&host) {
         request.headers_mut().append(HOST, host);

@@ -1,4 +1,4 @@
-//! Signing in with an identity provider (OpenID Connect): the way there, and who comes back.
+//! Signing in with an identity provider (`OpenID` Connect): the way there, and who comes back.
 
 use super::cookies;
 use super::identity::{AWAY_MS, OpenId, Unvouched, Vouched, Way};

@@ -260,7 +260,7 @@ impl Facts {
 fn grounds(act: &Act) -> String {
     let reason = act.reason.as_ref().map(|reason| format!("; reason: {reason}"));
     let evidence = act.evidence.as_ref().map(|url| format!("; evidence: {url}"));
-    let hex = |hash: KeyHash| hash.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |hash: KeyHash| hash.0.map(|byte| format!("{byte:02x}")).concat();
     let hash = act.evidence_hash.map(|hash| format!(", SHA-256 {}", hex(hash)));
     [reason, evidence, hash].into_iter().flatten().collect()
 }

@@ -91,8 +91,9 @@ pub(crate) async fn run(session: &mut Session, url: &str) -> Result<(), AdminErr
         }
     }
     session.show_parts(&shown, &SHOWN)?;
-    match readiness.is_ready() {
-        true => Ok(()),
-        false => Err(AdminError::Local(format!("the venue takes no commands: {state}"))),
+    if readiness.is_ready() {
+        Ok(())
+    } else {
+        Err(AdminError::Local(format!("the venue takes no commands: {state}")))
     }
 }

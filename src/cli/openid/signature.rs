@@ -19,6 +19,7 @@ pub(crate) struct Key {
     of: Kind,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a few keys, and most are of this kind")]
 enum Kind {
     Rsa(rsa::VerifyingKey),
     P256(ecdsa::VerifyingKey<P256>),
@@ -132,12 +133,11 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let zeros = length.iter().take_while(|byte| **byte == 0).count();
     let digits = length.get(zeros..).unwrap_or_default();
     let mut all = vec![tag];
-    match content.len() {
-        short @ 0..0x80 => all.push(u8::try_from(short).unwrap_or_default()),
-        _ => {
-            all.push(0x80 | u8::try_from(digits.len()).unwrap_or_default());
-            all.extend(digits);
-        }
+    if let short @ 0..0x80 = content.len() {
+        all.push(u8::try_from(short).unwrap_or_default())
+    } else {
+        all.push(0x80 | u8::try_from(digits.len()).unwrap_or_default());
+        all.extend(digits);
     }
     all.extend(content);
     all

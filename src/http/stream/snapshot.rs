@@ -130,8 +130,8 @@ pub fn books_from(
     {
         next = MarketNo(next.0.saturating_add(1));
         let changes = view.changes.of_market(row.no);
-        let changed = if kind == MarketChannel::Top { changes.top } else { changes.book };
-        let is_shown = seen.map_or_else(|| has_book(view, row), |seen| changed.last > seen);
+        let last = if kind == MarketChannel::Top { changes.top.last } else { changes.book.last };
+        let is_shown = seen.map_or_else(|| has_book(view, row), |seen| last > seen);
         if !is_shown || !row.status.public() {
             continue;
         }

@@ -107,6 +107,7 @@ pub(super) enum Begins {
 
 /// How far the books of all markets were shown. Of the others no change is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "beside what was told")]
 pub(super) struct Shown {
     /// Only those are shown that changed after this record, if the client has the others.
     seen: Option<Sequence>,

@@ -203,7 +203,7 @@ impl<'a> Reading<'_, 'a> {
         let key = key.map_or(Json::Null, |key| self.json(Value::Key(key)));
         let mut members =
             vec![("userId".into(), self.json(Value::User(*actor))), ("keyId".into(), key)];
-        let reference = reference.as_ref().map(|reference| reference.as_str());
+        let reference = reference.as_ref().map(exchange::ids::Token::as_str);
         let said = [("reason", reason.as_deref()), ("reference", reference)];
         members
             .extend(said.into_iter().filter_map(|(name, said)| Some((name.into(), text(said?)))));

@@ -156,10 +156,10 @@ impl QrJson {
         let mut path = String::new();
         for y in 0..side {
             let dark: Vec<i32> = (0..side).filter(|x| code.get_module(*x, y)).collect();
-            let y = y.saturating_add(QUIET);
+            let below = y.saturating_add(QUIET);
             for run in dark.chunk_by(|one, next| one.saturating_add(1) == *next) {
-                let (x, wide) = (run.first()?.saturating_add(QUIET), run.len());
-                path.push_str(&format!("M{x} {y}h{wide}v1h-{wide}z"));
+                let (left, wide) = (run.first()?.saturating_add(QUIET), run.len());
+                path.extend([format!("M{left} {below}h{wide}v1h-{wide}z")]);
             }
         }
         let size = side.saturating_add(QUIET).saturating_add(QUIET);

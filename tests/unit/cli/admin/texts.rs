@@ -21,17 +21,17 @@ fn all_texts_of_an_object_are_filled_and_nothing_else() {
         "titles": {}, "slug": "rain",
     });
     fill(market.as_object_mut().unwrap());
-    let in_en = |text: &str| {
+    let english = |text: &str| {
         let marked = format!("[en] {text}");
         json!({"en": text, "pt": marked, "es": marked})
     };
     assert_eq!(
         market,
         json!({
-            "questions": in_en("Rain?"),
+            "questions": english("Rain?"),
             "descriptions": {"es": "Lluvia", "en": "[es] Lluvia", "pt": "[es] Lluvia"},
             "logo": "https://x/y.png",
-            "outcomes": [{"id": "yes", "text": in_en("Yes")},
+            "outcomes": [{"id": "yes", "text": english("Yes")},
                 {"id": "no", "text": {"pt": "Não", "en": "[pt] Não", "es": "[pt] Não"}}],
             "titles": {}, "slug": "rain",
         })

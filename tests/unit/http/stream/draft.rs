@@ -158,8 +158,7 @@ fn what_is_drawn_while_it_is_traded_is_as_of_one_record() {
             orders
         };
         let (shown, rebuilt) = (sorted(&snapshot), sorted(&book));
-        type Orders = [(u64, String, String, String)];
-        let lacks = |all: &Orders, other: &Orders| {
+        let lacks = |all: &[(u64, String, String, String)], other: &[_]| {
             all.iter().filter(|it| !other.contains(*it)).cloned().collect::<Vec<_>>()
         };
         // Only where they differ: the whole book would be too long to read.
