@@ -139,7 +139,7 @@ pub fn books_from(
         levels = SIDES.into_iter().map(count).fold(levels, usize::saturating_add);
         let book = if kind == MarketChannel::Top { top(view, row.no) } else { book(view, row.no) };
         let (channel, told) = (Channel::Of(kind, Markets::One(row.id)), Told::Body(book));
-        facts.push(Fact { topic, channel, at, previous: changed.last, told });
+        facts.push(Fact { topic, channel, at, previous: last, told });
     }
     next
 }

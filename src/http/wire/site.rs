@@ -154,15 +154,15 @@ impl QrJson {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
         let side = code.size();
         let mut path = String::new();
-        for y in 0..side {
-            let dark: Vec<i32> = (0..side).filter(|x| code.get_module(*x, y)).collect();
-            let below = y.saturating_add(QUIET);
+        for row in 0..side {
+            let dark: Vec<i32> = (0..side).filter(|x| code.get_module(*x, row)).collect();
+            let below = row.saturating_add(QUIET);
             for run in dark.chunk_by(|one, next| one.saturating_add(1) == *next) {
-                let (left, wide) = (run.first()?.saturating_add(QUIET), run.len());
-                path.extend([format!("M{left} {below}h{wide}v1h-{wide}z")]);
+                let (left, length) = (run.first()?.saturating_add(QUIET), run.len());
+                path.extend([format!("M{left} {below}h{length}v1h-{length}z")]);
             }
         }
-        let size = side.saturating_add(QUIET).saturating_add(QUIET);
-        Some(QrJson::of(usize::try_from(size).ok()?, path))
+        let whole = side.saturating_add(QUIET).saturating_add(QUIET);
+        Some(QrJson::of(usize::try_from(whole).ok()?, path))
     }
 }
