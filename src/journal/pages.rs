@@ -468,7 +468,7 @@ impl Open {
             return self.sync_index();
         }
         // First: sled never has what came later without what came before.
-        let put = || self.known.insert(END_KEY, end.to_be_bytes()).map(drop);
+        let put = || self.known.insert(END_KEY, end.to_be_bytes().as_slice()).map(drop);
         caught(Step::Put, put)?;
         let mut new = new.iter().peekable();
         for groups in 1_usize.. {
