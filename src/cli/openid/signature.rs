@@ -134,7 +134,7 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let digits = length.get(zeros..).unwrap_or_default();
     let mut all = vec![tag];
     if let short @ 0..0x80 = content.len() {
-        all.push(u8::try_from(short).unwrap_or_default())
+        all.push(u8::try_from(short).unwrap_or_default());
     } else {
         all.push(0x80 | u8::try_from(digits.len()).unwrap_or_default());
         all.extend(digits);

@@ -21,17 +21,17 @@ fn all_texts_of_an_object_are_filled_and_nothing_else() {
         "titles": {}, "slug": "rain",
     });
     fill(market.as_object_mut().unwrap());
-    let english = |text: &str| {
-        let marked = format!("[en] {text}");
-        json!({"en": text, "pt": marked, "es": marked})
+    let in_all = |text: &str| {
+        let from_en = format!("[en] {text}");
+        json!({"en": text, "pt": from_en, "es": from_en})
     };
     assert_eq!(
         market,
         json!({
-            "questions": english("Rain?"),
+            "questions": in_all("Rain?"),
             "descriptions": {"es": "Lluvia", "en": "[es] Lluvia", "pt": "[es] Lluvia"},
             "logo": "https://x/y.png",
-            "outcomes": [{"id": "yes", "text": english("Yes")},
+            "outcomes": [{"id": "yes", "text": in_all("Yes")},
                 {"id": "no", "text": {"pt": "Não", "en": "[pt] Não", "es": "[pt] Não"}}],
             "titles": {}, "slug": "rain",
         })
