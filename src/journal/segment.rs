@@ -209,8 +209,13 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     if end <= BLOCK_HEADER_BYTES {
         return true;
     }
+    let missing = |sector: &[u8]| ZEROS.starts_with(sector);
+    let first = SECTOR_BYTES - at % SECTOR_BYTES;
     // A block's own length tells how far it was to reach; without it there is only what is there.
-    let claimed = block::block_bytes(bytes).ok();
+    // A header of which a sector is missing tells nothing.
+    let second = bytes.get(first..end.min(first.saturating_add(SECTOR_BYTES)));
+    let in_part = first < BLOCK_HEADER_BYTES && second.is_some_and(missing);
+    let claimed = if in_part { None } else { block::block_bytes(bytes).ok() };
     let extent = claimed.unwrap_or(end);
     if end > extent || extent > BLOCK_BYTES_MAX {
         return false;
@@ -221,8 +226,7 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     if claimed.is_some() && records.is_some_and(|records| records != extent) {
         return false;
     }
-    let missing = |sector: &[u8]| ZEROS.starts_with(sector);
-    let (begun, sectors) = block.split_at(block.len().min(SECTOR_BYTES - at % SECTOR_BYTES));
+    let (begun, sectors) = block.split_at(block.len().min(first));
     let unfinished = claimed.is_some() && end < extent && records.is_none();
     let short = unfinished || extent.saturating_sub(end) >= ZEROS_TORN;
     let lacks = short || missing(begun) || sectors.chunks(SECTOR_BYTES).any(missing);

@@ -26,11 +26,12 @@ fn judged(block: &[u8], at: usize) -> Rest {
     rest(&[block, &[0; 4_096]].concat(), at)
 }
 
-/// Offsets in a segment: at the beginning of a sector, and where the block reaches a little into
-/// its last one.
-fn offsets(block: &[u8]) -> [usize; 4] {
+/// Offsets in a segment: at the beginning of a sector, where the block reaches a little into its
+/// last one, and where its header reaches from one into the next.
+fn offsets(block: &[u8]) -> [usize; 8] {
     let little = |bytes: usize| 512 * 40 + bytes - block.len() % 512;
-    [0, 512 * 7 + 300, little(3), little(40)]
+    let over = |bytes: usize| 512 * 9 - bytes;
+    [0, 512 * 7 + 300, little(3), little(40), over(1), over(12), over(60), over(103)]
 }
 
 #[test]
