@@ -194,7 +194,7 @@ step "certificate renewed under $(cat "$room"/load.* | wc -l) requests, none of 
 # A second build, of a later version.
 dpkg-deb -R "$package" "$room/later"
 sed -i 's/^Version: .*/&+1/' "$room/later/DEBIAN/control"
-dpkg-deb --root-owner-group --build "$room/later" "$root/tmp/later.deb" > /dev/null
+dpkg-deb -Zgzip -z1 --root-owner-group --build "$room/later" "$root/tmp/later.deb" > /dev/null
 inside dpkg -i /tmp/later.deb > "$room/dpkg" 2>&1 || fail "$(cat "$room/dpkg")"
 kill -TERM "$server"
 wait "$server" || fail "the server did not stop in order"
