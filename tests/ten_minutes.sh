@@ -60,7 +60,7 @@ for unit in "$@"; do
     set -a && if [ -e "$settings" ]; then . "$settings"; fi && set +a
     command=$(value ExecStart | sed "s/\$ARGS/$ARGS/")
     if [ "$(value Type)" = oneshot ]; then exec $command; fi
-    exec runuser -u "${user:-root}" -- $command > "/var/log/$unit" 2>&1 &
+    exec runuser -u "${user:-root}" -- $command > "/run/$unit.log" 2>&1 &
   )
 done
 END
@@ -70,7 +70,7 @@ inside apt-get update > "$room/update" 2>&1
 awk '/^## /{on = /^## Ten minutes/} on && /^```/{block = !block; next} on && block' OPERATING.md > "$root/root/words"
 began=$(date +%s)
 inside bash -xeuo pipefail -c 'cd /root && . ./words' || {
-  tail -n 5 "$root"/var/log/{openoutcry,prometheus} || true
+  tail -n 5 "$root"/run/{openoutcry,prometheus}.log || true
   exit 1
 }
 echo "== $(($(date +%s) - began)) s from the package to a venue that is watched"
