@@ -144,8 +144,12 @@ impl Store {
     /// The headers of a new object, all of them signed.
     fn headers(&self, bytes: &Bytes) -> Vec<(&'static str, String)> {
         let checksum = BASE64.encode(&Sha256::digest(bytes));
-        let mut headers =
-            vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", checksum)];
+        let mut headers = vec![
+            ("if-none-match", "*".to_owned()),
+            ("x-amz-checksum-sha256", checksum),
+            // Stores take an object under retention, their own too, only with its checksum's name.
+            ("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()),
+        ];
         let now = DateTime::<Utc>::from_timestamp_millis(clock::now().get());
         let days = self.retain_days.map(|days| TimeDelta::days(days.into()));
         if let Some(until) = now.zip(days).and_then(|(now, days)| now.checked_add_signed(days)) {
