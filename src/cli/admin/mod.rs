@@ -86,8 +86,8 @@ pub(crate) struct AdminArgs {
 /// Which server, and how to speak to it.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// Base URL of the server, by default <http://127.0.0.1:8080>; /api/v1 is added where
-    /// there is no path
+    /// Base URL of the server [default: http://127.0.0.1:8080], or its socket as
+    /// unix:/run/openoutcry/admin.sock; /api/v1 is added where there is no path
     #[arg(long, global = true, value_name = "URL", env = "OPENOUTCRY_URL")]
     url: Option<String>,
     /// The context to use; it has a server and a key, and no other may be given beside it

@@ -1,4 +1,4 @@
-//! The identity provider as the venue asks it (`OpenID` Connect): what it says of itself, where
+//! The identity provider as the venue asks it (OpenID Connect): what it says of itself, where
 //! people are sent, and its word for who comes back with a code.
 //!
 //! openidconnect, the crate, would switch on the clock of chrono, which nothing here may read.
