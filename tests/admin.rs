@@ -384,6 +384,17 @@ fn a_context_has_server_and_key_and_only_its_owner_reads_it() {
     assert_eq!(said(&["venue", "mode"]).status.code(), Some(0), "the context has all it takes");
     assert_eq!(said(&["venue", "mode", "--context", "here"]).status.code(), Some(0));
     assert_eq!(said(&["venue", "mode", "--context", "there"]).status.code(), Some(2));
+    // Of two servers none is chosen, and a context is not kept under another name.
+    let beside = |args: &[&str]| {
+        let mut command = at_home(&home, args);
+        command.env("OPENOUTCRY_CONTEXT", "here").output().unwrap()
+    };
+    assert_eq!(beside(&["venue", "mode"]).status.code(), Some(0));
+    for args in [&["venue", "mode", "--url", "http://127.0.0.1:9"][..], &["login", "other"]] {
+        let refused = beside(args);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(stderr(&refused).contains("has its own server and key"), "{refused:?}");
+    }
     // A key goes only where it was given for.
     let elsewhere = said(&["venue", "mode", "--url", &server.url]);
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");

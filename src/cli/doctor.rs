@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use clap::Command;
@@ -12,6 +13,7 @@ use clap::Command;
 use super::archive_folder::outside;
 use super::config_file::Settings;
 use super::entrances::{RENEWED_DAYS, days_left};
+use super::place::Place;
 use super::serve::{descriptors_wanted, threads_wanted};
 use super::settings::ServeArgs;
 use super::{Failure, data_folder, entrances, output};
@@ -52,8 +54,11 @@ pub(crate) fn run(whole: Command, given: &ServeArgs) -> Result<(), Failure> {
     found.push(("archive", archive(args)));
     found.push(("files", descriptors()));
     found.push(("threads", threads()));
-    for address in [Some(args.listen), args.admin_listen].into_iter().flatten() {
-        found.push(("port", port(address)));
+    found.push(("port", port(args.listen)));
+    match &args.admin_listen {
+        None => {}
+        Some(Place::Port(address)) => found.push(("port", port(*address))),
+        Some(Place::Socket(path)) => found.push(("socket", socket(path))),
     }
     found.push(("tls", tls(args)));
     let (mut text, mut bad) = (String::new(), 0_usize);
@@ -175,6 +180,17 @@ fn port(address: SocketAddr) -> Found {
         }
         Err(error) => Bad(format!("{address}: {error}")),
     }
+}
+
+fn socket(path: &Path) -> Found {
+    let name = path.display();
+    if UnixStream::connect(path).is_ok() {
+        return Poor(format!("{name} is in use: by this venue's server, or by another program"));
+    }
+    if path.parent().is_some_and(Path::is_dir) {
+        return Good(format!("{name} is free"));
+    }
+    Bad(format!("{name}: its folder is not there: make it; systemd does, by RuntimeDirectory"))
 }
 
 fn tls(args: &ServeArgs) -> Found {

@@ -6,6 +6,7 @@ pub(crate) mod admin;
 pub(crate) mod output;
 pub(crate) mod logging;
 pub(crate) mod signals;
+pub(crate) mod place;
 pub(crate) mod settings;
 pub(crate) mod config_file;
 pub(crate) mod config;

@@ -52,6 +52,7 @@ async fn asked(
     let authority = uri.authority().ok_or_else(bad)?;
     let target = Target {
         trust,
+        socket: None,
         host: authority.host().trim_matches(['[', ']']).to_owned(),
         port: authority.port_u16().unwrap_or(port),
         host_header: HeaderValue::from_str(authority.as_str()).map_err(|_| bad())?,

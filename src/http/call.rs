@@ -255,7 +255,8 @@ impl Call {
 
     /// This request's idempotency key, if it has one, with the meaning of the request.
     pub fn once_for(&self, command: &Command) -> Option<Box<IdempotencyKey>> {
-        self.once.as_deref().map(|once| Box::new(idempotency::meaning(once, command)))
+        let meant = self.once.as_deref().map(|once| idempotency::meaning(once, command));
+        meant.map(|once| Box::new(idempotency::grounded(once, self.act.as_deref())))
     }
 
     /// A command with this request's idempotency key, if it has one, and the caller's API key.

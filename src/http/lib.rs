@@ -19,6 +19,7 @@ pub mod past;
 mod framing;
 mod client_stream;
 mod socket;
+pub mod listener;
 mod tries;
 #[cfg(feature = "tls")]
 mod certificate;
