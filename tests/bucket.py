@@ -3,11 +3,11 @@
 
     tests/bucket.py [RUNS]
 
-Each run writes to a venue and kills either the server, or what stands between it and the store, in
-the middle of a request. Afterwards the bucket must restore to the same journal: nothing missed and
+Each run writes to a venue, kills it before it is archived, and as its next start catches up kills
+either the server, or what stands between it and the store, within a write. Afterwards the bucket must restore to the same journal: nothing missed and
 nothing doubled. Then two venues write to one place, and the store is asked about retention.
-Programs are in OPENOUTCRY_BINARY and OPENOUTCRY_REPLAY, or in target/debug. Skips by name what it
-lacks.
+Programs are in OPENOUTCRY_BINARY and OPENOUTCRY_REPLAY, or in target/debug; MOTO_VENV may name an
+environment of Python that has moto. Skips by name what it lacks.
 """
 
 import json
@@ -15,6 +15,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,21 +27,36 @@ RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 10
 BINARY = os.environ.pop("OPENOUTCRY_BINARY", "target/debug/openoutcry")
 REPLAY = os.environ.pop("OPENOUTCRY_REPLAY", "target/debug/openoutcry-replay")
 KEY = "".join(random.choices("0123456789abcdef", k=64))
-STORE, BETWEEN = 18931, 18932
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+STORE, BETWEEN = free_port(), free_port()
+STORE_PACKAGES = ("moto[server,s3]==5.2.5", "boto3==1.44.8")
 ENV = dict(os.environ, OPENOUTCRY_OPERATOR_KEY=KEY, AWS_ACCESS_KEY_ID="test",
            AWS_SECRET_ACCESS_KEY="secret/of+test", AWS_REGION="eu-west-1")
-# Passes bytes on, late at times, so that a kill finds requests on their way.
+# Passes bytes on, late at times, and marks where a write began and where one was answered.
 PROXY = f"""
-import asyncio, random
-async def pump(reader, writer):
+import asyncio, random, sys
+marks = open(sys.argv[1], 'ab', 0)
+async def pump(reader, writer, answers):
     while data := await reader.read(4096):
-        await asyncio.sleep(random.choice([0, 0, 0.01, 0.05]))
+        if data.startswith(b'PUT '):
+            marks.write(b'+')
+        await asyncio.sleep(random.choice([0, 0.02, 0.05, 0.1]))
         writer.write(data)
         await writer.drain()
+        if answers:
+            marks.write(b'-')
     writer.close()
 async def serve(reader, writer):
     other = await asyncio.open_connection('127.0.0.1', {STORE})
-    await asyncio.gather(pump(reader, other[1]), pump(other[0], writer), return_exceptions=True)
+    await asyncio.gather(pump(reader, other[1], False), pump(other[0], writer, True),
+                         return_exceptions=True)
 async def main():
     server = await asyncio.start_server(serve, '127.0.0.1', {BETWEEN}, reuse_address=True)
     await server.serve_forever()
@@ -75,15 +91,17 @@ def wait_for(port):
 
 def store_server(room):
     """moto and boto3 in an environment of their own; None if they cannot be had."""
-    python = room + "/venv/bin/python"
-    made = subprocess.run([sys.executable, "-m", "venv", room + "/venv"], capture_output=True)
-    if made.returncode == 0:
-        made = subprocess.run([python, "-m", "pip", "install", "-q", "moto[server,s3]", "boto3"],
-                              capture_output=True)
-    if made.returncode != 0:
-        return None
+    venv = os.environ.get("MOTO_VENV", room + "/venv")
+    python = venv + "/bin/python"
+    if not os.path.exists(python):
+        try:
+            for command in ([sys.executable, "-m", "venv", venv],
+                            [python, "-m", "pip", "install", "-q", *STORE_PACKAGES]):
+                subprocess.run(command, capture_output=True, timeout=180, check=True)
+        except (OSError, subprocess.SubprocessError):
+            return None
     quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    start(room + "/venv/bin/moto_server", "-H", "127.0.0.1", "-p", str(STORE), env=ENV, **quiet)
+    start(venv + "/bin/moto_server", "-H", "127.0.0.1", "-p", str(STORE), env=ENV, **quiet)
     wait_for(STORE)
     return python
 
@@ -97,8 +115,8 @@ def boto(python, code):
     return json.loads(done.stdout or "null")
 
 
-def proxy():
-    process = start(sys.executable, "-c", PROXY)
+def proxy(marks):
+    process = start(sys.executable, "-c", PROXY, marks)
     for _ in range(100):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{BETWEEN}/", timeout=5).close()
@@ -139,6 +157,17 @@ def write(url, count):
         ask(url, "/api/v1/admin/users", {"profileName": f"user {number}", "profilePic": picture})
 
 
+def await_write(marks, begun):
+    """Waits for a write after what was marked, and then until somewhere within it."""
+    for _ in range(1000):
+        with open(marks) as file:
+            file.seek(begun)
+            if "+" in file.read():
+                break
+        time.sleep(0.01)
+    time.sleep(random.random() * 0.06)
+
+
 def run(*command):
     done = subprocess.run(command, env=ENV, capture_output=True, text=True)
     if done.returncode != 0:
@@ -162,24 +191,32 @@ def restored(room, data):
     return run(REPLAY, "drill", fetched, "--data", data)
 
 
+def objects(python):
+    return boto(python, "print(json.dumps(sorted((o['Key'], o['ETag']) for o in "
+                        "s3.list_objects_v2(Bucket='archive')['Contents'])))")
+
+
 def two_writers(room, python, data, log):
     """A copy of the venue goes another way: it must not write where the first one does."""
     copy, other_log = room + "/copy", room + "/copy.log"
     shutil.copytree(data, copy)
     first, url = serve(data, log)
+    other, other_url = serve(copy, other_log)
     write(url, 3)
     stop(first, log)
-    before = boto(python, "print(json.dumps(sorted((o['Key'], o['ETag']) for o in "
-                          "s3.list_objects_v2(Bucket='archive')['Contents'])))")
-    other = start(BINARY, "serve", "--data", copy, "--listen", "127.0.0.1:0", "--archive-s3",
-                  "s3://archive/venue", "--s3-endpoint", f"http://127.0.0.1:{BETWEEN}", env=ENV,
-                  stdout=subprocess.DEVNULL, stderr=open(other_log, "wb"))
-    if other.wait(timeout=60) == 0 or "ARCHIVE_AHEAD" not in open(other_log).read():
-        sys.exit(f"a venue behind the archive was let in: {open(other_log).read()}")
+    before = objects(python)
+    # The store has something of that name: the write is refused, not the start.
+    write(other_url, 3)
+    other.send_signal(signal.SIGTERM)
+    if other.wait() == 0 or "holds other blocks than the journal" not in open(other_log).read():
+        sys.exit(f"a second venue wrote to the archive: {open(other_log).read()}")
     started.remove(other)
-    after = boto(python, "print(json.dumps(sorted((o['Key'], o['ETag']) for o in "
-                         "s3.list_objects_v2(Bucket='archive')['Contents'])))")
-    if before != after:
+    command = [BINARY, "serve", "--data", copy, "--listen", "127.0.0.1:0", "--archive-s3",
+               "s3://archive/venue", "--s3-endpoint", f"http://127.0.0.1:{STORE}"]
+    again = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=120)
+    if again.returncode == 0 or "ARCHIVE_" not in again.stderr:
+        sys.exit(f"a second venue was let in: {again.stderr}")
+    if before != objects(python):
         sys.exit("an object was changed or removed")
 
 
@@ -203,24 +240,24 @@ def main():
             return
         boto(python, "s3.create_bucket(Bucket='archive', ObjectLockEnabledForBucket=True, "
                      "CreateBucketConfiguration={'LocationConstraint': 'eu-west-1'})")
-        data, log, between = room + "/data", room + "/log", proxy()
-        killed = {"server": 0, "store": 0}
-        for number in range(RUNS):
+        data, log, marks = room + "/data", room + "/log", room + "/marks"
+        between, killed = proxy(marks), {"server": 0, "store": 0, "within a write": 0}
+        for _ in range(RUNS):
             process, url = serve(data, log)
-            side = random.choice(["server", "store"])
             write(url, random.randint(1, 20))
-            if side == "store":
-                time.sleep(random.random() * 0.3)
-                kill(between)
-                between = proxy()
-                time.sleep(random.random() * 2)
             kill(process)
-            if side == "server":
-                # The catching up of the next start is cut short, where it has more to do.
-                process, url = serve(data, log)
-                time.sleep(random.random() * 0.3)
-                kill(process)
+            begun = os.path.getsize(marks)
+            process, url = serve(data, log)
+            await_write(marks, begun)
+            side = random.choice(["server", "store"])
+            kill(process if side == "server" else between)
             killed[side] += 1
+            killed["within a write"] += open(marks).read().endswith("+")
+            if side == "store":
+                between = proxy(marks)
+                # It is tried again after a second.
+                time.sleep(random.random() * 2.5)
+                kill(process)
         process, url = serve(data, log)
         write(url, 1)
         stop(process, log)

@@ -2,8 +2,8 @@
 # The package on a bare Debian, end to end: installed, a venue begun and served by the unit's own
 # command line with TLS, a first trade by curl, `admin top` in a terminal, a certificate renewed
 # under load, an upgrade, the image started, removal. Prints the time of each step, and says by name
-# what it skips. Takes the programs of target/debug, or those in the folder named. BARE_ROOT names a
-# bare Debian that is there already.
+# what it skips. Takes a package that is made already (a file *.deb), or makes one of the programs in
+# the folder named, else of target/debug. BARE_ROOT names a bare Debian that is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,8 +25,10 @@ started=()
 finish() {
   for one in "${started[@]}"; do kill "$one" 2> /dev/null || true; done
   wait
-  if mountpoint -q "$root/proc"; then umount "$root/proc"; fi
-  rm -rf "$room"
+  for one in proc dev/pts; do
+    if mountpoint -q "$root/$one"; then umount "$root/$one"; fi
+  done
+  rm -rf --one-file-system "$room"
 }
 trap finish EXIT
 
@@ -43,11 +45,15 @@ fail() {
   exit 1
 }
 
-# --no-build reads no source: what is skipped there is said there.
-PROGRAMS=$programs contrib/release --no-build "$room/dist" > "$room/release" 2>&1 || fail "$(cat "$room/release")"
-grep 'is not installed' "$room/release" || true
-package=$(ls "$room"/dist/openoutcry_*.deb)
-step "packages made"
+if [ -f "$programs" ]; then
+  package=$programs
+else
+  # --no-build reads no source: what is skipped there is said there.
+  PROGRAMS=$programs contrib/release --no-build "$room/dist" > "$room/release" 2>&1 || fail "$(cat "$room/release")"
+  grep 'is not installed' "$room/release" || true
+  package=$(ls "$room"/dist/openoutcry_*.deb)
+  step "packages made"
+fi
 
 mirror=$(grep -rhoE 'https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2> /dev/null | head -n 1 || true)
 if [ -n "${BARE_ROOT:-}" ]; then
@@ -58,7 +64,10 @@ elif ! debootstrap --variant=minbase --include=adduser,ca-certificates,curl,tmux
   echo "debootstrap made no root here: the package is not tried"
   exit 0
 fi
-mount -t proc proc "$root/proc" 2> /dev/null || echo "/proc cannot be mounted: tmux and top may miss it"
+# For tmux, which needs terminals.
+for one in proc dev/pts; do
+  mount --bind "/$one" "$root/$one" 2> /dev/null || echo "/$one cannot be mounted: admin top may miss it"
+done
 inside() { chroot "$root" "$@"; }
 step "bare Debian"
 
@@ -69,8 +78,7 @@ inside getent passwd openoutcry > /dev/null || fail "the package made no user"
 [ "$(stat -c %a "$root/etc/openoutcry/environment")" = 600 ] || fail "the key is not its owner's alone"
 step "installed"
 
-# What systemd does for the unit: the state's directory, its user, its variables.
-inside install -d -o openoutcry -g openoutcry -m 700 /var/lib/openoutcry
+# What systemd does for the unit: its user, its variables.
 unit=$root/usr/lib/systemd/system/openoutcry.service
 command=$(sed -n 's/^ExecStart=//p' "$unit")
 key=$(sed -n 's/^OPENOUTCRY_OPERATOR_KEY=//p' "$root/etc/openoutcry/environment")
@@ -105,8 +113,10 @@ for line in "listen = \"127.0.0.1:$port\"" "public-url = \"https://localhost:$po
   sed -i "1i $line" "$settings"
 done
 serve() {
+  # Not by a function, which would be a process between the two.
   # shellcheck disable=SC2086 # words of a command line
-  as_service OPENOUTCRY_OPERATOR_KEY="$key" $command > "$room/out" 2> "$room/log" &
+  chroot --userspec=openoutcry:openoutcry "$root" env OPENOUTCRY_OPERATOR_KEY="$key" $command \
+    > "$room/out" 2> "$room/log" &
   server=$!
   started+=("$server")
   for _ in $(seq 300); do
@@ -121,7 +131,8 @@ step "served by the unit's command line, with TLS"
 
 url=https://localhost:$port
 admin() { inside env OPENOUTCRY_OPERATOR_KEY="$key" HOME=/root openoutcry admin --cacert /tmp/ca.pem --url "$url" "$@"; }
-member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; }
+# The first, which is the thing's own: what it holds follows.
+member() { grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
 admin login prod > "$room/login"
 inside env HOME=/root openoutcry admin status > "$room/status" || fail "status: $(cat "$room/status")"
 grep -q '^state *ready' "$room/status" || fail "$(cat "$room/status")"
@@ -174,8 +185,7 @@ for worker in 1 2 3; do
 done
 sleep 0.5
 certify 2
-pid=$(pgrep -f -o "^openoutcry serve\|^/usr/bin/openoutcry serve" -P "$server" || echo "$server")
-kill -HUP "$pid"
+kill -HUP "$server"
 for worker in 1 2 3; do wait "${load[worker]}"; done
 [ "$(serial)" = serial=02 ] || fail "the renewed certificate is not shown: $(serial)"
 if grep -v '^200$' "$room"/load.*; then fail "requests failed while the certificate was renewed"; fi
@@ -184,16 +194,15 @@ step "certificate renewed under $(cat "$room"/load.* | wc -l) requests, none of 
 # A second build, of a later version.
 dpkg-deb -R "$package" "$room/later"
 sed -i 's/^Version: .*/&+1/' "$room/later/DEBIAN/control"
-dpkg-deb --root-owner-group --build "$room/later" "$root/tmp/later.deb" > /dev/null
+dpkg-deb -Zgzip -z1 --root-owner-group --build "$room/later" "$root/tmp/later.deb" > /dev/null
 inside dpkg -i /tmp/later.deb > "$room/dpkg" 2>&1 || fail "$(cat "$room/dpkg")"
-kill -TERM "$pid"
+kill -TERM "$server"
 wait "$server" || fail "the server did not stop in order"
 serve
-pid=$server
 admin users account ann positions | grep -q ' yes ' || fail "the upgraded server has lost a trade"
 step "upgraded"
 
-kill -TERM "$pid"
+kill -TERM "$server"
 wait "$server" || fail "the upgraded server did not stop in order"
 contrib/image --rootfs "$root/usr/bin" "$room/image"
 image() { chroot --userspec=10001:10001 "$room/image" /usr/bin/openoutcry "$@"; }

@@ -12,11 +12,14 @@ use rusty_s3::actions::{GetObject, ListObjectsV2, PutObject, S3Action};
 use rusty_s3::{Bucket, Credentials};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 use url::Url;
 
 use super::place::{Place, credentials};
 use engine::clock;
 
+/// Longest wait for an answer, its connection included: a venue that starts or stops waits as long.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a signed request may be on its way.
 const SIGNED_FOR: Duration = Duration::from_mins(5);
 
@@ -144,8 +147,12 @@ impl Store {
     /// The headers of a new object, all of them signed.
     fn headers(&self, bytes: &Bytes) -> Vec<(&'static str, String)> {
         let checksum = BASE64.encode(&Sha256::digest(bytes));
-        let mut headers =
-            vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", checksum)];
+        let mut headers = vec![
+            ("if-none-match", "*".to_owned()),
+            ("x-amz-checksum-sha256", checksum),
+            // Stores take an object under retention, their own too, only with its checksum's name.
+            ("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()),
+        ];
         let now = DateTime::<Utc>::from_timestamp_millis(clock::now().get());
         let days = self.retain_days.map(|days| TimeDelta::days(days.into()));
         if let Some(until) = now.zip(days).and_then(|(now, days)| now.checked_add_signed(days)) {
@@ -175,14 +182,16 @@ impl Store {
         let request = request.body(Full::new(body)).map_err(ClientError::Form)?;
         // After a failure the next request has a connection of its own.
         let kept = self.connection.take();
-        let (connection, answer) = self.runtime.block_on(async {
+        let asking = async {
             let mut connection = match kept {
                 Some(connection) => connection,
                 None => Connection::open(&self.target).await?,
             };
             let answer = connection.send(request).await?;
             Ok::<_, ClientError>((connection, answer))
-        })?;
+        };
+        let asked = async { timeout(PATIENCE, asking).await.map_err(|_| ClientError::TimedOut)? };
+        let (connection, answer) = self.runtime.block_on(asked)?;
         self.connection = Some(connection);
         let (head, body) = answer.into_parts();
         if head.status.is_success() {

@@ -63,6 +63,7 @@ async function frames() {
       say({ channel: `book:${market.id}`, kind: "levels", sequence, data: { levels: [{ ...one, quantity: String(1 + Math.floor(Math.random() * 5000)) }] } });
     }, 5);
     socket.onClose(() => clearInterval(timer));
+    timer.unref();
   });
   await page.goto(`/markets/${market.id}`);
   await page.locator(".ladder tbody tr").nth(8).waitFor();

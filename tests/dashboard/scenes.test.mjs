@@ -171,7 +171,9 @@ test("two hundred messages a second move no row, and the frames are told", { ski
         say({ channel: `book:${market.id}`, kind: "levels", sequence, data: { levels: [{ ...one, quantity: String(1 + Math.floor(Math.random() * 5000)) }] } });
       }
     }, 50);
+    // A page that is closed does not always close its sockets, and the timer would keep the tests from their end.
     socket.onClose(() => clearInterval(timer));
+    t.after(() => clearInterval(timer));
   });
   await page.goto(`/markets/${market.id}`);
   await page.locator(".ladder tbody tr").nth(8).waitFor();
