@@ -36,7 +36,7 @@ const USUAL: [u64; KINDS.len()] = [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 5, 2, 2, 2
 const CONTRACT_LOTS: u64 = 1_000_000;
 
 /// How often each kind is in real flow: nearly as many cancels as orders, and little else.
-const REAL: [u64; KINDS.len()] = [520, 0, 13, 0, 480, 1, 2, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
+const REAL: [u64; KINDS.len()] = [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
 /// Hundredths of a contract that orders of a recorded day of a Kalshi market had: each tenth of
 /// them, the smallest first.
 const REAL_HUNDREDTHS: [u64; 10] = [1, 10, 100, 1_000, 1_100, 2_200, 3_100, 4_300, 7_600, 200_000];
