@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Runs seeds twice in the release profile and once in the tests' one: each must come to the same
-# digest every time. As many seeds as the first argument says, 100 unless it is given, from the
-# second one on.
+# digest every time. The arguments are how many seeds, 100 unless it is given, and the first, 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seeds=${1:-100} from=${2:-1}

@@ -1,6 +1,7 @@
 //! What must be true whatever happens: the answers are the naive twin's, what was answered is there,
 //! and everything that can be made again comes out the same.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -300,8 +301,10 @@ impl Oracle {
             Restored::nothing(&venue.history.rebuild_target());
         let words = |error: &dyn std::fmt::Display| format!("AGAIN: {error}");
         let listed = venue.snapshots.list(Kind::State).map_err(|error| words(&error))?;
+        let mut ends = BTreeSet::new();
         for block in venue.reader().read(Sequence::new(1)) {
             let block = block.map_err(|error| words(&error))?;
+            ends.insert(block.last());
             let mut folds = Folds(&mut read_model);
             let applied = replayer.apply(&block, &mut Vec::new(), &mut folds);
             applied.map_err(|stop| format!("AGAIN: {stop:?}"))?;
@@ -314,6 +317,9 @@ impl Oracle {
                     return Err(format!("SNAPSHOT: that of record {last} is another state"));
                 }
             }
+        }
+        if let Some(odd) = listed.iter().find(|sequence| !ends.contains(sequence)) {
+            return Err(format!("SNAPSHOT: no block ends with record {odd}, but one is of it"));
         }
         let ours = replayer.exchange();
         if ours.digest() != live.exchange().digest() || replayer.results() != live.results() {

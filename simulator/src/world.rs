@@ -16,13 +16,14 @@ use parking_lot::Mutex;
 use crate::chance::Chance;
 use crate::clock::Clocks;
 use crate::commands;
-use crate::damage::{self, Expected};
 use crate::disk::{Counts, Disk, Faults, Mounted};
 use crate::marks::Marks;
 use crate::options::{Options, PARTS};
 use crate::oracle::{self, Heard, Letters, Oracle, Person};
 use crate::people;
 use crate::venue::{Refused, Venue, data};
+
+mod harm;
 
 /// Commands that may be unanswered at a time.
 const WAITING_MAX: usize = 300;
@@ -243,7 +244,10 @@ impl<'a> World<'a> {
     }
 
     fn time(&mut self) {
+        // Whole seconds meet the very moment at which something is due.
+        let exact = self.chance.one_in(12);
         let ms = self.chance.below(self.options.pass_ms.saturating_add(1));
+        let ms = if exact { 1_000 } else { ms };
         self.clocks.pass(ms);
         if self.options.clock_leaps && !self.safe && self.chance.one_in(40) {
             let by = self.chance.of_all(&[-3_600_000, -500, 30_000, 3_600_000], 0);
@@ -350,6 +354,10 @@ impl<'a> World<'a> {
         if venue.cut {
             self.mark("a start cut off what was never acknowledged");
         }
+        let snapshots = self.disk.files(&data().join("snapshots"));
+        if snapshots.iter().any(|path| path.extension().is_some_and(|of| of == "wrong")) {
+            return Err("SNAPSHOT: the journal proved one wrong that nobody damaged".to_owned());
+        }
         let ours = self.oracle.twin.sequence;
         // One like it may have been on its way.
         self.oracle.refused.retain(|asked| !self.again.contains(asked));
@@ -362,73 +370,6 @@ impl<'a> World<'a> {
         }
         self.venue = Some(venue);
         done
-    }
-
-    /// Something is damaged while the venue is off; it must start all the same, or name the damage,
-    /// and start once that is undone.
-    fn damage(&mut self) -> Result<(), String> {
-        let halted = self.venue.as_ref().is_none_or(|venue| venue.halted().is_some());
-        if halted || self.oracle.doubt {
-            return Ok(());
-        }
-        self.end(false)?;
-        self.disk.cut_never();
-        let faults = self.options.faults;
-        self.disk.set_faults(Faults::default());
-        self.disk.set_full(false);
-        let before = self.disk.image();
-        let sound = self.copy_sound_after;
-        let found = damage::some(&self.disk, &mut self.chance, sound);
-        let Some((what, expected)) = found else {
-            self.disk.set_faults(faults);
-            return self.restart(false);
-        };
-        self.mark(what);
-        if what.contains("copy") {
-            self.copy_sound_after = Some(damage::fed(&self.disk));
-        }
-        let undone = match expected {
-            Expected::Started => false,
-            Expected::Refused(codes) => !self.seen(what, codes, false)?,
-            Expected::Seen(codes) => !self.seen(what, codes, true)?,
-        };
-        if undone {
-            self.disk.restore(before);
-        }
-        let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
-        self.disk.set_faults(faults);
-        started
-    }
-
-    /// Starts with something damaged: it must be refused by one of these codes, or it may start and
-    /// must not take what is damaged for sound. Whether the next start makes it anew.
-    fn seen(&mut self, what: &str, codes: &[&str], may_start: bool) -> Result<bool, String> {
-        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap) {
-            Ok(venue) if may_start => venue,
-            Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
-            Err(refused) => {
-                let Some(code) = codes.iter().find(|code| refused.contains(*code)) else {
-                    return Err(format!("NAMED: {what}, and the start says {refused}"));
-                };
-                self.mark(&format!("a start was refused: {code}"));
-                return Ok(false);
-            }
-        };
-        if self.options.archive && self.oracle.archived(&venue).is_err() {
-            self.mark("an archive was found damaged");
-        }
-        let read = self.oracle.state(&venue);
-        let anew = venue.history.has_failed();
-        match read {
-            Err(error) if !anew || !error.contains("HISTORY_") => {
-                return Err(format!("after {what}: {error}"));
-            }
-            Err(_) => self.mark("a page was found damaged, and made anew"),
-            Ok(()) => {}
-        }
-        self.oracle.tap.forget();
-        venue.stop();
-        Ok(anew)
     }
 
     /// The first phase, and then the second: the faults stop, and the venue must answer.
