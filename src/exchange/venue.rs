@@ -117,13 +117,17 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        let supply = self.ledger.net_deposits().plus(amount)?;
-        if supply.get() > i128::from(self.rules_in_force()?.money_supply_max.get()) {
-            return Err(Stop::Refused(Reject::DepositLimit));
-        }
+        self.admit_deposit(amount)?;
         self.ledger.deposit(user, amount)?;
         effects.push(Effect::Deposited { user, amount });
         Ok(self.emit_account(user, effects)?)
+    }
+
+    /// Whether the venue has room for so much more money.
+    pub(super) fn admit_deposit(&self, amount: Money) -> Result<(), Stop> {
+        let supply = self.ledger.net_deposits().plus(amount)?;
+        let most = i128::from(self.rules_in_force()?.money_supply_max.get());
+        if supply.get() <= most { Ok(()) } else { Err(Stop::Refused(Reject::DepositLimit)) }
     }
 
     pub(super) fn withdraw_money(

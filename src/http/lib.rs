@@ -110,6 +110,7 @@ pub mod order_form;
 pub mod positions;
 pub mod account;
 pub mod statement;
+pub mod transfers;
 pub mod tape;
 mod board;
 mod leaderboard;

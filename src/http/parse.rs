@@ -100,6 +100,13 @@ macro_rules! ids {
 
 ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId);
 
+/// The number of a record, by which a thing that it made is known.
+impl Written for Sequence {
+    fn read(text: &str) -> Read<Sequence> {
+        digits(text).map(Sequence::new)
+    }
+}
+
 /// A token chosen by the client, such as a client order id.
 impl Written for Token {
     fn read(text: &str) -> Read<Token> {

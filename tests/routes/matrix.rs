@@ -252,7 +252,7 @@ fn broken(given: &mut Given) {
 
 /// Unknown ids, in the path, in the query and in the body.
 fn unknown_ids(given: &mut Given) {
-    const PARTS: [(&str, &str); 7] = [
+    const PARTS: [(&str, &str); 8] = [
         ("marketId", "MARKET_NOT_FOUND"),
         ("eventId", "EVENT_NOT_FOUND"),
         ("categoryId", "CATEGORY_NOT_FOUND"),
@@ -260,6 +260,7 @@ fn unknown_ids(given: &mut Given) {
         ("clientOrderId", "ORDER_NOT_FOUND"),
         ("userId", "USER_NOT_FOUND"),
         ("keyId", "KEY_NOT_FOUND"),
+        ("transfer", "TRANSFER_NOT_FOUND"),
     ];
     let scene = Scene::new();
     for operation in operations() {
@@ -271,7 +272,9 @@ fn unknown_ids(given: &mut Given) {
                 all.any(|parameter| parameter["name"] == *part)
             };
             if named("path") {
-                given.note(&operation, code, &asked().with_part(part, NOBODY).send());
+                // Transfers are known by numbers.
+                let nothing = if *part == "transfer" { "1" } else { NOBODY };
+                given.note(&operation, code, &asked().with_part(part, nothing).send());
             } else if named("query") {
                 let answer = asked().and_query(&format!("{part}={NOBODY}")).send();
                 given.note(&operation, code, &answer);
@@ -418,6 +421,7 @@ fn refusals(given: &mut Given) {
         for (member, value) in changes.as_object().unwrap() {
             asked = match member.as_str() {
                 "order" => asked.with_part("orderId", value.as_str().unwrap()),
+                "transfer" => asked.with_part("transfer", value.as_str().unwrap()),
                 _ => asked.and_member(member, value.clone()),
             };
         }
@@ -443,6 +447,15 @@ fn refusals(given: &mut Given) {
         refused(id, "REFERENCE_USED", json!({"reference": "b-1"}));
     }
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
+    refused("confirmTransfer", "REFERENCE_USED", json!({"reference": "b-1"}));
+    refused("askWithdrawal", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
+    let ask = |amount: &str| scene.ann.client.post("/account/deposits", &json!({"amount": amount}));
+    let large = ask("90000000000").json["transfer"].to_string();
+    refused("confirmTransfer", "DEPOSIT_LIMIT", json!({"transfer": large}));
+    while ask("1").status == 201 {}
+    for id in ["askDeposit", "askWithdrawal"] {
+        refused(id, "TRANSFER_LIMIT", json!({"amount": "0.01"}));
+    }
     scene.venue.event(&json!({"slug": "taken"}));
     scene.venue.draft(&json!({"slug": "taken"}));
     for id in ["createCategory", "createEvent", "reviseEvent", "createMarket", "reviseMarket"] {

@@ -19,6 +19,7 @@ pub(crate) mod table;
 mod texts;
 #[cfg(feature = "top")]
 mod top;
+mod transfers;
 pub(crate) mod users;
 pub(crate) mod venue;
 
@@ -64,6 +65,8 @@ Examples:
   openoutcry admin markets resolve 0190f1c3-... yes --reason it-rained
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
+  openoutcry admin transfers
+  openoutcry admin transfer confirm 4711 --reference 2026-11-26/4712
   openoutcry admin markets publish --all-drafts
   openoutcry admin --url https://venue.example --key-file key.txt login prod
   openoutcry admin status
@@ -138,6 +141,11 @@ enum AdminVerb {
     /// Users and their money
     #[command(subcommand)]
     Users(users::UsersVerb),
+    /// List what users ask to pay in and to be paid out
+    Transfers(transfers::ListArgs),
+    /// Confirm or refuse what a user asked for
+    #[command(subcommand)]
+    Transfer(transfers::TransferVerb),
     /// Users' API keys
     #[command(subcommand)]
     Keys(keys::KeysVerb),
@@ -204,6 +212,8 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             #[cfg(feature = "top")]
             AdminVerb::Top(args) => top::run(&mut session, &there.url, args).await,
             AdminVerb::Users(verb) => users::run(&mut session, verb).await,
+            AdminVerb::Transfers(args) => transfers::list(&mut session, args).await,
+            AdminVerb::Transfer(verb) => transfers::answer(&mut session, verb).await,
             AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
             AdminVerb::Markets(verb) => markets::run(&mut session, verb).await,
             AdminVerb::Events(verb) => events::run(&mut session, verb).await,
