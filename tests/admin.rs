@@ -384,6 +384,17 @@ fn a_context_has_server_and_key_and_only_its_owner_reads_it() {
     assert_eq!(said(&["venue", "mode"]).status.code(), Some(0), "the context has all it takes");
     assert_eq!(said(&["venue", "mode", "--context", "here"]).status.code(), Some(0));
     assert_eq!(said(&["venue", "mode", "--context", "there"]).status.code(), Some(2));
+    // Of two servers none is chosen, and a context is not kept under another name.
+    let beside = |args: &[&str]| {
+        let mut command = at_home(&home, args);
+        command.env("OPENOUTCRY_CONTEXT", "here").output().unwrap()
+    };
+    assert_eq!(beside(&["venue", "mode"]).status.code(), Some(0));
+    for args in [&["venue", "mode", "--url", "http://127.0.0.1:9"][..], &["login", "other"]] {
+        let refused = beside(args);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(stderr(&refused).contains("has its own server and key"), "{refused:?}");
+    }
     // A key goes only where it was given for.
     let elsewhere = said(&["venue", "mode", "--url", &server.url]);
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
@@ -479,6 +490,20 @@ fn an_import_makes_all_or_nothing_and_a_dry_run_nothing() {
     assert_eq!(server.json(&["import", "--dry-run", path]), json!({"lines": 3, "imported": 0}));
     assert_eq!(server.json(&["categories", "list"])["categories"], json!([]));
     assert!(server.says(&["import", path]).ends_with("3 imported, 0 unchanged\n"));
+    // What is there already is no fault; a slug that another has is, before anything is made.
+    assert!(server.says(&["import", path]).ends_with("0 imported, 3 unchanged\n"));
+    let new = json!({"category": {"name": "Sport", "slug": "sport"}});
+    let taken = json!({"category": {"name": "Other weather", "slug": "weather"}});
+    write(&file, &[new.clone(), taken]);
+    let refused = server.admin(&["import", path]);
+    assert!(stderr(&refused).contains("line 2: 409 SLUG_TAKEN"), "{refused:?}");
+    write(&file, &[new, json!({"category": {"name": "Sports", "slug": "sport"}})]);
+    let refused = server.admin(&["import", path]);
+    assert!(
+        stderr(&refused).contains("line 2: the category of line 1 has the slug"),
+        "{refused:?}"
+    );
+    assert_eq!(server.json(&["categories", "list"])["categories"].as_array().unwrap().len(), 1);
     let questions = &server.json(&["markets", "list"])["markets"][0]["questions"];
     assert_eq!(questions["pt"], "[en] Will it rain?");
 }

@@ -233,6 +233,39 @@ fn operators_have_an_entrance_of_their_own_if_it_is_named() {
 }
 
 #[test]
+fn operators_come_by_a_socket_of_the_file_system_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("admin.sock");
+    let place = format!("unix:{}", path.display());
+    let command = |name: &str| {
+        let mut command = starting::serve(&dir.path().join(name));
+        command.args(["--admin-listen", &place]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
+        command
+    };
+    let mut server = Server::start(command("venue"));
+    assert!(server.2.contains(&format!("--url {place} ")), "{}", server.2);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+    assert_eq!(server.get("/admin/users", KEY).0, "403");
+    let status = || {
+        let key = [("OPENOUTCRY_OPERATOR_KEY", KEY)];
+        said(&run(&["admin", "--url", &place, "status"], &key))
+    };
+    let (code, told) = status();
+    assert!(code == Some(0) && told.contains("headSequence"), "{told}");
+    let (code, told) = said(&command("other").output().unwrap());
+    assert!(code == Some(1) && told.contains(&place) && told.contains("another"), "{told}");
+    // One that was killed leaves its file, one that was stopped does not.
+    server.signal("KILL");
+    server.0.wait().unwrap();
+    assert!(path.exists() && status().1.contains("cannot connect"));
+    server = Server::start(command("venue"));
+    assert_eq!(status().0, Some(0));
+    server.signal("TERM");
+    assert_eq!(server.0.wait().unwrap().code(), Some(0));
+    assert!(!path.exists());
+}
+
+#[test]
 fn pages_of_a_listed_origin_may_ask_and_others_may_not() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = starting::serve(&dir.path().join("venue"));
@@ -313,6 +346,10 @@ fn the_doctor_says_what_is_wrong_and_what_would_mend_it() {
     assert_eq!(run(&["init", name], &[]).status.code(), Some(0));
     let (_, told) = look(&[]);
     assert!(told.contains("ok    journal   record ") && told.contains("look  archive"), "{told}");
+    let (_, told) = look(&["--public-url", "https://venue.example"]);
+    assert!(told.contains("look  tls       none, and no proxy is named"), "{told}");
+    let proxy = ["--public-url", "https://venue.example", "--trusted-proxy", "127.0.0.1"];
+    assert!(look(&proxy).1.contains("ok    tls"), "a proxy speaks it");
     // What others can read, an archive in the wrong place, a certificate that is none.
     fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
     let inside = data.join("archive");

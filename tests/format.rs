@@ -17,7 +17,7 @@ use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
     Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordScheme, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
-    Wording,
+    TransferEnd, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -247,6 +247,19 @@ fn fields(command: &Command) -> Value {
         | Command::Withdraw { user, amount }
         | Command::TakeFees { user, amount } => {
             json!({ "user": user.0, "amount": amount.get() })
+        }
+        Command::AskDeposit { user, amount, reference }
+        | Command::AskWithdrawal { user, amount, reference } => {
+            let reference = reference.as_ref().map(Token::as_str);
+            json!({ "user": user.0, "amount": amount.get(), "reference": reference })
+        }
+        Command::EndTransfer { user, transfer, how } => {
+            let how = match how {
+                TransferEnd::Confirmed => 1,
+                TransferEnd::Refused => 2,
+                TransferEnd::Cancelled => 3,
+            };
+            json!({ "user": user.0, "transfer": transfer.get(), "how": how })
         }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
         Command::PublishMarket { market }

@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 27] = [
+const SCRIPTS: [&str; 28] = [
     "acts",
     "amend",
     "amend_as_seen",
@@ -60,6 +60,7 @@ const SCRIPTS: [&str; 27] = [
     "slugs",
     "switches",
     "time_in_force",
+    "transfers",
     "voiding",
 ];
 /// Lines of recorded flow that are kept.

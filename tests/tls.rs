@@ -300,6 +300,33 @@ fn requests_of_http_2_are_answered_side_by_side_and_name_one_host() {
     assert_eq!(statuses[101..], [400, 503]);
 }
 
+/// A client that answers pings, but takes nothing of what it asked for, holds its connection and the
+/// answer no longer than one of HTTP/1.1.
+#[test]
+fn a_client_of_http_2_that_takes_nothing_loses_its_connection() {
+    let limits = Limits { write_wait: Duration::from_millis(300), ..Limits::STANDARD };
+    let server = Server::start(limits, Site::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ended = runtime.block_on(async {
+        let mut config = trusting(&version::TLS13);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TlsConnector::from(Arc::new(config)).connect(name, socket).await.unwrap();
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let client = builder.initial_stream_window_size(0).handshake(TokioIo::new(stream));
+        let (mut sender, connection) = client.await.unwrap();
+        let connection = tokio::spawn(connection);
+        let request = Request::get("https://localhost/healthz").body(Empty::<Bytes>::new());
+        let answer = sender.send_request(request.unwrap()).await.unwrap();
+        assert_eq!(answer.status().as_u16(), 200);
+        let ended = tokio::time::timeout(PATIENCE, connection).await;
+        drop(answer);
+        ended.is_ok()
+    });
+    assert!(ended, "it is still there");
+}
+
 #[test]
 fn files_that_are_no_certificate_and_key_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::chance::Chance;
 use crate::commands::{Amount, Intent, Key, Life, Place, Run, Step, USERS_COUNT};
 
 /// Kinds of intents.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 20] = [
     "place",
     "flood",
     "amend",
@@ -18,6 +18,8 @@ pub const KINDS: [&str; 18] = [
     "deposit",
     "withdraw",
     "fees",
+    "ask-transfer",
+    "end-transfer",
     "run",
     "clock",
     "catalogue",
@@ -29,7 +31,7 @@ pub const KINDS: [&str; 18] = [
     "limit",
 ];
 /// How often each is usual.
-const USUAL: [u64; KINDS.len()] = [60, 0, 12, 6, 7, 1, 2, 2, 1, 5, 2, 2, 2, 4, 5, 3, 1, 1];
+const USUAL: [u64; KINDS.len()] = [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 5, 2, 2, 2, 4, 5, 3, 1, 1];
 /// Lots of a contract.
 const CONTRACT_LOTS: u64 = 1_000_000;
 
@@ -172,6 +174,10 @@ fn intent(chance: &mut Chance, weights: &[u64; KINDS.len()], known: u8) -> Inten
         }
         "withdraw" => Intent::Withdraw { user, share: chance.byte(0, 110) },
         "fees" => Intent::TakeFees { user, share: chance.byte(0, 110) },
+        "ask-transfer" => {
+            Intent::AskTransfer { user, share: chance.byte(0, 110), out: chance.one_in(2) }
+        }
+        "end-transfer" => Intent::EndTransfer { pick: chance.byte(0, 255), by: chance.byte(0, 7) },
         "run" => {
             let market = if chance.one_in(5) { chance.byte(0, 7) } else { chance.byte(8, 12) };
             Intent::Run { market, what: run(chance) }

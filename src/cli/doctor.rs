@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use clap::Command;
@@ -12,6 +13,7 @@ use clap::Command;
 use super::archive_folder::outside;
 use super::config_file::Settings;
 use super::entrances::{RENEWED_DAYS, days_left};
+use super::place::Place;
 use super::serve::{descriptors_wanted, threads_wanted};
 use super::settings::ServeArgs;
 use super::{Failure, data_folder, entrances, output};
@@ -52,8 +54,11 @@ pub(crate) fn run(whole: Command, given: &ServeArgs) -> Result<(), Failure> {
     found.push(("archive", archive(args)));
     found.push(("files", descriptors()));
     found.push(("threads", threads()));
-    for address in [Some(args.listen), args.admin_listen].into_iter().flatten() {
-        found.push(("port", port(address)));
+    found.push(("port", port(args.listen)));
+    match &args.admin_listen {
+        None => {}
+        Some(Place::Port(address)) => found.push(("port", port(*address))),
+        Some(Place::Socket(path)) => found.push(("socket", socket(path))),
     }
     found.push(("tls", tls(args)));
     let (mut text, mut bad) = (String::new(), 0_usize);
@@ -177,11 +182,23 @@ fn port(address: SocketAddr) -> Found {
     }
 }
 
+fn socket(path: &Path) -> Found {
+    let name = path.display();
+    if UnixStream::connect(path).is_ok() {
+        return Poor(format!("{name} is in use: by this venue's server, or by another program"));
+    }
+    if path.parent().is_some_and(Path::is_dir) {
+        return Good(format!("{name} is free"));
+    }
+    Bad(format!("{name}: its folder is not there: make it; systemd does, by RuntimeDirectory"))
+}
+
 fn tls(args: &ServeArgs) -> Found {
     let tls = match entrances::tls(args) {
         Ok(tls) => tls,
         Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Journal(why)) => return Bad(why),
     };
+    let https = args.site.public_url().is_some_and(|url| url.starts_with("https://"));
     match (tls, args.listen.ip().is_loopback()) {
         (Some(tls), _) => match days_left(&tls) {
             Some(days) if days < 0 => Bad("the certificate is over: renew it".to_owned()),
@@ -191,6 +208,11 @@ fn tls(args: &ServeArgs) -> Found {
             Some(days) => Good(format!("the certificate is good for {days} days")),
             None => Good("nobody can say when the certificate is over".to_owned()),
         },
+        (None, _) if https && !args.site.trusts_a_proxy() => Poor(
+            "none, and no proxy is named, but browsers are to come by https: name --tls-cert and \
+             --tls-key, or the proxy with TLS by --trusted-proxy"
+                .to_owned(),
+        ),
         (None, true) => Good("none, and none but this machine reaches the server".to_owned()),
         (None, false) => Poor(
             "none, and keys travel with every request: name --tls-cert and --tls-key, or listen on \

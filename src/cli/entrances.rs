@@ -9,9 +9,11 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use super::Failure;
+use super::place::Place;
 use super::settings::ServeArgs;
 use engine::clock;
 use http::Entrance;
+use http::listener::Listener;
 use http::tls::{Tls, TlsError};
 
 /// How long an address in use is tried again.
@@ -37,17 +39,18 @@ impl Urls {
     /// # Errors
     /// The system does not tell them.
     pub(crate) fn of(entrances: &[Entrance]) -> Result<Urls, Failure> {
-        let url = |entrance: Option<&Entrance>| {
-            let entrance = entrance.ok_or(ErrorKind::NotFound)?;
-            let scheme = if entrance.tls.is_some() { "https" } else { "http" };
-            let address = entrance.listener.local_addr()?;
-            Ok((format!("{scheme}://{address}"), address))
+        let found = || {
+            let first = entrances.first().ok_or(ErrorKind::NotFound)?;
+            let last = entrances.last().unwrap_or(first);
+            Ok(Urls {
+                public: first.listener.url(first.tls.is_some())?,
+                address: first.listener.address()?.ok_or(ErrorKind::AddrNotAvailable)?,
+                operators: last.listener.url(last.tls.is_some())?,
+            })
         };
-        let failed =
-            |error: std::io::Error| Failure::Failed(format!("no address to listen on: {error}"));
-        let (public, address) = url(entrances.first()).map_err(failed)?;
-        let (operators, _) = url(entrances.last()).map_err(failed)?;
-        Ok(Urls { public, address, operators })
+        found().map_err(|error: std::io::Error| {
+            Failure::Failed(format!("no address to listen on: {error}"))
+        })
     }
 }
 
@@ -95,25 +98,34 @@ pub(crate) async fn open(
 ) -> Result<Vec<Entrance>, Failure> {
     let (listener, public_tls) = (listen(args.listen).await?, tls.clone());
     let mut all = vec![Entrance { listener, tls: public_tls, operators: false }];
-    if let Some(address) = args.admin_listen {
-        let (listener, tls) = (listen(address).await?, tls.filter(|_| !address.ip().is_loopback()));
-        all.push(Entrance { listener, tls, operators: true });
-    }
+    let (listener, tls) = match &args.admin_listen {
+        None => return Ok(all),
+        Some(Place::Port(address)) => {
+            (listen(*address).await?, tls.filter(|_| !address.ip().is_loopback()))
+        }
+        Some(place @ Place::Socket(path)) => {
+            let opened = Listener::unix(path, args.admin_socket_mode);
+            (opened.map_err(|error| cannot_listen(place, &error))?, None)
+        }
+    };
+    all.push(Entrance { listener, tls, operators: true });
     Ok(all)
 }
 
 /// Binds an address. A server that was just killed may still hold it for a moment.
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+async fn listen(address: SocketAddr) -> Result<Listener, Failure> {
     let began = Instant::now();
     loop {
         match TcpListener::bind(address).await {
-            Ok(listener) => return Ok(listener),
+            Ok(listener) => return Ok(Listener::Tcp(listener)),
             Err(error) if error.kind() == ErrorKind::AddrInUse && began.elapsed() < BIND_WAIT => {
                 sleep(BIND_PAUSE).await;
             }
-            Err(error) => {
-                return Err(Failure::Failed(format!("cannot listen on {address}: {error}")));
-            }
+            Err(error) => return Err(cannot_listen(&Place::Port(address), &error)),
         }
     }
+}
+
+fn cannot_listen(place: &Place, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot listen on {place}: {error}"))
 }

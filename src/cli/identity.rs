@@ -8,11 +8,11 @@ use super::Failure;
 use super::operator_key;
 use http::identity::{BACK, OpenId};
 
-/// The identity provider (`OpenID` Connect).
+/// The identity provider (OpenID Connect).
 #[expect(clippy::struct_field_names, reason = "the names of the flags")]
 #[derive(Debug, Clone, Args)]
 pub(crate) struct IdentityArgs {
-    /// Identity provider (`OpenID` Connect) with which people may sign in, as `https://id.example`.
+    /// Identity provider (OpenID Connect) with which people may sign in, as `https://id.example`.
     /// It must know the address /api/v1/session/openid/back below --public-url
     #[arg(
         long,

@@ -6,6 +6,9 @@ pub(crate) mod admin;
 pub(crate) mod output;
 pub(crate) mod logging;
 pub(crate) mod signals;
+pub(crate) mod place;
+#[cfg(feature = "otel")]
+mod otlp;
 pub(crate) mod settings;
 pub(crate) mod config_file;
 pub(crate) mod config;

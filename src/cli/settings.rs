@@ -8,6 +8,7 @@ use clap::builder::{BoolishValueParser, FalseyValueParser};
 use clap::{Args, ValueEnum};
 
 use super::logging::{self, LogFormat};
+use super::place::Place;
 use super::site::SiteArgs;
 use super::{Failure, demo};
 use http::rates::{Daily, Limit, Rates};
@@ -77,15 +78,20 @@ pub(crate) struct ServeArgs {
         value_parser = address
     )]
     pub(super) listen: SocketAddr,
-    /// Address and port of an entrance for operators: /api/v1/admin and /metrics are refused at the
-    /// other one then. On loopback it speaks plain HTTP, elsewhere what --listen speaks
+    /// Address and port of an entrance for operators, or a socket of the file system as
+    /// `unix:/run/openoutcry/admin.sock`: /api/v1/admin and /metrics are refused at the other one
+    /// then. On loopback and a socket it speaks plain HTTP, elsewhere what --listen speaks
+    #[arg(long, value_name = "ADDR:PORT|unix:PATH", env = "OPENOUTCRY_ADMIN_LISTEN")]
+    pub(super) admin_listen: Option<Place>,
+    /// Permissions of that socket's file
     #[arg(
         long,
-        value_name = "ADDR:PORT",
-        env = "OPENOUTCRY_ADMIN_LISTEN",
-        value_parser = address
+        value_name = "MODE",
+        env = "OPENOUTCRY_ADMIN_SOCKET_MODE",
+        default_value = "0660",
+        value_parser = mode
     )]
-    pub(super) admin_listen: Option<SocketAddr>,
+    pub(super) admin_socket_mode: u32,
     /// A file with the operator's API key, which `OPENOUTCRY_OPERATOR_KEY` comes before;
     /// systemd gives a credential as such a file
     #[arg(long, value_name = "FILE", env = "OPENOUTCRY_OPERATOR_KEY_FILE")]
@@ -133,6 +139,9 @@ pub(crate) struct ServeArgs {
         value_parser = clap::value_parser!(u64).range(1..=KEEP_ALIVE_SECONDS_MAX)
     )]
     pub(super) keep_alive: u64,
+    #[cfg(feature = "otel")]
+    #[command(flatten)]
+    pub(super) otlp: super::otlp::OtlpArgs,
     /// Log filter: error, warn, info, debug, trace or off, or such a level for a module, as
     /// `openoutcry::http=debug`
     #[arg(
@@ -168,8 +177,11 @@ impl ServeArgs {
     /// # Errors
     /// One is not of loopback.
     pub(super) fn loopback_only(&self) -> Result<(), Failure> {
-        let mut addresses = [Some(self.listen), self.admin_listen].into_iter().flatten();
-        addresses.try_for_each(|address| {
+        let operators = match self.admin_listen {
+            Some(Place::Port(address)) => Some(address),
+            Some(Place::Socket(_)) | None => None,
+        };
+        [Some(self.listen), operators].into_iter().flatten().try_for_each(|address| {
             demo::loopback_only(address).map_err(|error| Failure::Usage(error.to_string()))
         })
     }
@@ -236,4 +248,9 @@ impl RateArgs {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, like 127.0.0.1:8080".to_owned())
+}
+
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| "must be permissions in octal digits, like 0660".to_owned())
 }

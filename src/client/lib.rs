@@ -6,6 +6,8 @@ pub mod tls;
 #[cfg(feature = "tls")]
 pub mod web;
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,7 +19,7 @@ use hyper::{Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 /// Timeout for one answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
@@ -36,6 +38,8 @@ pub struct Target {
     /// Whom TLS is believed from; plain HTTP if nobody.
     #[cfg(feature = "tls")]
     trust: Option<tls::Trust>,
+    /// The socket of the file system where it listens; none of host and port.
+    socket: Option<PathBuf>,
     host: String,
     port: u16,
     host_header: HeaderValue,
@@ -43,11 +47,18 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads a base URL, `http://host[:port][/api/v1]`.
+    /// Reads a base URL, `http://host[:port][/api/v1]`, or the socket of a server on this machine,
+    /// `unix:/path`.
     ///
     /// # Errors
     /// [`ClientError::Url`] or [`ClientError::Https`].
     pub fn parse(url: &str) -> Result<Target, ClientError> {
+        if let Some(path) = url.strip_prefix("unix:").map(PathBuf::from) {
+            return Ok(Target {
+                socket: Some(path),
+                ..Target::at("http://localhost", "http", 80)?
+            });
+        }
         let bad = || ClientError::Url(url.to_owned());
         let uri: Uri = url.parse().map_err(|_| bad())?;
         if uri.scheme_str() == Some("https") {
@@ -86,6 +97,7 @@ impl Target {
         Ok(Target {
             #[cfg(feature = "tls")]
             trust: None,
+            socket: None,
             // A URL puts an IPv6 address in brackets; the resolver wants it without.
             host: authority.host().trim_matches(['[', ']']).to_owned(),
             port: authority.port_u16().unwrap_or(port),
@@ -186,7 +198,7 @@ impl Problem {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Not a base URL.
-    #[error("`{0}` is not of the form http[s]://host[:port][/api/v1]")]
+    #[error("`{0}` is not of the form http[s]://host[:port][/api/v1] or unix:/path")]
     Url(String),
     /// A base URL of a server with TLS.
     #[error(
@@ -391,12 +403,19 @@ fn pause_of(seconds: u64) -> Duration {
 
 impl Target {
     fn no_connection(&self, error: std::io::Error) -> ClientError {
-        ClientError::Connect { address: format!("{}:{}", self.host, self.port), error }
+        let address = match &self.socket {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", self.host, self.port),
+        };
+        ClientError::Connect { address, error }
     }
 }
 
 async fn socket(target: &Target) -> Result<TcpStream, ClientError> {
     let failed = |error| target.no_connection(error);
+    if target.socket.is_some() {
+        return Err(failed(ErrorKind::Unsupported.into()));
+    }
     let stream = TcpStream::connect((target.host.as_str(), target.port)).await.map_err(failed)?;
     // With one small request at a time, Nagle's algorithm would only add latency.
     stream.set_nodelay(true).map_err(failed)?;
@@ -404,6 +423,10 @@ async fn socket(target: &Target) -> Result<TcpStream, ClientError> {
 }
 
 async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+    if let Some(path) = &target.socket {
+        let stream = UnixStream::connect(path).await;
+        return over(stream.map_err(|error| target.no_connection(error))?).await;
+    }
     let stream = socket(target).await?;
     #[cfg(feature = "tls")]
     if let Some(trust) = &target.trust {

@@ -125,7 +125,8 @@ impl Heartbeats {
         // Whether it was accepted is not known yet: a refused one must not take room. One that is
         // not here is journaled each time.
         let of_user = table.beats.range((user, None)..).take_while(|(other, _)| other.0 == user);
-        if group.is_some() && of_user.count() > GROUP_HEARTBEATS_MAX {
+        let is_new = group.is_some() && !table.beats.contains_key(&whose);
+        if is_new && of_user.count() > GROUP_HEARTBEATS_MAX {
             return;
         }
         let journaled = at.after_seconds(timeout_seconds);

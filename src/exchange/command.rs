@@ -54,6 +54,19 @@ impl TradingMode {
 }
 
 choice! {
+    /// What becomes of a transfer that a user asked for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TransferEnd by name {
+        /// The money has come, or has gone out.
+        Confirmed = 1 "confirmed",
+        /// The venue does not do it.
+        Refused = 2 "refused",
+        /// The user took it back.
+        Cancelled = 3 "cancelled",
+    }
+}
+
+choice! {
     /// What an API key may do. Which routes that is, the interface says.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Role by name {
@@ -391,6 +404,33 @@ table! {
         44 change_password = ChangePassword(change: Box<PasswordChange>) =>
             "{user} new-password {password_before} {factor_before} {scheme} {salt} {hashed} \
              {factor_salt} {sealed} {session} {until} {ends}";
+        /// Asks for money to come in; nothing moves until it is confirmed.
+        46 ask_deposit = AskDeposit {
+            /// Account.
+            user: UserNo,
+            /// More than zero.
+            amount: Money,
+            /// What the user calls it.
+            reference: Option<Token>,
+        } => "{user} asks-deposit {amount} {reference?for *:}";
+        /// Asks for money to go out; it is set aside until that is answered.
+        47 ask_withdrawal = AskWithdrawal {
+            /// Account.
+            user: UserNo,
+            /// More than zero.
+            amount: Money,
+            /// What the user calls it.
+            reference: Option<Token>,
+        } => "{user} asks-withdrawal {amount} {reference?for *:}";
+        /// Answers what a user asked for, or takes it back.
+        48 end_transfer = EndTransfer {
+            /// Account.
+            user: UserNo,
+            /// The record that asked for it.
+            transfer: Sequence,
+            /// What becomes of it.
+            how: TransferEnd,
+        } => "{user} transfer {transfer} {how}";
     }
 }
 

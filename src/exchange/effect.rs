@@ -7,7 +7,9 @@ use super::Exchange;
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::command::{Direction, KeyHash, Password, PlaceOrder, Role, SecondFactor, TradingMode};
+use super::command::{
+    Direction, KeyHash, Password, PlaceOrder, Role, SecondFactor, TradingMode, TransferEnd,
+};
 use super::ids::{
     CategoryNo, EventNo, Group, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
@@ -483,6 +485,28 @@ table! {
             /// Whose.
             user: UserNo,
         } => "{user} has no second factor";
+        /// A user asked for money to come in or go out. What is to go out is reserved.
+        50 transfer_asked = TransferAsked {
+            /// The record that asked for it.
+            transfer: Sequence,
+            /// Account.
+            user: UserNo,
+            /// Whether it goes out.
+            out: bool,
+            /// Amount.
+            amount: Money,
+            /// What the user calls it.
+            reference: Option<Token>,
+        } => "{user} asks to {out?withdraw:deposit} {amount}";
+        /// What a user asked for was answered or taken back. What moves follows.
+        51 transfer_ended = TransferEnded {
+            /// The record that asked for it.
+            transfer: Sequence,
+            /// Account.
+            user: UserNo,
+            /// What became of it.
+            how: TransferEnd,
+        } => "transfer {transfer} of {user} is {how}";
     }
 }
 

@@ -105,7 +105,8 @@ impl Exchange {
             *needed = needed.plus(order.backing.contracts)?;
         }
         for (user, account) in self.ledger.accounts() {
-            if account.reserved != cash.remove(&user).unwrap_or_default() {
+            let needed = cash.remove(&user).unwrap_or_default();
+            if account.reserved != needed.plus(self.transfers.held(user)?)? {
                 return Err(Broken::BackingMismatch);
             }
         }

@@ -41,6 +41,8 @@ pub mod sign_in;
 mod second_factor;
 pub mod idempotency;
 pub mod references;
+pub mod waiting;
+mod transfers;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -52,8 +54,9 @@ pub mod results;
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
 use self::references::References;
+use self::waiting::Transfers;
 use catalogue::Catalogue;
-use command::{Command, Direction, Record};
+use command::{Command, Direction, Record, TransferEnd};
 use effect::Effect;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
@@ -82,6 +85,7 @@ pub struct Exchange {
     restrictions: Restrictions,
     sign_ins: SignIns,
     references: References,
+    transfers: Transfers,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -227,8 +231,12 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let transfers =
-            matches!(record.command, Command::Deposit { .. } | Command::Withdraw { .. });
+        let transfers = matches!(
+            record.command,
+            Command::Deposit { .. }
+                | Command::Withdraw { .. }
+                | Command::EndTransfer { how: TransferEnd::Confirmed, .. }
+        );
         let act = record.act.as_deref().filter(|_| transfers);
         let reference = act.and_then(|act| act.reference.as_ref());
         if reference.is_some_and(|reference| self.references.has(reference)) {
@@ -306,8 +314,7 @@ impl Exchange {
             C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
-            // All others are of people who sign in.
-            people => self.dispatch_sign_in(people, at, effects),
+            others => self.dispatch_waiting(others, at, effects),
         }
     }
 }

@@ -65,6 +65,10 @@ refusals! {
         /// The user has as many groups with a heartbeat as allowed.
         TooManyHeartbeats = "HEARTBEAT_LIMIT"
             "too many groups have a heartbeat: switch one off first",
+        /// No such transfer waits.
+        TransferNotFound = "TRANSFER_NOT_FOUND" "no such transfer waits for an answer",
+        /// As many transfers of the user wait as allowed.
+        TooManyTransfers = "TRANSFER_LIMIT" "too many transfers wait for an answer",
         /// No such key, or another user's.
         KeyNotFound = "KEY_NOT_FOUND" "the user has no such key",
         /// This or another user already has the key in force. A revoked key may be given again.

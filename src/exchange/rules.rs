@@ -34,6 +34,9 @@ pub const ROUND_UPS_COVERED: u64 = 10_000;
 /// than [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
 pub const VENUE_NAMES_MAX: u64 = 10_000_000;
 
+/// Transfers of one user that wait for an answer.
+pub const USER_TRANSFERS_MAX: usize = 10;
+
 /// Names that a user may have however many there are: one for each order that may be open.
 pub const USER_NAMES_SHARE: u32 = 10_000;
 

@@ -441,7 +441,8 @@ fn short<T>(number: u64, of: fn(u32) -> T) -> T {
 shown! {
     bool: it => Value::Flag(*it);
     u32: it => Value::Count((*it).into()), name in n => n.seconds(name);
-    Sequence: it => Value::Count(it.get());
+    Sequence: it => Value::Count(it.get()),
+        name in n => n.word(name, |word| word.parse().ok().map(Sequence::new));
     TradeIndex: it => Value::Count(it.0.into());
     Tick: it => Value::Decimal(it.decimal()), name in n => n.unit(name, Tick::parse);
     SettlementPrice: it => Value::Decimal(it.decimal()),

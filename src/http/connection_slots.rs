@@ -134,8 +134,8 @@ pub struct ConnectionSlot {
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
-    /// Who is connected; a proxy, perhaps.
-    pub peer: IpAddr,
+    /// Who is connected; a proxy, perhaps. Nobody has an address on a socket of the file system.
+    pub peer: Option<IpAddr>,
     /// Whether it came in by the operators' own entrance.
     pub operators: bool,
 }
@@ -197,7 +197,7 @@ impl ConnectionSlots {
 impl ConnectionSlot {
     /// Where its client is, if that is known.
     pub fn address(&self) -> Option<IpAddr> {
-        self.arrival.get().map(|arrival| arrival.peer)
+        self.arrival.get().and_then(|arrival| arrival.peer)
     }
 
     /// Whether it came in by the operators' own entrance.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::parse::Written;
 use super::problem::{FieldCode, FieldError, Problem};
 use engine;
-use exchange::command::{BodyHash, Command, IdempotencyKey, KeyHash};
+use exchange::command::{Act, BodyHash, Command, IdempotencyKey, KeyHash};
 use exchange::ids::{Token, UserNo};
 
 /// The header that carries the key.
@@ -79,6 +79,21 @@ pub fn meaning(once: &IdempotencyKey, command: &Command) -> IdempotencyKey {
         command => engine::meaning(command),
     };
     IdempotencyKey { body: hash([&once.body.0[..], &asked]), ..*once }
+}
+
+/// The key of a request with these grounds. What a transfer is called elsewhere and what shows that
+/// an outcome is right are a part of what is asked for; why it is done is none.
+pub fn grounded(once: IdempotencyKey, act: Option<&Act>) -> IdempotencyKey {
+    let Some(act) = act else { return once };
+    let Act { actor: _, key: _, reason: _, reference, evidence, evidence_hash } = act;
+    let reference = reference.as_ref().map(|token| token.as_str().as_bytes());
+    let evidence = evidence.as_ref().map(|text| text.as_bytes());
+    let parts = [reference, evidence, evidence_hash.as_ref().map(|hash| &hash.0[..])];
+    if parts == [None; 3] {
+        return once;
+    }
+    let parts = parts.map(Option::unwrap_or_default);
+    IdempotencyKey { body: hash([&once.body.0[..]].into_iter().chain(parts)), ..once }
 }
 
 /// The key of a request of several operations, each given by what it asks for. All parts of the

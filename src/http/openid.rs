@@ -21,6 +21,8 @@ const NAMELESS: &str = "member";
 const NAMES_MAX: u32 = 100;
 /// Most characters of a name, with room for a number.
 const NAME_CHARS_MAX: usize = 48;
+/// Most characters that the log has of why somebody did not sign in.
+const LOGGED_CHARS_MAX: usize = 200;
 
 bodies! {
     /// Who goes to the provider, with an invitation or without.
@@ -86,7 +88,9 @@ pub async fn come_back(visit: Visit) -> Result<Reply, Problem> {
         Ok(entered) => (entered.cookie, "/".to_owned()),
         Err(astray) => {
             if let Astray::Unvouched(error) = &astray {
-                tracing::warn!(%error, "somebody did not sign in");
+                // It may be the visitor's own text.
+                let error = error.to_string().chars().take(LOGGED_CHARS_MAX).collect::<String>();
+                tracing::warn!(error = %error.escape_debug(), "somebody did not sign in");
             }
             (None, format!("/sign-in?refused={}", astray.code()))
         }
@@ -110,11 +114,13 @@ async fn vouched_for(visit: &Visit) -> Result<Reply, Astray> {
     if !keys::same(&hashed(&shown), &hashed(&asked.state)) {
         return Err(Astray::Lost);
     }
+    visit.shared.passwords.admit_stranger(visit.address)?;
     let Some(code) = part("code") else {
         let why = part("error").unwrap_or_else(|| "there is no code".to_owned());
         return Err(Astray::Unvouched(Unvouched::Refused(why)));
     };
     let vouched = openid.provider.vouched(code, asked, now).await.map_err(Astray::Unvouched)?;
+    visit.shared.passwords.is_no_stranger(visit.address);
     enter(visit, &vouched, way.ticket).await
 }
 

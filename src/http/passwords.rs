@@ -68,12 +68,14 @@ impl Written for OldPassword {
 }
 
 /// Whose tries are counted together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Trier {
     Name(Token),
     Address(IpAddr),
     /// Whoever makes accounts from there.
     Newcomers(IpAddr),
+    /// Whoever comes from an identity provider that vouches for nobody.
+    Strangers(IpAddr),
 }
 
 impl Trier {
@@ -88,7 +90,7 @@ impl Trier {
     const fn most(self) -> u32 {
         match self {
             Trier::Name(_) | Trier::Address(_) => TRIES_MAX,
-            Trier::Newcomers(_) => SIGN_UPS_MAX,
+            Trier::Newcomers(_) | Trier::Strangers(_) => SIGN_UPS_MAX,
         }
     }
 }
@@ -143,10 +145,13 @@ impl Passwords {
         password: String,
         known: Option<Password>,
     ) -> Result<bool, Problem> {
+        let who = (name, address);
         self.admit(&[Some(Trier::Name(name)), address.map(Trier::address)])?;
         let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
         let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
-        let hashed = self.hash(password, scheme, salt).await?;
+        let hashed = self.hash(password, scheme, salt).await;
+        // Where nobody looked at the password, it was no wrong one.
+        let hashed = hashed.inspect_err(|_| self.forgive(who))?;
         let known = known.filter(|known| known.identity().is_none());
         Ok(known.is_some_and(|known| bool::from(known.hashed.0.ct_eq(&hashed.0))))
     }
@@ -180,6 +185,21 @@ impl Passwords {
         self.admit(&[address.map(Trier::newcomers)])
     }
 
+    /// Counts somebody who comes from an identity provider, until it vouches for them.
+    ///
+    /// # Errors
+    /// Too many came from this address for whom it does not.
+    pub fn admit_stranger(&self, address: Option<IpAddr>) -> Result<(), Problem> {
+        self.admit(&[address.map(network).map(Trier::Strangers)])
+    }
+
+    /// Takes back the count of somebody for whom the provider vouches.
+    pub fn is_no_stranger(&self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            self.tries.forgive(Trier::Strangers(network(address)));
+        }
+    }
+
     /// Counts a try of each, unless one of them has had too many.
     fn admit(&self, triers: &[Option<Trier>]) -> Result<(), Problem> {
         let triers: Vec<Trier> = triers.iter().flatten().copied().collect();
@@ -187,6 +207,7 @@ impl Passwords {
             let detail = match trier {
                 Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
                 Trier::Newcomers(_) => "too many new accounts from your address",
+                Trier::Strangers(_) => "too many from your address whom nobody vouches for",
             };
             Problem { wait: Some(seconds), ..Problem::new(Kind::TooManyTries, detail) }
         })

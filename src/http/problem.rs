@@ -215,6 +215,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         Reject::DeadlineNotInFuture => StatusCode::BAD_REQUEST,
         Reject::UserNotFound
         | Reject::KeyNotFound
+        | Reject::TransferNotFound
         | Reject::InvitationNotFound
         | Reject::SessionNotFound
         | Reject::SecondFactorNotFound
@@ -253,6 +254,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::TradingCancelOnly
         | Reject::HeartbeatExpired
         | Reject::TooManyHeartbeats
+        | Reject::TooManyTransfers
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,

@@ -13,7 +13,7 @@ use super::{
     account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
     admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
     leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
-    positions, profiles, second_factor, sign_in, statement, switches, tape,
+    positions, profiles, second_factor, sign_in, statement, switches, tape, transfers,
 };
 use exchange::command::Role;
 
@@ -154,6 +154,11 @@ fn account() -> Vec<Route> {
         own(post("/account/second-factor/confirm", Required, second_factor::confirm)),
         own(post("/account/second-factor/end", Required, second_factor::end)),
         post("/account/faucet", Optional, sign_in::faucet),
+        post("/account/deposits", Required, transfers::ask_deposit),
+        post("/account/withdrawals", Required, transfers::ask_withdrawal),
+        read("/account/transfers", transfers::list),
+        read("/account/transfers/{transfer}", transfers::one),
+        delete("/account/transfers/{transfer}", transfers::cancel),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -187,7 +192,11 @@ fn reads() -> Vec<Route> {
 
 /// What cashiers need to see, too.
 fn money_reads() -> Vec<Route> {
-    vec![long("/admin/users", admin_users::list), read("/admin/users/{userId}", admin_users::one)]
+    vec![
+        long("/admin/users", admin_users::list),
+        read("/admin/users/{userId}", admin_users::one),
+        read("/admin/transfers", transfers::list_all),
+    ]
 }
 
 /// What whoever keeps the catalogue needs to see, too.
@@ -200,6 +209,8 @@ fn money_writes() -> Vec<Route> {
     vec![
         post("/admin/users/{userId}/deposits", Required, admin_users::deposit),
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
+        post("/admin/transfers/{transfer}/confirm", Optional, transfers::confirm),
+        post("/admin/transfers/{transfer}/refuse", Optional, transfers::refuse),
     ]
 }
 

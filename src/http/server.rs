@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use hyper::Response;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -19,7 +19,9 @@ use tokio::time::{sleep, timeout};
 use super::connection_slots::{Arrival, ConnectionSlots};
 use super::door::Door;
 use super::limits::Limits;
+use super::listener::Listener;
 use super::site::Site;
+use super::socket::Accepted;
 use super::tls::Tls;
 use super::venue::Venue;
 use super::workers::{self, Workers};
@@ -79,7 +81,7 @@ pub async fn serve_site(
 #[derive(Debug)]
 pub struct Entrance {
     /// What accepts them.
-    pub listener: TcpListener,
+    pub listener: Listener,
     /// What they speak TLS by; plain HTTP if there is none.
     pub tls: Option<Arc<Tls>>,
     /// Whether it is for operators: where the site has such, what is theirs is refused elsewhere.
@@ -89,7 +91,7 @@ pub struct Entrance {
 impl Entrance {
     /// For everybody, over plain HTTP.
     pub const fn plain(listener: TcpListener) -> Entrance {
-        Entrance { listener, tls: None, operators: false }
+        Entrance { listener: Listener::Tcp(listener), tls: None, operators: false }
     }
 }
 
@@ -113,7 +115,7 @@ impl Rush {
 }
 
 /// The next connection, and where it came in. A crowd elsewhere does not keep operators waiting.
-async fn accept(entrances: &[Entrance]) -> (io::Result<(TcpStream, SocketAddr)>, &Entrance) {
+async fn accept(entrances: &[Entrance]) -> (io::Result<(Accepted, Option<IpAddr>)>, &Entrance) {
     poll_fn(|cx| {
         let theirs = entrances.iter().filter(|entrance| entrance.operators);
         let mut all = theirs.chain(entrances.iter().filter(|entrance| !entrance.operators));
@@ -159,7 +161,7 @@ pub async fn serve_door(
                     rush.slow_down().await;
                     let engine = door.venue().engine().ok();
                     if let Some(taken) = slots.take(engine, entrance.operators) {
-                        let (peer, operators) = (peer.ip(), entrance.operators);
+                        let operators = entrance.operators;
                         taken.slot.arrives(Arrival { peer, operators });
                         workers.take(stream, entrance.tls.clone(), taken);
                     } else if entrance.tls.is_some() {
@@ -185,8 +187,9 @@ pub async fn serve_door(
 }
 
 /// Tells a client that no slot is free.
-async fn reject(mut stream: TcpStream, door: Arc<Door>, _permit: OwnedSemaphorePermit) {
+async fn reject(stream: Accepted, door: Arc<Door>, _permit: OwnedSemaphorePermit) {
     let answered = timeout(LINGER_WAIT, async {
+        let mut stream = stream.here()?;
         stream.write_all(&raw(&door.no_slot())).await?;
         stream.shutdown().await?;
         let mut rest = stream.take(LINGER_BYTES_MAX);

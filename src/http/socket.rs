@@ -1,29 +1,54 @@
-//! A client's connection: TCP, or TLS on it.
+//! A client's connection: TCP, TLS on it, or a socket of the file system.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use super::tls::{self, TlsStream};
+
+/// A connection on its way to the worker that serves it.
+#[derive(Debug)]
+pub enum Accepted {
+    /// By a port.
+    Tcp(std::net::TcpStream),
+    /// By a socket of the file system.
+    Unix(std::os::unix::net::UnixStream),
+}
+
+impl Accepted {
+    /// The connection on this thread's runtime.
+    ///
+    /// # Errors
+    /// The runtime cannot watch it.
+    pub fn here(self) -> io::Result<Socket> {
+        match self {
+            Accepted::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            Accepted::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+        }
+    }
+}
 
 /// A connection.
 #[derive(Debug)]
 pub enum Socket {
     /// As it is.
     Tcp(TcpStream),
+    /// The same, of this machine.
+    Unix(UnixStream),
     /// After its handshake.
     Tls(Box<TlsStream>),
 }
 
 impl Socket {
-    /// The connection of the system's.
-    pub fn tcp(&self) -> &TcpStream {
+    /// The connection of the network's, if it is one.
+    pub fn tcp(&self) -> Option<&TcpStream> {
         match self {
-            Socket::Tcp(stream) => stream,
-            Socket::Tls(stream) => tls::tcp(stream),
+            Socket::Tcp(stream) => Some(stream),
+            Socket::Unix(_) => None,
+            Socket::Tls(stream) => Some(tls::tcp(stream)),
         }
     }
 
@@ -34,11 +59,12 @@ impl Socket {
     }
 }
 
-/// Does the same with either.
-macro_rules! either {
+/// Does the same with each.
+macro_rules! each {
     ($socket:expr, $stream:ident => $does:expr) => {
         match $socket {
             Socket::Tcp($stream) => $does,
+            Socket::Unix($stream) => $does,
             Socket::Tls($stream) => $does,
         }
     };
@@ -50,7 +76,7 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_read(cx, buf))
+        each!(self.get_mut(), stream => Pin::new(stream).poll_read(cx, buf))
     }
 }
 
@@ -60,7 +86,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_write(cx, buf))
+        each!(self.get_mut(), stream => Pin::new(stream).poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -68,18 +94,18 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(cx, bufs))
+        each!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
-        either!(self, stream => stream.is_write_vectored())
+        each!(self, stream => stream.is_write_vectored())
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_flush(cx))
+        each!(self.get_mut(), stream => Pin::new(stream).poll_flush(cx))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(cx))
+        each!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(cx))
     }
 }

@@ -1,6 +1,7 @@
 //! Tries: how often somebody was wrong lately, in bounded memory, so that whoever guesses waits.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -19,20 +20,33 @@ struct Count {
     since: Instant,
 }
 
+/// Rows of a full table of which one goes.
+const LOOKED_AT: usize = 8;
+
 /// Tries by whose they are.
 #[derive(Debug)]
-pub struct Tries<K>(Mutex<BTreeMap<K, Count>>);
+pub struct Tries<K> {
+    counted: Mutex<BTreeMap<Place<K>, Count>>,
+    secret: RandomState,
+}
+
+/// Where a row stands: by a secret, so that nobody chooses whom a full table forgets.
+type Place<K> = (u64, K);
 
 impl<K> Default for Tries<K> {
     fn default() -> Tries<K> {
-        Tries(Mutex::default())
+        Tries { counted: Mutex::default(), secret: RandomState::new() }
     }
 }
 
-impl<K: Ord + Copy> Tries<K> {
+impl<K: Ord + Copy + Hash> Tries<K> {
+    fn place(&self, whose: K) -> Place<K> {
+        (self.secret.hash_one(whose), whose)
+    }
+
     /// Counts a try; returns how many there were lately, with this one.
     pub fn count(&self, whose: K) -> u32 {
-        count(&mut self.0.lock(), whose)
+        count(&mut self.counted.lock(), self.place(whose))
     }
 
     /// Counts a try of each, unless one of them has had as many as it may.
@@ -40,9 +54,10 @@ impl<K: Ord + Copy> Tries<K> {
     /// # Errors
     /// Which one has, and seconds until it may try again.
     pub fn admit(&self, all: &[K], most: impl Fn(K) -> u32) -> Result<(), (K, NonZeroU32)> {
-        let mut counted = self.0.lock();
+        let mut counted = self.counted.lock();
         for whose in all {
-            let found = counted.get(whose).filter(|found| found.count >= most(*whose));
+            let found = counted.get(&self.place(*whose));
+            let found = found.filter(|found| found.count >= most(*whose));
             let left = found.map(|found| TRIES_WITHIN.saturating_sub(found.since.elapsed()));
             let seconds = left.and_then(|left| u32::try_from(left.as_secs()).ok());
             if let Some(seconds) = seconds.and_then(NonZeroU32::new) {
@@ -50,24 +65,33 @@ impl<K: Ord + Copy> Tries<K> {
             }
         }
         for whose in all {
-            count(&mut counted, *whose);
+            count(&mut counted, self.place(*whose));
         }
         Ok(())
     }
 
     /// Takes back the count of a try that was no wrong one.
     pub fn forgive(&self, whose: K) {
-        if let Some(found) = self.0.lock().get_mut(&whose) {
+        let (mut counted, place) = (self.counted.lock(), self.place(whose));
+        let left = counted.get_mut(&place).map(|found| {
             found.count = found.count.saturating_sub(1);
+            found.count
+        });
+        if left == Some(0) {
+            counted.remove(&place);
         }
     }
 }
 
-fn count<K: Ord + Copy>(counted: &mut BTreeMap<K, Count>, whose: K) -> u32 {
-    // Whoever fills the table must not make others wait for a search in it: any row goes.
+fn count<K: Ord + Copy>(counted: &mut BTreeMap<Place<K>, Count>, whose: Place<K>) -> u32 {
+    // Whoever fills the table must not make others wait for a search in it: of a few rows one goes,
+    // one that no longer counts before another, and who was wrong often last.
     if counted.len() >= COUNTED_MAX && !counted.contains_key(&whose) {
-        let after = counted.range(whose..).next().or_else(|| counted.iter().next());
-        if let Some(other) = after.map(|(other, _)| *other) {
+        let some = counted.range(whose..).chain(counted.iter()).take(LOOKED_AT);
+        let least = some.min_by_key(|(_, found)| {
+            (found.since.elapsed() < TRIES_WITHIN, found.count, found.since)
+        });
+        if let Some(other) = least.map(|(other, _)| *other) {
             counted.remove(&other);
         }
     }

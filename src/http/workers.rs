@@ -32,7 +32,7 @@ use super::http2;
 use super::limits::Limits;
 use super::mailbox;
 use super::placed_here::PlacedHere;
-use super::socket::Socket;
+use super::socket::{Accepted, Socket};
 use super::stream::commands::Beginning;
 use super::stream::connection::Connection;
 use super::stream::ending::Ending;
@@ -78,7 +78,7 @@ thread_local! {
 }
 
 /// A connection, what it speaks TLS by, and its slot.
-pub type AcceptedConnection = (std::net::TcpStream, Option<Arc<Tls>>, Granted);
+pub type AcceptedConnection = (Accepted, Option<Arc<Tls>>, Granted);
 
 /// The workers, which are given connections in turn.
 pub struct Workers {
@@ -103,13 +103,11 @@ impl Workers {
     }
 
     /// Hands a connection to the next worker.
-    pub fn take(&mut self, stream: TcpStream, tls: Option<Arc<Tls>>, taken: Granted) {
+    pub fn take(&mut self, stream: Accepted, tls: Option<Arc<Tls>>, taken: Granted) {
         self.next = self.next.saturating_add(1).checked_rem(self.workers.len()).unwrap_or(0);
-        let handed_over = stream.into_std().map(|stream| {
-            let worker = self.workers.get(self.next);
-            worker.map(|worker| worker.connections.send((stream, tls, taken)).is_ok())
-        });
-        if !matches!(handed_over, Ok(Some(true))) {
+        let worker = self.workers.get(self.next);
+        let handed_over = worker.map(|worker| worker.connections.send((stream, tls, taken)));
+        if !matches!(handed_over, Some(Ok(()))) {
             tracing::error!("no worker took a connection");
         }
     }
@@ -164,7 +162,7 @@ async fn serve(mut taken: UnboundedReceiver<AcceptedConnection>, door: Arc<Door>
             Some(ended) = connections.join_next() => report(ended),
             next = taken.recv() => match next {
                 None => break,
-                Some((stream, tls, taken)) => match TcpStream::from_std(stream) {
+                Some((stream, tls, taken)) => match stream.here() {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
                         let (door, leaving) = (Arc::clone(&door), leaving.clone());
@@ -243,7 +241,7 @@ async fn cancel_for_those_who_left(mut left: UnboundedReceiver<Left>) {
 
 /// Serves one connection until it ends or is evicted.
 async fn serve_connection(
-    (stream, tls, Granted { slot, evicted }): (TcpStream, Option<Arc<Tls>>, Granted),
+    (stream, tls, Granted { slot, evicted }): (Socket, Option<Arc<Tls>>, Granted),
     door: Arc<Door>,
     limits: Limits,
     leaving: UnboundedSender<Left>,
@@ -273,11 +271,14 @@ async fn serve_connection(
 }
 
 /// Begins to speak TLS on a connection, if that is spoken; `None` if it comes to nothing.
-async fn shake_hands(stream: TcpStream, tls: Option<Arc<Tls>>, limits: Limits) -> Option<Socket> {
-    if let Err(error) = stream.set_nodelay(true) {
+async fn shake_hands(socket: Socket, tls: Option<Arc<Tls>>, limits: Limits) -> Option<Socket> {
+    if let Some(Err(error)) = socket.tcp().map(|stream| stream.set_nodelay(true)) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
-    let Some(tls) = tls else { return Some(Socket::Tcp(stream)) };
+    let (stream, tls) = match (socket, tls) {
+        (Socket::Tcp(stream), Some(tls)) => (stream, tls),
+        (socket, _) => return Some(socket),
+    };
     // Boxed, so that it takes no room of the connection's later life.
     match timeout(limits.handshake_wait, Box::pin(tls.accept(stream))).await {
         Ok(Ok(stream)) => return Some(Socket::Tls(Box::new(stream))),
@@ -393,7 +394,7 @@ async fn serve_stream(
     let mut ends = door.shared().ends.listen();
     let beginning = Beginning { door, engine: engine.clone(), slot, session, write_wait };
     let stream = stream.into_inner();
-    if let Err(error) = notice_gone(stream.tcp()) {
+    if let Some(Err(error)) = stream.tcp().map(notice_gone) {
         tracing::debug!(%error, "a client that vanishes may not be noticed for long");
     }
     let connection = Connection::open(beginning, stream, read);

@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -26,6 +26,8 @@ use journal::{Durable, member};
 /// Interval between two looks at the journal: each that finds records makes an object, and stores
 /// ask money for each.
 const EVERY: Duration = Duration::from_secs(5);
+/// Interval between two looks whether all objects are still there: each lists all of them.
+const LISTED_EVERY: Duration = Duration::from_hours(6);
 
 /// What its figures are called.
 const NAMES: ShelfNames = ShelfNames {
@@ -44,6 +46,7 @@ pub struct BucketArchive {
     head: Head,
     /// The objects by the first records of their names; `None` until the store has told.
     known: Option<BTreeSet<u64>>,
+    listed: Instant,
 }
 
 impl fmt::Debug for BucketArchive {
@@ -61,7 +64,8 @@ impl BucketArchive {
     pub fn open(place: &Place, journal: JournalReader) -> Result<BucketArchive, ArchiveError> {
         let store = Store::at(place).map_err(|error| failed(&place.url, error))?;
         let (url, head, known) = (place.url.clone(), Head::START, None);
-        let mut archive = BucketArchive { url, store, journal, head, known };
+        let listed = Instant::now();
+        let mut archive = BucketArchive { url, store, journal, head, known, listed };
         match archive.look() {
             Ok(()) | Err(ArchiveError::Io { .. }) => Ok(archive),
             Err(error) => Err(error),
@@ -118,6 +122,10 @@ impl BucketArchive {
     /// process writes the archive of the same journal.
     fn take_over(&mut self, first: u64, blocks: &[Durable<Block>]) -> io::Result<()> {
         let there = self.blocks(first).map_err(io::Error::other)?;
+        if there.is_empty() {
+            let name = self.path(&name_of(first));
+            return Err(io::Error::other(format!("{} holds no blocks", name.display())));
+        }
         let mut head = self.head;
         for (index, block) in there.iter().enumerate() {
             let own = blocks.get(index).map(|own| own.hash());
@@ -147,9 +155,10 @@ impl Shelf for BucketArchive {
 
     fn check(&mut self, all: bool) -> Result<(), ArchiveError> {
         let Some(known) = self.known.as_ref() else { return self.look() };
-        if !all {
+        if !all || self.listed.elapsed() < LISTED_EVERY {
             return Ok(());
         }
+        self.listed = Instant::now();
         let known = known.clone();
         match known.difference(&self.names()?).next() {
             Some(lost) => {

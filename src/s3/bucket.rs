@@ -12,11 +12,14 @@ use rusty_s3::actions::{GetObject, ListObjectsV2, PutObject, S3Action};
 use rusty_s3::{Bucket, Credentials};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 use url::Url;
 
 use super::place::{Place, credentials};
 use engine::clock;
 
+/// Longest wait for an answer, its connection included: a venue that starts or stops waits as long.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a signed request may be on its way.
 const SIGNED_FOR: Duration = Duration::from_mins(5);
 
@@ -179,14 +182,16 @@ impl Store {
         let request = request.body(Full::new(body)).map_err(ClientError::Form)?;
         // After a failure the next request has a connection of its own.
         let kept = self.connection.take();
-        let (connection, answer) = self.runtime.block_on(async {
+        let asking = async {
             let mut connection = match kept {
                 Some(connection) => connection,
                 None => Connection::open(&self.target).await?,
             };
             let answer = connection.send(request).await?;
             Ok::<_, ClientError>((connection, answer))
-        })?;
+        };
+        let asked = async { timeout(PATIENCE, asking).await.map_err(|_| ClientError::TimedOut)? };
+        let (connection, answer) = self.runtime.block_on(asked)?;
         self.connection = Some(connection);
         let (head, body) = answer.into_parts();
         if head.status.is_success() {

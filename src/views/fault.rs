@@ -42,6 +42,9 @@ pub enum Fault {
     /// No such order, or one that is final.
     #[error("no open order {0:?}")]
     UnknownOrder(OrderNo),
+    /// No such transfer waits.
+    #[error("no transfer was asked for by record {0}")]
+    UnknownTransfer(Sequence),
     /// An order whose filled, remaining and cancelled parts do not add up to its quantity.
     #[error("the parts of order {0:?} are not its whole")]
     PartsNotWhole(OrderNo),

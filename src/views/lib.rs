@@ -14,7 +14,9 @@ pub mod positions;
 pub mod closed;
 pub mod activity;
 pub mod statements;
+mod causes;
 pub mod settlements;
+pub mod transfers;
 pub mod performance;
 pub mod equity;
 pub mod tape;
@@ -46,6 +48,7 @@ use self::settlements::Settlements;
 use self::sign_ins::SignIns;
 use self::statements::Statements;
 use self::tape::Tape;
+use self::transfers::Transfers;
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
@@ -79,6 +82,8 @@ pub struct ReadModel {
     pub statements: Statements,
     /// Payments of settled and voided markets.
     pub settlements: Settlements,
+    /// Transfers that users asked for.
+    pub transfers: Transfers,
     /// Profit and loss of each user.
     pub performance: Performance,
     /// Equity as time passes.
@@ -214,11 +219,12 @@ impl ReadModel {
         row.map_or(Quote::At(SettlementPrice::HALF), |row| self.quote(row))
     }
 
-    /// A user's exposure: reserved money plus the cost of open positions. O(positions).
+    /// A user's exposure: money reserved for orders plus the cost of open positions. O(positions).
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
         let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
-        MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
+        let of_orders = i128::from(reserved.get()).saturating_sub(self.transfers.held(user).get());
+        MoneySum::new(costs.sum::<i128>().saturating_add(of_orders))
     }
 
     fn take_in(&mut self, applied: &Applied<'_>) {
@@ -248,7 +254,8 @@ impl ReadModel {
     /// be told of an effect is known here, when all views have seen it.
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
-        let ReadModel { performance, equity, tape, search, changes, sign_ins, faults, .. } = self;
+        let ReadModel { performance, equity, tape, search, changes, sign_ins, .. } = self;
+        let ReadModel { transfers, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -264,6 +271,7 @@ impl ReadModel {
                 faults.check(settlements.see(applied, effect));
                 faults.check(search.see(applied, effect));
                 faults.check(sign_ins.see(applied, effect));
+                faults.check(transfers.see(applied, effect));
                 if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
                     effect
                     && catalogue.market(*market).is_some_and(|row| row.status.public())
@@ -349,7 +357,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 10;
+pub const IMAGE_VERSION: u32 = 11;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -367,6 +375,7 @@ saved!(ReadModel {
     activity,
     statements,
     settlements,
+    transfers,
     performance,
     equity,
     tape,

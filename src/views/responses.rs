@@ -9,6 +9,7 @@ use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, OrderStatus};
 use super::saved::{Sizes, hold, saved, saved_enum};
+use super::transfers::TransferRow;
 use exchange::command::{PlaceOrder, TradingMode};
 use exchange::effect::{Applied, CancelReason, Effect};
 use exchange::ids::{CategoryNo, EventNo, Group, KeyNo, MarketSet, OrderNo, UserNo};
@@ -48,6 +49,8 @@ pub enum StoredResponse {
     Market(Box<(MarketRow, Ratio)>),
     /// A conversion.
     Converted(Box<Converted>),
+    /// A transfer that was asked for or answered.
+    Transfer(Box<TransferRow>),
     /// No data beyond the fact that the request succeeded.
     Done,
 }
@@ -67,6 +70,7 @@ saved_enum!(StoredResponse {
     12 = Placed(user, order),
     13 = Amended(amended),
     14 = GroupHeartbeat(heartbeat),
+    15 = Transfer(row),
 });
 
 saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
@@ -194,6 +198,9 @@ impl StoredResponse {
                 StoredResponse::Amended(Box::new(Amended::of(&row)))
             }
             Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
+            Effect::TransferAsked { transfer, .. } | Effect::TransferEnded { transfer, .. } => {
+                StoredResponse::Transfer(Box::new(view.transfers.one(*transfer)?.clone()))
+            }
             Effect::Deposited { user, .. }
             | Effect::Withdrawn { user, .. }
             | Effect::FeesTaken { user, .. } => {

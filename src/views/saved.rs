@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::history::History;
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
-use exchange::command::{KeyHash, Password, Role, SecondFactor, TradingMode};
+use exchange::command::{KeyHash, Password, Role, SecondFactor, TradingMode, TransferEnd};
 use exchange::effect::CancelReason;
 use exchange::fees::Fees;
 use exchange::ids::{
@@ -129,7 +129,8 @@ carried!(
     Outcome,
     MarketStatus,
     UserRestrictions,
-    Heartbeat
+    Heartbeat,
+    TransferEnd
 );
 carried!(Fees, Group, Localized, Slug, Token, Password, Invitation, SecondFactor);
 

@@ -7,109 +7,17 @@
 use crate::history::onward::Made;
 
 use super::accounts::Balance;
+pub use super::causes::{Cause, Subject};
 use super::fault::{Fault, Faults};
 use super::history::chain::{RowIndex, length};
 use super::history::stream::{Newest, Row, Streams};
 use super::history::{Coder, History, Kind, Refers};
 use super::saved::saved;
 use exchange::effect::{Applied, Effect};
-use exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
+use exchange::ids::{MarketNo, OrderNo, UserNo};
 use exchange::image::coding::BadImage;
 use exchange::market::MarketStatus;
 use exchange::units::{Money, Sequence, TimeMs};
-
-/// The order that a change refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Subject {
-    /// The order.
-    pub order: OrderNo,
-    /// When it was placed, which is part of its id.
-    pub placed: TimeMs,
-    /// Its market.
-    pub market: MarketNo,
-}
-
-/// Why an account changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
-    /// Deposit.
-    Deposited,
-    /// Withdrawal.
-    Withdrawn,
-    /// The operator took earned trading fees.
-    FeesTaken,
-    /// Money was reserved for an order.
-    Reserved(Subject),
-    /// Money reserved for an order was released.
-    Released(Subject),
-    /// An order was amended, and its reserved money changed.
-    Amended(Subject),
-    /// An order traded: the price paid or received for contracts, and 1.00 for each pair that the
-    /// trade completed.
-    Traded(Subject),
-    /// Contracts that no longer back an order were merged with opposite ones, at 1.00 per pair.
-    Merged(Subject),
-    /// No contracts of an event's markets were converted to their common value, and yes contracts
-    /// received for them were merged.
-    Converted(EventNo),
-    /// Fee for an order's trade.
-    Fee(Subject),
-    /// Payout of a settled market.
-    Settled(MarketNo),
-    /// Payout of a voided market.
-    Voided(MarketNo),
-}
-
-impl Cause {
-    /// The interface's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Cause::Deposited => "DEPOSIT",
-            Cause::Withdrawn => "WITHDRAWAL",
-            Cause::FeesTaken => "FEES_TAKEN",
-            Cause::Reserved(_) => "ORDER_RESERVED",
-            Cause::Released(_) => "ORDER_RELEASED",
-            Cause::Amended(_) => "ORDER_AMENDED",
-            Cause::Traded(_) => "TRADE",
-            Cause::Merged(_) => "MERGE",
-            Cause::Converted(_) => "CONVERSION",
-            Cause::Fee(_) => "FEE",
-            Cause::Settled(_) => "SETTLEMENT",
-            Cause::Voided(_) => "VOID",
-        }
-    }
-
-    /// The order that it refers to.
-    pub const fn subject(self) -> Option<Subject> {
-        match self {
-            Cause::Reserved(subject)
-            | Cause::Released(subject)
-            | Cause::Amended(subject)
-            | Cause::Traded(subject)
-            | Cause::Merged(subject)
-            | Cause::Fee(subject) => Some(subject),
-            Cause::Deposited
-            | Cause::Withdrawn
-            | Cause::FeesTaken
-            | Cause::Converted(_)
-            | Cause::Settled(_)
-            | Cause::Voided(_) => None,
-        }
-    }
-
-    /// The event in which contracts were converted.
-    pub const fn event(self) -> Option<EventNo> {
-        if let Cause::Converted(event) = self { Some(event) } else { None }
-    }
-
-    /// The market that paid out.
-    pub const fn paying_market(self) -> Option<MarketNo> {
-        match self {
-            Cause::Settled(market) | Cause::Voided(market) => Some(market),
-            _ => None,
-        }
-    }
-}
 
 /// One change of an account's money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,6 +216,8 @@ impl Statements {
             Effect::UserCreated { user, .. } => return self.users.add_owner(user.index()),
             Effect::Deposited { .. } => *why = both(Cause::Deposited),
             Effect::Withdrawn { .. } => *why = both(Cause::Withdrawn),
+            Effect::TransferAsked { .. } => *why = both(Cause::WithdrawalHeld),
+            Effect::TransferEnded { .. } => *why = both(Cause::WithdrawalFreed),
             Effect::FeesTaken { .. } => *why = both(Cause::FeesTaken),
             Effect::OrderAccepted { order, terms } => {
                 let order = Subject { order: *order, placed: at.time, market: terms.market };
@@ -379,65 +289,6 @@ pub struct Before {
     sequence: Sequence,
     time: TimeMs,
     after: Balance,
-}
-
-impl Cause {
-    const fn code(self) -> u8 {
-        match self {
-            Cause::Deposited => 1,
-            Cause::Withdrawn => 2,
-            Cause::Reserved(_) => 3,
-            Cause::Released(_) => 4,
-            Cause::Amended(_) => 5,
-            Cause::Traded(_) => 6,
-            Cause::Merged(_) => 7,
-            Cause::Settled(_) => 8,
-            Cause::Voided(_) => 9,
-            Cause::Fee(_) => 10,
-            Cause::Converted(_) => 11,
-            Cause::FeesTaken => 12,
-        }
-    }
-
-    fn packed(
-        cause: Option<Self>,
-        at: (Sequence, TimeMs),
-        coder: &mut impl Coder,
-    ) -> Result<Self, BadImage> {
-        let subject = cause.and_then(Cause::subject);
-        let about = |coder: &mut _| subject_of(subject, at, coder);
-        let paying = cause.and_then(Cause::paying_market);
-        Ok(match coder.imaged(cause.map(Cause::code))? {
-            1_u8 => Cause::Deposited,
-            2 => Cause::Withdrawn,
-            3 => Cause::Reserved(about(coder)?),
-            4 => Cause::Released(about(coder)?),
-            5 => Cause::Amended(about(coder)?),
-            6 => Cause::Traded(about(coder)?),
-            7 => Cause::Merged(about(coder)?),
-            8 => Cause::Settled(coder.market(paying)?),
-            9 => Cause::Voided(coder.market(paying)?),
-            10 => Cause::Fee(about(coder)?),
-            11 => {
-                let event = cause.and_then(Cause::event);
-                Cause::Converted(EventNo(coder.short(event.map(|event| event.0))?))
-            }
-            12 => Cause::FeesTaken,
-            _ => return Err(BadImage::Value("Cause")),
-        })
-    }
-}
-
-fn subject_of(
-    subject: Option<Subject>,
-    at: (Sequence, TimeMs),
-    coder: &mut impl Coder,
-) -> Result<Subject, BadImage> {
-    Ok(Subject {
-        order: OrderNo(coder.sequence(at.0, subject.map(|subject| subject.order.0))?),
-        placed: coder.time(at.1, subject.map(|subject| subject.placed))?,
-        market: coder.market(subject.map(|subject| subject.market))?,
-    })
 }
 
 impl Row for Change {

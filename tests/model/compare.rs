@@ -204,14 +204,17 @@ fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
     if fees < 0 { Err("the operator has less than nothing".to_owned()) } else { Ok(()) }
 }
 
-/// Reserved money and locked contracts are exactly what the resting orders need.
+/// Reserved money and locked contracts are exactly what the resting orders need, and the
+/// withdrawals that wait.
 fn backed_exactly(
     twin: &Naive,
     reserved: &BTreeMap<u32, i128>,
     locked: &BTreeMap<(u32, u32, bool), i128>,
 ) -> Result<(), String> {
     for (user, account) in &twin.ledger.accounts {
-        let named = reserved.get(user).copied().unwrap_or_default();
+        let asked = twin.transfers.iter().filter(|it| it.out && it.user.0 == *user);
+        let asked: i128 = asked.map(|waiting| i128::from(waiting.amount.get())).sum();
+        let named = reserved.get(user).copied().unwrap_or_default() + asked;
         if account.reserved != named {
             return Err(format!("user {user} reserves {}, orders name {named}", account.reserved));
         }

@@ -7,7 +7,7 @@ use exchange::command::Direction;
 use exchange::fees::FeeRate;
 use exchange::ids::{MarketNo, UserNo};
 use exchange::slugs::Slug;
-use exchange::units::{Lots, MoneySum, Tick};
+use exchange::units::{Lots, MoneySum, Sequence, Tick};
 use views::ReadModel;
 
 use crate::naive::ledger::{Rates, lots, money};
@@ -122,6 +122,11 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
             return Err(format!("{user:?} stands as {expected:?}, the read model says {shown:?}"));
         }
         same_holdings(model, twin, user)?;
+    }
+    let waiting: Vec<u64> = model.transfers.waiting().map(Sequence::get).collect();
+    let expected: Vec<u64> = twin.transfers.iter().map(|waiting| waiting.number).collect();
+    if waiting != expected {
+        return Err(format!("{expected:?} wait, the read model says {waiting:?}"));
     }
     for ((kind, text), owner) in &twin.addresses {
         let slug = Slug::new(text).unwrap();

@@ -7,7 +7,7 @@ use exchange::catalogue::{
 use exchange::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordChange, PasswordScheme, PlaceOrder, Record, RecoveryCodes, Role, SecondFactor,
-    SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    SeenTerms, SelfTradePrevention, Side, TimeInForce, TradingMode, TransferEnd, Wording,
 };
 use exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use exchange::ids::{
@@ -107,9 +107,31 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
+        transfer_command(),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
         sign_in_command(),
+    ]
+    .boxed()
+}
+
+fn transfer_command() -> BoxedStrategy<Command> {
+    let reference = || option::of("[!-~]{1,64}".prop_map(|text| Token::new(&text).unwrap()));
+    let how = prop_oneof![
+        Just(TransferEnd::Confirmed),
+        Just(TransferEnd::Refused),
+        Just(TransferEnd::Cancelled)
+    ];
+    prop_oneof![
+        (user(), amount(), reference()).prop_map(|(user, amount, reference)| {
+            Command::AskDeposit { user, amount, reference }
+        }),
+        (user(), amount(), reference()).prop_map(|(user, amount, reference)| {
+            Command::AskWithdrawal { user, amount, reference }
+        }),
+        (user(), any::<u64>(), how).prop_map(|(user, transfer, how)| {
+            Command::EndTransfer { user, transfer: Sequence::new(transfer), how }
+        }),
     ]
     .boxed()
 }

@@ -179,6 +179,7 @@ fn examples_match_actual_answers() {
     let mut scene = Scene::new();
     let market = catalogue(&mut scene);
     let (ann, ben) = people(&mut scene);
+    transfers(&mut scene, &ann);
     trade(&mut scene, &market, &ann, &ben);
     lives(&mut scene);
     conversion(&mut scene, &ann, &ben);
@@ -250,6 +251,23 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     let ann = Trader { id: user, client: scene.venue.client(key["key"].as_str().unwrap()) };
     let ben = scene.venue.trader("ben");
     (ann, ben)
+}
+
+/// Money that a user asks to bring in and to take out.
+fn transfers(scene: &mut Scene, ann: &Trader) {
+    let (op, ann) = (scene.operator(), &ann.client);
+    let number = |asked: &Value| asked["transfer"].to_string();
+    let asked = json!({"amount": "10.00", "reference": "salary"});
+    let comes = number(&scene.show("askDeposit", ann, &[], "", asked));
+    let goes = number(&scene.show("askWithdrawal", ann, &[], "", json!({"amount": "4.50"})));
+    let spare = ann.post("/account/withdrawals", &json!({"amount": "1"}));
+    scene.show("cancelTransfer", ann, &[&number(&spare.json)], "", Value::Null);
+    scene.show("listTransfers", &op, &[], "state=requested&limit=50&offset=0", Value::Null);
+    let bank = json!({"reference": "bank-2030-11-26-7"});
+    scene.show("confirmTransfer", &op, &[&comes], "", bank);
+    scene.show("refuseTransfer", &op, &[&goes], "", json!({"reason": "no such account"}));
+    scene.show("getTransfer", ann, &[&goes], "", Value::Null);
+    scene.show("listOwnTransfers", ann, &[], "", Value::Null);
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {

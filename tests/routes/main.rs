@@ -10,6 +10,7 @@ mod client;
 mod shape;
 mod shapes;
 mod schema;
+mod transfers;
 mod venue;
 mod scene;
 mod paging;

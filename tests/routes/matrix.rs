@@ -17,7 +17,7 @@ use super::client::{Answer, Client, Ending, exchange};
 use super::described::{Operation, check, operation, operations};
 use super::faults::{Fault, Faulty};
 use super::scene::{ANN_S, BEN_S, Request, Scene, request};
-use super::venue::{FAR, NOBODY, Opening, Venue, soon};
+use super::venue::{FAR, NOBODY, Opening, Venue, soon, with};
 
 /// Codes that no request here can provoke, and why.
 const UNREACHABLE: [(&str, &str); 5] = [
@@ -252,7 +252,7 @@ fn broken(given: &mut Given) {
 
 /// Unknown ids, in the path, in the query and in the body.
 fn unknown_ids(given: &mut Given) {
-    const PARTS: [(&str, &str); 7] = [
+    const PARTS: [(&str, &str); 8] = [
         ("marketId", "MARKET_NOT_FOUND"),
         ("eventId", "EVENT_NOT_FOUND"),
         ("categoryId", "CATEGORY_NOT_FOUND"),
@@ -260,6 +260,7 @@ fn unknown_ids(given: &mut Given) {
         ("clientOrderId", "ORDER_NOT_FOUND"),
         ("userId", "USER_NOT_FOUND"),
         ("keyId", "KEY_NOT_FOUND"),
+        ("transfer", "TRANSFER_NOT_FOUND"),
     ];
     let scene = Scene::new();
     for operation in operations() {
@@ -271,7 +272,9 @@ fn unknown_ids(given: &mut Given) {
                 all.any(|parameter| parameter["name"] == *part)
             };
             if named("path") {
-                given.note(&operation, code, &asked().with_part(part, NOBODY).send());
+                // Transfers are known by numbers.
+                let nothing = if *part == "transfer" { "1" } else { NOBODY };
+                given.note(&operation, code, &asked().with_part(part, nothing).send());
             } else if named("query") {
                 let answer = asked().and_query(&format!("{part}={NOBODY}")).send();
                 given.note(&operation, code, &answer);
@@ -291,18 +294,21 @@ fn unknown_ids(given: &mut Given) {
             }
         }
     }
-    // What is checked is a level deeper.
-    let made = operation("createMarket");
-    let market = &made.content["requestBody"]["content"]["application/json"]["example"];
-    let check = operation("checkCatalogue");
-    for (event, categories, code) in [
-        (json!(NOBODY), json!([]), "EVENT_NOT_FOUND"),
-        (json!(scene.event), json!([NOBODY]), "CATEGORY_NOT_FOUND"),
+    scene.venue.draft(&json!({"slug": "taken"}));
+    for (more, code) in [
+        (json!({"eventId": NOBODY, "categoryIds": []}), "EVENT_NOT_FOUND"),
+        (json!({"eventId": scene.event, "categoryIds": [NOBODY]}), "CATEGORY_NOT_FOUND"),
+        (json!({"eventId": scene.event, "categoryIds": [], "slug": "taken"}), "SLUG_TAKEN"),
     ] {
-        let mut market = market.clone();
-        (market["eventId"], market["categoryIds"]) = (event, categories);
-        given.note(&check, code, &scene.request(&check).and_member("market", market).send());
+        let answer = scene.request(&operation("checkCatalogue")).and_member("market", line(&more));
+        given.note(&operation("checkCatalogue"), code, &answer.send());
     }
+}
+
+/// A market of a catalogue, which is a level deeper in the body than one that is made.
+fn line(more: &Value) -> Value {
+    let made = operation("createMarket");
+    with(made.content["requestBody"]["content"]["application/json"]["example"].clone(), more)
 }
 
 /// Refusals by the state of the venue, of a user, of a market or of an order.
@@ -396,6 +402,8 @@ fn excluded(given: &mut Given) {
     assert_eq!(scene.request(&operation("convert")).send().status, 200);
     let joining = json!(scene.exclusive);
     note("createMarket", "EVENT_COMPLETE", &|r| r.and_member("eventId", joining.clone()));
+    let market = line(&json!({"eventId": joining, "categoryIds": []}));
+    note("checkCatalogue", "EVENT_COMPLETE", &|r| r.and_member("market", market.clone()));
     scene.venue.settle(&scene.field[0], "yes");
     note("convert", "EVENT_NOT_CONVERTIBLE", &|request| request);
     for id in ["resolveMarket", "voidMarket"] {
@@ -413,6 +421,7 @@ fn refusals(given: &mut Given) {
         for (member, value) in changes.as_object().unwrap() {
             asked = match member.as_str() {
                 "order" => asked.with_part("orderId", value.as_str().unwrap()),
+                "transfer" => asked.with_part("transfer", value.as_str().unwrap()),
                 _ => asked.and_member(member, value.clone()),
             };
         }
@@ -438,6 +447,15 @@ fn refusals(given: &mut Given) {
         refused(id, "REFERENCE_USED", json!({"reference": "b-1"}));
     }
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
+    refused("confirmTransfer", "REFERENCE_USED", json!({"reference": "b-1"}));
+    refused("askWithdrawal", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
+    let ask = |amount: &str| scene.ann.client.post("/account/deposits", &json!({"amount": amount}));
+    let large = ask("90000000000").json["transfer"].to_string();
+    refused("confirmTransfer", "DEPOSIT_LIMIT", json!({"transfer": large}));
+    while ask("1").status == 201 {}
+    for id in ["askDeposit", "askWithdrawal"] {
+        refused(id, "TRANSFER_LIMIT", json!({"amount": "0.01"}));
+    }
     scene.venue.event(&json!({"slug": "taken"}));
     scene.venue.draft(&json!({"slug": "taken"}));
     for id in ["createCategory", "createEvent", "reviseEvent", "createMarket", "reviseMarket"] {

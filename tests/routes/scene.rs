@@ -41,6 +41,8 @@ pub struct Scene {
     suspended: String,
     closed: String,
     resolved: String,
+    /// A deposit that Ann asks for.
+    pub transfer: String,
 }
 
 /// The password of all who sign in, and what their browsers carry.
@@ -125,6 +127,8 @@ impl Scene {
         sign_in(&venue);
         let costly = venue.market_with(&json!({"takerFee": "0.5"}));
         venue.trade(&costly, &ben, &ann, "0.50", "1");
+        let asked = ann.client.post("/account/deposits", &json!({"amount": "5.00"}));
+        let transfer = asked.json["transfer"].to_string();
         Scene {
             venue,
             ann,
@@ -142,6 +146,7 @@ impl Scene {
             suspended,
             closed,
             resolved,
+            transfer,
         }
     }
 
@@ -190,6 +195,7 @@ impl Scene {
             "userId" if id == "clearSecondFactorOf" => &self.ben,
             "userId" => &self.ann.id,
             "keyId" => &self.key,
+            "transfer" => &self.transfer,
             other => panic!("no {other} is here"),
         };
         found.to_owned()

@@ -82,6 +82,10 @@ ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
 ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +1d
 ann factor off
+ann asks-deposit 2.00 for own-1
+ann asks-withdrawal 1.00
+ann transfer 62 confirmed
+ann transfer 63 cancelled
 "#;
 
 /// Records per block.

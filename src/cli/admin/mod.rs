@@ -19,6 +19,7 @@ pub(crate) mod table;
 mod texts;
 #[cfg(feature = "top")]
 mod top;
+mod transfers;
 pub(crate) mod users;
 pub(crate) mod venue;
 
@@ -64,6 +65,8 @@ Examples:
   openoutcry admin markets resolve 0190f1c3-... yes --reason it-rained
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
+  openoutcry admin transfers
+  openoutcry admin transfer confirm 4711 --reference 2026-11-26/4712
   openoutcry admin markets publish --all-drafts
   openoutcry admin --url https://venue.example --key-file key.txt login prod
   openoutcry admin status
@@ -86,11 +89,11 @@ pub(crate) struct AdminArgs {
 /// Which server, and how to speak to it.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// Base URL of the server, by default <http://127.0.0.1:8080>; /api/v1 is added where
-    /// there is no path
+    /// Base URL of the server [default: http://127.0.0.1:8080], or its socket as
+    /// unix:/run/openoutcry/admin.sock; /api/v1 is added where there is no path
     #[arg(long, global = true, value_name = "URL", env = "OPENOUTCRY_URL")]
     url: Option<String>,
-    /// The context to use, whatever the environment says
+    /// The context to use; it has a server and a key, and no other may be given beside it
     #[arg(long, global = true, value_name = "NAME", env = "OPENOUTCRY_CONTEXT")]
     context: Option<String>,
     /// A file of root certificates in PEM, which https is believed from instead of the system's
@@ -138,6 +141,11 @@ enum AdminVerb {
     /// Users and their money
     #[command(subcommand)]
     Users(users::UsersVerb),
+    /// List what users ask to pay in and to be paid out
+    Transfers(transfers::ListArgs),
+    /// Confirm or refuse what a user asked for
+    #[command(subcommand)]
+    Transfer(transfers::TransferVerb),
     /// Users' API keys
     #[command(subcommand)]
     Keys(keys::KeysVerb),
@@ -186,7 +194,7 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
         AdminVerb::Logout { name } => return Contexts::read()?.forget(name),
         _ => {}
     }
-    let there = there(server)?;
+    let there = there(server, matches!(args.verb, AdminVerb::Login { .. }))?;
     let target = target(&there)?;
     let key = ApiKey::new(&there.key).map_err(usage)?;
     // The one that looks up a host's name; the runtime would panic without it.
@@ -204,6 +212,8 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             #[cfg(feature = "top")]
             AdminVerb::Top(args) => top::run(&mut session, &there.url, args).await,
             AdminVerb::Users(verb) => users::run(&mut session, verb).await,
+            AdminVerb::Transfers(args) => transfers::list(&mut session, args).await,
+            AdminVerb::Transfer(verb) => transfers::answer(&mut session, verb).await,
             AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
             AdminVerb::Markets(verb) => markets::run(&mut session, verb).await,
             AdminVerb::Events(verb) => events::run(&mut session, verb).await,
@@ -217,12 +227,20 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
 }
 
 /// The server that the arguments, the environment or a context name, and the key for it. A key is
-/// sent only to the server that it was given with.
-fn there(given: &ServerArgs) -> Result<Server, AdminError> {
+/// sent only to the server that it was given with, and of two servers none is chosen.
+fn there(given: &ServerArgs, is_login: bool) -> Result<Server, AdminError> {
+    let ServerArgs { url, key_file, cacert, .. } = given;
+    let named = url.is_some() || key_file.is_some();
     if let Some(name) = &given.context {
+        if named || cacert.is_some() || is_login {
+            return Err(AdminError::Usage(format!(
+                "the context `{name}` has its own server and key: leave out --url, --key-file and \
+                 --cacert, or --context, and the variables that stand for them"
+            )));
+        }
         return Contexts::read()?.find(name);
     }
-    if given.url.is_none() && given.key_file.is_none() && std::env::var_os(OPERATOR_KEY).is_none() {
+    if !named && !is_login && std::env::var_os(OPERATOR_KEY).is_none() {
         let contexts = Contexts::read()?;
         if let Some(name) = contexts.current() {
             return contexts.find(name);

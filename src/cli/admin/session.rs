@@ -180,7 +180,15 @@ impl Session {
             return Ok(id);
         }
         let found = self.get(&format!("/admin/users?limit=1000&name={}", escaped(named))).await?;
-        let users = found.json.get("users").and_then(Value::as_array).into_iter().flatten();
+        let users = found.json.get("users").and_then(Value::as_array);
+        let all = found.json.get("total").and_then(Value::as_u64);
+        if all != users.map(|shown| shown.len() as u64) {
+            // Another of that name may be among those that are not shown.
+            return Err(AdminError::Local(format!(
+                "too many names contain `{named}` to tell whose it is: give the user's id"
+            )));
+        }
+        let users = users.into_iter().flatten();
         let text = |user: &Value, member: &str| user.get(member)?.as_str().map(str::to_owned);
         let same = users.filter(|user| text(user, "profileName").as_deref() == Some(named));
         let ids: Vec<String> = same.filter_map(|user| text(user, "id")).collect();
@@ -227,7 +235,8 @@ impl Session {
         body: &Value,
         shown: &[(&str, &str)],
     ) -> Result<(), AdminError> {
-        if self.yes {
+        // With the key of an earlier write it is that write which is asked for again.
+        if self.yes || self.idempotency_key.is_some() {
             return Ok(());
         }
         if !std::io::stdin().is_terminal() {

@@ -1,4 +1,4 @@
-//! The identity provider as the venue asks it (`OpenID` Connect): what it says of itself, where
+//! The identity provider as the venue asks it (OpenID Connect): what it says of itself, where
 //! people are sent, and its word for who comes back with a code.
 //!
 //! openidconnect, the crate, would switch on the clock of chrono, which nothing here may read.
@@ -14,6 +14,7 @@ use data_encoding::{BASE64, BASE64URL_NOPAD};
 use form_urlencoded::{Serializer, byte_serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
 
 use self::signature::{Key, Unsigned};
 use self::word::Wanted;
@@ -29,6 +30,8 @@ const KNOWN_FOR: Duration = Duration::from_hours(1);
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// Codes that are exchanged at once.
 const EXCHANGES_MAX: usize = 16;
+/// How long a code may wait for that.
+const TURN_WAIT: Duration = Duration::from_secs(5);
 /// What is asked of a person: who it is, and a name.
 const SCOPE: &str = "openid profile";
 
@@ -185,7 +188,8 @@ impl OpenIdProvider {
     async fn exchange(&self, about: &About, code: &str, asked: &Asked) -> Result<Value, Unvouched> {
         let sent = self.shows(about, code, asked);
         let busy = || Unvouched::Unreachable("too many people sign in".to_owned());
-        let _turn = self.exchanges.acquire().await.map_err(|_| busy())?;
+        let turn = timeout(TURN_WAIT, self.exchanges.acquire()).await.map_err(|_| busy())?;
+        let _turn = turn.map_err(|_| busy())?;
         self.json(&about.token, sent).await
     }
 
@@ -212,14 +216,14 @@ impl OpenIdProvider {
                 pairs.append_pair("client_id", client);
             }
         }
-        Sent { form: Some(pairs.finish()), authorization }
+        Sent { form: Some(pairs.finish()), authorization, ..Sent::default() }
     }
 
     /// The name of whoever the provider vouches for, where its word has none. Without one there is
     /// still somebody.
     async fn name(&self, about: &About, given: &Value, subject: &Value) -> Option<String> {
         let token = given["access_token"].as_str()?;
-        let sent = Sent { authorization: Some(format!("Bearer {token}")), form: None };
+        let sent = Sent { authorization: Some(format!("Bearer {token}")), ..Sent::default() };
         let said = self.json(about.userinfo.as_deref()?, sent).await.ok()?;
         if said["sub"] == *subject { word::name(&said) } else { None }
     }

@@ -1,4 +1,4 @@
-//! A provider's word for a person: the claims of an ID token (`OpenID` Connect Core, 3.1.3.7).
+//! A provider's word for a person: the claims of an ID token (OpenID Connect Core, 3.1.3.7).
 
 use serde_json::Value;
 

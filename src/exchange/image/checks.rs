@@ -8,11 +8,11 @@ use crate::effect::Holding;
 use crate::ending::Ending;
 use crate::ids::{SEQUENCE_END, UserNo};
 use crate::market::{Market, MarketStatus};
-use crate::rules::GROUP_HEARTBEATS_MAX;
+use crate::rules::{GROUP_HEARTBEATS_MAX, USER_TRANSFERS_MAX};
 use crate::units::{MoneySum, Sequence};
 
 /// An error that names the contradiction, unless `holds`.
-pub(super) const fn require(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {
+pub(crate) const fn require(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {
     if holds { Ok(()) } else { Err(BadImage::Contradiction(contradiction)) }
 }
 
@@ -58,6 +58,7 @@ impl Exchange {
         }
         self.check_orders()?;
         self.check_restrictions()?;
+        self.check_transfers()?;
         let last = self.idempotency.last_record();
         require(last <= self.sequence, "a name of a record that is not yet")?;
         Ok(self.check()?)
@@ -130,6 +131,16 @@ impl Exchange {
             let done = self.ends_in_slices() || !self.orders.has_guarded(whose);
             let ran_out = heartbeat.over(self.time) && done;
             require(!heartbeat.expired || ran_out, "a heartbeat that ran out too early")?;
+        }
+        Ok(())
+    }
+
+    /// Checks that those who ask exist and have not asked too often or in the future.
+    fn check_transfers(&self) -> Result<(), BadImage> {
+        for &(user, asked) in self.transfers.0.keys() {
+            let few = self.transfers.of(user).count() <= USER_TRANSFERS_MAX;
+            let known = self.known_user(user).is_ok() && asked <= self.sequence;
+            require(known && few, "a transfer that nobody can have asked for")?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 mod checks;
 pub mod coding;
+mod waiting;
 pub mod words;
 
 use self::checks::require;
@@ -23,13 +24,14 @@ use super::orders::OrderPool;
 use super::references::References;
 use super::restrictions::{Heartbeat, Restrictions};
 use super::sign_in::SignIns;
+use super::waiting::Transfers;
 
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
 /// What some images have, each added to the version. At their end: how people sign in, the groups
 /// of orders, the heartbeats of groups, slugs of markets and events, second factors, references of
-/// transfers. With each order: the key that it was sent with.
+/// transfers, transfers that wait. With each order: the key that it was sent with.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
 const WITH_KEYS: u32 = 4;
@@ -37,8 +39,9 @@ const WITH_HEARTBEATS: u32 = 8;
 const WITH_SLUGS: u32 = 16;
 const WITH_FACTORS: u32 = 32;
 const WITH_REFERENCES: u32 = 128;
+const WITH_TRANSFERS: u32 = 256;
 /// All of them; 64 is none.
-const ALL_PARTS: u32 = 255;
+const ALL_PARTS: u32 = 511;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -61,6 +64,7 @@ impl Exchange {
             restrictions,
             sign_ins,
             references,
+            transfers,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
@@ -109,6 +113,9 @@ impl Exchange {
         if !references.is_empty() {
             references.all().write(sink);
         }
+        if !transfers.is_empty() {
+            transfers.write(sink);
+        }
         Ok(())
     }
 
@@ -125,6 +132,7 @@ impl Exchange {
             ),
             (WITH_FACTORS, !self.sign_ins.factors.is_empty()),
             (WITH_REFERENCES, !self.references.is_empty()),
+            (WITH_TRANSFERS, !self.transfers.is_empty()),
         ];
         parts.into_iter().fold(0, |all, (part, there)| if there { all | part } else { all })
     }
@@ -172,6 +180,7 @@ impl Exchange {
             restrictions: Restrictions::default(),
             sign_ins: SignIns::default(),
             references: References::default(),
+            transfers: Transfers::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -207,6 +216,9 @@ impl Exchange {
         if parts & WITH_REFERENCES != 0 {
             let references = References::of(Imaged::read(source)?);
             exchange.references = references.ok_or(BadImage::Contradiction(UNSORTED))?;
+        }
+        if parts & WITH_TRANSFERS != 0 {
+            exchange.transfers = Imaged::read(source)?;
         }
         if exchange.parts() != parts {
             return Err(BadImage::Version(version));

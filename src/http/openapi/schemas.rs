@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Members;
 use crate::wire::words::reference;
 use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
-use crate::wire::{order, problem, profile, quotes, site, statement, tape};
+use crate::wire::{order, problem, profile, quotes, site, statement, tape, transfer};
 
 /// Requests, words and records.
 const WRITTEN: &str = include_str!("schemas.json");
@@ -59,6 +59,8 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<account::PositionsJson>,
         one::<account::UsersJson>,
         one::<account::VenueModeJson>,
+        one::<transfer::TransfersJson>,
+        one::<transfer::TransferPageJson>,
         one::<catalogue::ActivitiesJson>,
         one::<catalogue::CategoriesJson>,
         one::<catalogue::EventDetailJson>,

@@ -24,6 +24,7 @@ pub mod record;
 pub mod said;
 pub mod site;
 pub mod statement;
+pub mod transfer;
 pub mod stream;
 pub mod tape;
 

@@ -185,6 +185,10 @@ words! {
     WarningWord = "WarningWord",
     /// A problem's code.
     ErrorCode = "ErrorCode",
+    /// Whether money comes in or goes out.
+    TransferDirection = "TransferDirection",
+    /// What became of a transfer.
+    TransferState = "TransferState",
     /// A field's fault.
     FieldCode = "FieldCode",
 }

@@ -11,7 +11,7 @@ use exchange::catalogue::{
 use exchange::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, TransferEnd, Wording,
 };
 use exchange::fees::{FeeRate, Fees};
 use exchange::ids::{
@@ -65,6 +65,17 @@ pub enum Intent {
     Withdraw {
         user: u8,
         share: u8,
+    },
+    /// Asks for a transfer of a share of what is available.
+    AskTransfer {
+        user: u8,
+        share: u8,
+        out: bool,
+    },
+    /// Answers one of the transfers that wait, now and then for somebody else.
+    EndTransfer {
+        pick: u8,
+        by: u8,
     },
     TakeFees {
         user: u8,
@@ -275,10 +286,40 @@ fn act(intent: &Intent) -> Option<Box<Act>> {
     let pick = match intent {
         Intent::Deposit { units, .. } if units % 3 == 0 => (units % 60).unsigned_abs(),
         Intent::Withdraw { share, .. } if share % 3 == 0 => u64::from(*share),
+        Intent::EndTransfer { pick, .. } if pick % 3 == 0 => u64::from(*pick),
         _ => return None,
     };
     let reference = u8::try_from(pick).ok().map(|pick| token('r', pick));
     Some(Box::new(Act { reference, ..Act::of(UserNo(0), None) }))
+}
+
+fn ask_transfer(twin: &Naive, user: u8, share: u8, out: bool) -> Command {
+    let user = UserNo(u32::from(user));
+    let available = twin.ledger.account(user.0).available;
+    let units = i64::try_from(available * i128::from(share) / 500).unwrap().max(1);
+    let too_much = share == 7 && !out;
+    let amount = Money::new(if too_much { 9_000_000_000_000_000_000 } else { units });
+    let reference = (share % 2 == 0).then(|| token('t', share));
+    if out {
+        Command::AskWithdrawal { user, amount, reference }
+    } else {
+        Command::AskDeposit { user, amount, reference }
+    }
+}
+
+fn end_transfer(twin: &Naive, pick: u8, by: u8) -> Command {
+    let count = twin.transfers.len().max(1);
+    let (user, transfer) = match twin.transfers.get(usize::from(pick) % count) {
+        Some(waiting) if by > 0 => (waiting.user, waiting.number),
+        Some(waiting) => (UserNo(waiting.user.0 + 1), waiting.number),
+        None => (UserNo(u32::from(by)), u64::from(pick)),
+    };
+    let how = match by % 4 {
+        1 => TransferEnd::Refused,
+        2 => TransferEnd::Cancelled,
+        _ => TransferEnd::Confirmed,
+    };
+    Command::EndTransfer { user, transfer: Sequence::new(transfer), how }
 }
 
 /// One of two groups.
@@ -330,6 +371,8 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             let units = i64::try_from(available * i128::from(*share) / 100).unwrap().max(1);
             Command::Withdraw { user: UserNo(u32::from(*user)), amount: Money::new(units) }
         }
+        Intent::AskTransfer { user, share, out } => ask_transfer(twin, *user, *share, *out),
+        Intent::EndTransfer { pick, by } => end_transfer(twin, *pick, *by),
         Intent::TakeFees { user, share } => {
             let units = i64::try_from(twin.ledger.fees * i128::from(*share) / 100).unwrap().max(1);
             Command::TakeFees { user: UserNo(u32::from(*user)), amount: Money::new(units) }

@@ -188,6 +188,9 @@ pub fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(user, market)| Intent::CancelAll { user, market }),
         2 => (user(), 1_i64..400_000_000).prop_map(|(user, units)| Intent::Deposit { user, units }),
         2 => (user(), 0_u8..=110).prop_map(|(user, share)| Intent::Withdraw { user, share }),
+        3 => (user(), 0_u8..=110, any::<bool>())
+            .prop_map(|(user, share, out)| Intent::AskTransfer { user, share, out }),
+        2 => (any::<u8>(), 0_u8..8).prop_map(|(pick, by)| Intent::EndTransfer { pick, by }),
         1 => (user(), 0_u8..=110).prop_map(|(user, share)| Intent::TakeFees { user, share }),
         5 => (prop_oneof![1 => 0_u8..8, 4 => 8_u8..13], run())
             .prop_map(|(market, what)| Intent::Run { market, what }),

@@ -147,6 +147,8 @@ pub struct Ledger {
     pub accounts: BTreeMap<u32, Account>,
     /// By user and market.
     pub positions: BTreeMap<(u32, u32), Position>,
+    /// What of users' reserved money waits to be withdrawn.
+    pub withdrawing: BTreeMap<u32, i128>,
     /// All fees paid, less those withdrawn.
     pub fees: i128,
     /// All deposits less all withdrawals.

@@ -15,11 +15,12 @@ pub mod repeats;
 pub mod sign_in;
 pub mod standing;
 pub mod trading;
+pub mod transfers;
 
 use std::collections::BTreeMap;
 
 use exchange::catalogue::{CategoryDraft, EventDraft};
-use exchange::command::{Command, PlaceOrder, Record, TradingMode};
+use exchange::command::{Command, PlaceOrder, Record, TradingMode, TransferEnd};
 use exchange::effect::Effect;
 use exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
 use exchange::reject::Reject;
@@ -65,7 +66,9 @@ pub enum Addressed {
 /// What a deposit or withdrawal is called.
 fn reference(record: &Record) -> Option<String> {
     match record.command {
-        Command::Deposit { .. } | Command::Withdraw { .. } => {
+        Command::Deposit { .. }
+        | Command::Withdraw { .. }
+        | Command::EndTransfer { how: TransferEnd::Confirmed, .. } => {
             record.act.as_ref()?.reference.map(|reference| reference.to_string())
         }
         _ => None,
@@ -95,6 +98,7 @@ pub struct Naive {
     events_count: u32,
     pub events: Vec<exclusive::Event>,
     pub ledger: Ledger,
+    pub transfers: Vec<transfers::Waiting>,
     pub markets: Vec<Market>,
     /// Every order ever accepted.
     pub orders: BTreeMap<u64, Order>,
@@ -184,6 +188,15 @@ impl Naive {
             Command::ReplaceOrder { replaced, terms } => self.replace(*replaced, terms),
             Command::CancelOrders { user, market, group, key } => {
                 self.cancel_all(*user, *market, group.as_deref(), *key)
+            }
+            Command::AskDeposit { user, amount, reference } => {
+                self.ask_transfer(*user, false, *amount, *reference)
+            }
+            Command::AskWithdrawal { user, amount, reference } => {
+                self.ask_transfer(*user, true, *amount, *reference)
+            }
+            Command::EndTransfer { user, transfer, how } => {
+                self.end_transfer(*user, transfer.get(), *how)
             }
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),

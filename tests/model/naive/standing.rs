@@ -62,11 +62,12 @@ impl Naive {
         Ok(())
     }
 
-    /// Reserved money plus the cost of all contracts.
+    /// Money reserved for orders plus the cost of all contracts.
     pub fn exposure(ledger: &Ledger, user: UserNo) -> i128 {
         let held = ledger.positions.range((user.0, 0)..=(user.0, u32::MAX));
         let costs: i128 = held.map(|(_, position)| position.yes.cost + position.no.cost).sum();
-        costs + ledger.account(user.0).reserved
+        let held = ledger.withdrawing.get(&user.0).copied().unwrap_or_default();
+        costs + ledger.account(user.0).reserved - held
     }
 
     /// Whether an order, whose backing is tried on the copy `copy`, stays within its owner's

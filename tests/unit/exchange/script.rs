@@ -9,7 +9,7 @@ use super::super::catalogue::{
 use super::super::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, Password,
     PasswordChange, PasswordScheme, PlaceOrder, RecoveryCodes, Role, SecondFactor, SeenTerms,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, TransferEnd, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{
@@ -17,7 +17,7 @@ use super::super::ids::{
 };
 use super::super::rules::Rules;
 use super::super::slugs::Slug;
-use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
+use super::super::units::{Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs};
 use super::*;
 
 /// Texts that are valid names, and texts that could break a line.
@@ -273,6 +273,17 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), money()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
         1 => (user(), money()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
+        1 => (user(), money()).prop_map(|(user, amount)| {
+            Command::AskDeposit { user, amount, reference: None }
+        }),
+        1 => (user(), money()).prop_map(|(user, amount)| {
+            Command::AskWithdrawal { user, amount, reference: Token::new("own-1") }
+        }),
+        1 => (user(), 0..40_u64).prop_map(|(user, number)| Command::EndTransfer {
+            user,
+            transfer: Sequence::new(number),
+            how: TransferEnd::Refused,
+        }),
         1 => (user(), (0..4_u32).prop_map(KeyNo))
             .prop_map(|(user, key)| Command::RevokeKey { user, key }),
         1 => (user(), order_no(), of(price.clone()), of(lots.clone()), of(seen))
@@ -465,6 +476,9 @@ user bob \"Bob \\\"B.\\\"\" pic \"https://example.org/b.png\"
 +5s deposit ann 100.00
 withdraw ann 0.50
 take-fees ann 0.03
+ann asks-deposit 2.00 for own-1
+bob asks-withdrawal 1.00
+ann transfer 7 confirmed
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m

@@ -1,5 +1,7 @@
 //! Unit tests of `src/http/idempotency.rs`.
 
+#![allow(clippy::unwrap_used)] // a test may stop
+
 use super::*;
 
 #[test]
@@ -20,5 +22,21 @@ fn the_header_is_one_name_on_a_post() {
     }
     for bad in ["", "a b", "\u{e9}", &"a".repeat(65)] {
         assert_eq!(read(&Method::POST, &[bad]), Err(FieldCode::InvalidValue), "{bad:?}");
+    }
+}
+
+#[test]
+fn what_a_transfer_is_called_elsewhere_is_a_part_of_what_is_asked_for() {
+    let token = |text: &str| Token::new(text).unwrap();
+    let once = once(UserNo(1), token("a"), ["POST", "/deposits", ""]);
+    let act = Act::of(UserNo(1), None);
+    let meant = |act: &Act| grounded(once, Some(act)).body;
+    let referred = |text: &str| Act { reference: Some(token(text)), ..act.clone() };
+    let evident = Act { evidence: Some("4711".into()), ..act.clone() };
+    assert_ne!(meant(&referred("4711")), meant(&referred("4712")));
+    assert_ne!(meant(&referred("4711")), meant(&evident), "it is another thing that is called so");
+    let why = Act { reason: Some("again".into()), ..act.clone() };
+    for same in [&act, &why] {
+        assert_eq!(meant(same), once.body, "keys without grounds are what they were");
     }
 }

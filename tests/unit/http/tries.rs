@@ -20,7 +20,7 @@ fn what_is_counted_is_bounded() {
     for number in 0..COUNTED_MAX + 2 {
         tries.count(number);
     }
-    assert_eq!(tries.0.lock().len(), COUNTED_MAX);
+    assert_eq!(tries.counted.lock().len(), COUNTED_MAX);
 }
 
 #[test]
@@ -34,4 +34,20 @@ fn none_is_counted_where_one_has_had_too_many() {
     assert_eq!(tries.count("home"), 2, "the refused try did not count");
     tries.forgive("ann");
     assert_eq!(tries.admit(&["ann"], |_| 2), Ok(()));
+}
+
+#[test]
+fn a_full_table_forgets_whoever_was_wrong_least_and_keeps_none_for_nothing() {
+    let tries = Tries::default();
+    for _ in 0..5 {
+        tries.count(usize::MAX);
+    }
+    for number in 0..3 * COUNTED_MAX {
+        tries.count(number);
+    }
+    assert_eq!(tries.count(usize::MAX), 6, "it was forgotten for others");
+    for _ in 0..6 {
+        tries.forgive(usize::MAX);
+    }
+    assert_eq!(tries.counted.lock().len(), COUNTED_MAX - 1);
 }
