@@ -262,6 +262,21 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
 // On a real disk.
 
 /// The segment that begins with a record.
+/// A start clears the marker and its sync fails; the next start sees it cleared, and goes on.
+#[test]
+fn a_marker_that_a_failed_sync_left_on_disk_removes_nothing_that_was_answered() {
+    let blocks = chain(1, 2);
+    let mut disk = Disk::new();
+    let (first, previous) = (Sequence::new(1), Head::START.hash);
+    disk.mark(Marker::Refused { first, previous }).unwrap();
+    disk.mark_unsynced(Marker::Clear);
+    let mut journal = StoredJournal::over(disk.clone()).unwrap().0;
+    append_all(&mut journal, &blocks);
+    disk.lose_power();
+    let journal = StoredJournal::over(disk).unwrap().0;
+    assert_eq!(read_all(&journal), Ok(blocks));
+}
+
 fn segment(data: &Path, first: u64) -> PathBuf {
     data.join(format!("journal/log/{first:020}.blocks"))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::chance::Chance;
 use crate::disk::Disk;
-use crate::venue::data;
+use crate::venue::{archive, data};
 
 /// What a start must do.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,41 @@ pub enum Expected {
     Started,
     /// Refuse, with one of these codes.
     Refused(&'static [&'static str]),
+    /// Refuse with one of these codes, or start and take nothing damaged for sound.
+    Seen(&'static [&'static str]),
 }
+
+/// All that may be damaged.
+pub const NAMES: [&str; 14] = [
+    "a bit of a sealed segment flipped",
+    "the first segment was lost",
+    "a sealed segment was lost",
+    "a sealed segment was truncated",
+    "a bit of the copy flipped",
+    "the copy was lost",
+    "a bit of a snapshot flipped",
+    "the history was lost",
+    "a bit of the open segment flipped",
+    "the open segment was truncated",
+    "a bit of the marker flipped",
+    "the marker was lost",
+    "a bit of the archive flipped",
+    "a bit of a history page flipped",
+];
+/// The codes by which starts are refused.
+pub const CODES: [&str; 9] = [
+    "RECOVERY_TAIL",
+    "RECOVERY_BEYOND",
+    "RECOVERY_SHORT",
+    "RECOVERY_MARKER",
+    "OPEN_LOST",
+    "OPEN_FILE_MISSING",
+    "ARCHIVE_DAMAGED",
+    "ARCHIVE_OTHER_JOURNAL",
+    "ARCHIVE_AHEAD",
+];
+/// Those of a damaged archive.
+const ARCHIVE: &[&str] = &["ARCHIVE_DAMAGED", "ARCHIVE_OTHER_JOURNAL"];
 
 /// The codes of a damaged end of the log.
 const TAIL: &[&str] = &["RECOVERY_TAIL", "RECOVERY_BEYOND"];
@@ -60,7 +94,7 @@ pub fn some(
     });
     let (started, marker) = (Expected::Started, data().join("refused"));
     let snapshots = disk.files(&data().join("snapshots"));
-    let named = match chance.below(11) {
+    let named = match chance.below(13) {
         0 => {
             let path = one?;
             flip(disk, path, within(disk.read(path)?.len()), bit);
@@ -114,9 +148,22 @@ pub fn some(
             flip(disk, &marker, within(disk.read(&marker)?.len()), bit);
             ("a bit of the marker flipped", Expected::Refused(&["RECOVERY_MARKER"]))
         }
-        _ => {
+        10 => {
             disk.lose(&marker).then_some(())?;
             ("the marker was lost", Expected::Refused(&["OPEN_FILE_MISSING"]))
+        }
+        11 => {
+            let files = disk.files(&archive());
+            let files: Vec<_> = files.iter().filter(|path| path.extension().is_some()).collect();
+            let path = files.get(within(files.len()))?;
+            flip(disk, path, within(disk.read(path)?.len()), bit);
+            ("a bit of the archive flipped", Expected::Seen(ARCHIVE))
+        }
+        _ => {
+            let path = data().join("history/pages");
+            let length = disk.read(&path)?.len();
+            flip(disk, &path, within(length), bit);
+            ("a bit of a history page flipped", Expected::Seen(&[]))
         }
     };
     Some(named)

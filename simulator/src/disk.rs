@@ -58,6 +58,8 @@ enum Node {
         live: Vec<u8>,
         synced: Vec<u8>,
         unsynced: Vec<Unsynced>,
+        /// Whether a failed sync left more to see than is on the disk.
+        forgot: bool,
         links: u64,
         locked: bool,
     },
@@ -299,14 +301,30 @@ impl Disk {
         }
     }
 
-    /// Bytes of all files that have a name.
-    pub fn used(&self) -> u64 {
+    /// Writes all files below a folder to one of the system's, for a look at them.
+    pub fn copy_to(&self, path: &Path, to: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(to)?;
+        for file in self.files(path) {
+            let name = to.join(file.file_name().unwrap_or_default());
+            match self.read(&file) {
+                Some(bytes) => std::fs::write(name, bytes)?,
+                None => self.copy_to(&file, &name)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of all files in a folder and those in it.
+    pub fn used_in(&self, path: &Path) -> u64 {
         let state = self.state();
-        let bytes = state.nodes.iter().map(|node| match node {
-            Node::File { live, links, .. } if *links > 0 => live.len(),
-            _ => 0,
-        });
-        u64::try_from(bytes.sum::<usize>()).unwrap_or(u64::MAX)
+        let (mut bytes, mut left) = (0_usize, Vec::from_iter(state.find(path)));
+        while let Some(node) = left.pop().and_then(|place| state.nodes.get(place)) {
+            match node {
+                Node::File { live, .. } => bytes = bytes.saturating_add(live.len()),
+                Node::Folder { live, .. } => left.extend(live.values()),
+            }
+        }
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
@@ -350,6 +368,12 @@ impl State {
         for place in named {
             if let Some(Node::File { links, .. }) = self.nodes.get_mut(place) {
                 *links = links.saturating_add(1);
+            }
+        }
+        // Nobody has a file open any more that has no name.
+        for node in &mut self.nodes {
+            if let Node::File { links: 0, live, synced, .. } = node {
+                (*live, *synced) = (Vec::new(), Vec::new());
             }
         }
     }
@@ -451,10 +475,11 @@ impl State {
         self.counts.syncs = self.counts.syncs.saturating_add(1);
         let fails = self.fails(self.faults.sync_fails);
         match self.nodes.get_mut(node) {
-            Some(Node::File { synced, unsynced, .. }) => {
+            Some(Node::File { synced, unsynced, forgot, .. }) => {
                 if fails {
                     // The system believes from now on that it is on the disk.
                     unsynced.clear();
+                    *forgot = true;
                 }
                 if !fails && matches!(fate, Fate::Done) {
                     for change in unsynced.drain(..) {

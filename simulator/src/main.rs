@@ -39,6 +39,7 @@ mod venue;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -71,12 +72,18 @@ struct Args {
     /// Only these steps of the seed, as a failure prints them
     #[arg(long)]
     only: Option<Kept>,
+    /// Runs each seed twice, which must come to the same
+    #[arg(long)]
+    twice: bool,
     /// Prints each seed's options and digest
     #[arg(long)]
     verbose: bool,
     /// Prints a failure as it is, not the fewest steps that lead to it
     #[arg(long)]
     unshortened: bool,
+    /// Writes what a failure leaves on the simulated disk to this folder
+    #[arg(long)]
+    left: Option<PathBuf>,
     /// Prints what the disk is asked to do
     #[arg(long)]
     trace: bool,
@@ -88,15 +95,25 @@ fn run(
     options: &Options,
     only: &dyn Fn(u64) -> bool,
     trace: bool,
+    left: Option<&Path>,
 ) -> (Result<Summary, Trouble>, Vec<String>) {
-    let ran = catch_unwind(AssertUnwindSafe(|| world::run(seed, options, only, trace)));
+    let ran = catch_unwind(AssertUnwindSafe(|| world::run(seed, options, only, trace, left)));
     ran.unwrap_or_else(|panic| {
         journal::disk::mounted::mount(None);
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let what = format!("PANIC: {}", text.unwrap_or_default());
-        (Err(Trouble { step: options.steps, what, newest: String::new() }), Vec::new())
+        (Err(Trouble { step: options.steps, what, newest: String::new(), records: 0 }), Vec::new())
     })
+}
+
+/// What one seed came to, if it came to the same twice.
+fn same(first: Summary, second: Summary) -> Result<Summary, Trouble> {
+    if first.digest == second.digest && first.records == second.records {
+        return Ok(first);
+    }
+    let what = format!("DIGEST: {:016x}, and then {:016x}", first.digest, second.digest);
+    Err(Trouble { step: 0, what, newest: String::new(), records: first.records })
 }
 
 fn report(args: &Args, seed: u64, options: &Options, trouble: &Trouble) {
@@ -106,7 +123,7 @@ fn report(args: &Args, seed: u64, options: &Options, trouble: &Trouble) {
         return;
     }
     let kept = shorten::shortest(options.steps, trouble, &|kept| {
-        run(seed, options, &|step| kept.has(step), false).0.err()
+        run(seed, options, &|step| kept.has(step), false, None).0.err()
     });
     let faults = if args.faults.is_empty() {
         String::new()
@@ -137,7 +154,10 @@ fn main() -> ExitCode {
             println!("seed {seed}\n{options}");
         }
         let only = |step| args.only.as_ref().is_none_or(|kept| kept.has(step));
-        let (done, trace) = run(seed, &options, &only, args.trace);
+        let (mut done, trace) = run(seed, &options, &only, args.trace, args.left.as_deref());
+        if args.twice {
+            done = done.and_then(|first| same(first, run(seed, &options, &only, false, None).0?));
+        }
         for line in &trace {
             println!("{line}");
         }
@@ -153,7 +173,8 @@ fn main() -> ExitCode {
             }
             Err(trouble) => {
                 report(&args, seed, &options, &trouble);
-                println!("{records} commands of {seeds} seeds came before it");
+                let (records, seeds) = (records.saturating_add(trouble.records), seeds + 1);
+                println!("found with {records} commands of {seeds} seeds");
                 return ExitCode::FAILURE;
             }
         }

@@ -4,6 +4,57 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use exchange::reject::Reject;
+use journal::recovery::{Beyond, Refusal, Tail, Verdict, decide};
+
+use crate::damage;
+
+/// What happens besides refusals, damage and rows of the recovery table.
+const OTHERS: [&str; 19] = [
+    "a block is there that nobody was answered for",
+    "a command was refused, since nothing could be journaled",
+    "a failing disk refused a start",
+    "a page was found damaged, and made anew",
+    "a repetition got the first answer",
+    "a snapshot was taken",
+    "a start",
+    "a start cut off what was never acknowledged",
+    "a start from a snapshot",
+    "an archive was found damaged",
+    "an orderly stop",
+    "clock",
+    "damage was repaired by a start",
+    "done",
+    "halted: JOURNAL_FAILED",
+    "halted: JOURNAL_UNKNOWN",
+    "the calendar was set",
+    "the power went during a start",
+    "the power went during a stop",
+];
+
+/// A row of the recovery table that lets a venue start.
+pub fn row((tail, refusal, beyond): (Tail, Refusal, Beyond)) -> String {
+    format!("recovery: {tail:?}, {refusal:?}, {beyond:?}")
+}
+
+/// All that is to be reached.
+fn known() -> Vec<String> {
+    let mut all: Vec<String> = OTHERS.iter().map(|mark| (*mark).to_owned()).collect();
+    all.extend(Reject::ALL.iter().map(|reject| format!("refused: {}", reject.code())));
+    all.extend(damage::NAMES.iter().map(|name| (*name).to_owned()));
+    all.extend(damage::CODES.iter().map(|code| format!("a start was refused: {code}")));
+    for tail in [Tail::Empty, Tail::Sound] {
+        for refusal in [Refusal::Clear, Refusal::AfterTail] {
+            for beyond in [Beyond::Nothing, Beyond::TheRefused, Beyond::Torn, Beyond::Damaged] {
+                if !matches!(decide(tail, refusal, beyond), Verdict::Refuse(_)) {
+                    all.push(row((tail, refusal, beyond)));
+                }
+            }
+        }
+    }
+    all
+}
+
 /// What was reached, how often, and by which seeds.
 #[derive(Debug, Clone, Default)]
 pub struct Marks(BTreeMap<String, (u64, BTreeSet<u64>)>);
@@ -32,17 +83,16 @@ impl Marks {
             seeds.extend(by);
         }
     }
-
-    /// How often something was reached.
-    pub fn of(&self, what: &str) -> u64 {
-        self.0.get(what).map_or(0, |(count, _)| *count)
-    }
 }
 
 impl fmt::Display for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>12} {:>7}  mark", "times", "seeds")?;
-        for (what, (count, seeds)) in &self.0 {
+        let mut all = self.0.clone();
+        for what in known() {
+            all.entry(what).or_default();
+        }
+        for (what, (count, seeds)) in &all {
             writeln!(f, "{count:>12} {:>7}  {what}", seeds.len())?;
         }
         Ok(())

@@ -35,6 +35,10 @@ pub struct Options {
     pub steps: u64,
     /// How often each part has its turn.
     pub parts: [u64; PARTS.len()],
+    /// What orders look like.
+    pub shape: people::Shape,
+    /// Whether the limits of open orders are the product's, not a few.
+    pub deep: bool,
     /// How often each kind of intent comes.
     pub intents: [u64; people::KINDS.len()],
     /// Commands submitted together, at most.
@@ -82,10 +86,13 @@ impl Options {
         };
         let every = chance.of_all(&[20, 100, 400, 2_000], 400);
         let rows = chance.of_all(&[1, 2, 5, 64], 64);
+        let shape = people::Shape::of(chance);
         Options {
             steps: chance.within(1_000, 8_000),
             parts,
-            intents: people::weights(chance),
+            shape,
+            deep: shape == people::Shape::Ladder || chance.one_in(10),
+            intents: people::weights(chance, shape),
             batch: chance.of_all(&[1, 4, 20, 60], 4),
             pass_ms: chance.of_all(&[2, 20, 200, 2_000], 20),
             clock_leaps: may("clock") && chance.one_in(4),
@@ -103,8 +110,14 @@ impl fmt::Display for Options {
         let Faults { write_fails, sync_fails, short_reads, for_good } = self.faults;
         writeln!(
             f,
-            "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, archive {}",
-            self.steps, self.batch, self.pass_ms, self.clock_leaps, self.archive
+            "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, archive {}, {:?} orders{}",
+            self.steps,
+            self.batch,
+            self.pass_ms,
+            self.clock_leaps,
+            self.archive,
+            self.shape,
+            if self.deep { ", deep books" } else { "" }
         )?;
         writeln!(
             f,

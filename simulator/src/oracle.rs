@@ -13,21 +13,65 @@ use exchange::effect::{Applied, Effect};
 use exchange::results::Results;
 use exchange::rules::SLICE;
 use exchange::units::Sequence;
-use journal::block::Head;
+use journal::Durable;
+use journal::block::{Block, Head};
+use journal::directory::read_only;
 use journal::portable::PortableFile;
-use journal::replay::Listener;
+use journal::replay::{Listener, Replayer};
 use journal::snapshot::Kind;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use views::ReadModel;
 
 use crate::compare::{always_true, same_answer};
 use crate::naive::Naive;
 use crate::state::same_state;
-use crate::venue::{Venue, archive};
+use crate::venue::{Venue, archive, data};
+
+/// Bytes of a data directory for each byte of its journal, at most: the log, its copy, history.
+const DISK_TIMES: u64 = 4;
+/// Bytes of a data directory however small the journal is: segments made ahead, snapshots.
+const DISK_BYTES: u64 = 4 << 20;
+
+/// Reads a directory without its venue, as an auditor does: the log, and the archive if there is
+/// one, must verify, lead to this head and come to the results that they record.
+pub fn verified(head: &Head, archived: bool) -> Result<(), String> {
+    let words = |error: &dyn std::fmt::Display| format!("VERIFY: {error}");
+    let (log, _) = read_only(&data()).map_err(|error| words(&error))?;
+    let log = log.read(Sequence::new(1)).map(|block| block.map_err(|error| words(&error)));
+    leads_to(head, log)?;
+    if !archived {
+        return Ok(());
+    }
+    let blocks = PortableFile::open(&archive()).map_err(|error| words(&error))?;
+    leads_to(head, blocks.map(|block| block.map_err(|error| words(&error))))
+}
+
+fn leads_to(
+    head: &Head,
+    blocks: impl Iterator<Item = Result<Durable<Block>, String>>,
+) -> Result<(), String> {
+    let (mut replayer, mut last) = (Replayer::new(), Head::START);
+    for block in blocks {
+        let block = block?;
+        let applied = replayer.apply(&block, &mut Vec::new(), &mut Unheard);
+        applied.map_err(|stop| format!("VERIFY: {stop:?}"))?;
+        last = block.head();
+    }
+    let same = (last.sequence, last.hash) == (head.sequence, head.hash);
+    if same { Ok(()) } else { Err(format!("VERIFY: it ends with {}", last.sequence)) }
+}
 
 /// Hears every record as it is folded.
 #[derive(Debug, Default)]
 pub struct Tap(Mutex<Vec<(Record, Vec<Effect>)>>);
+
+impl Tap {
+    /// Forgets what was heard.
+    pub fn forget(&self) {
+        self.0.lock().clear();
+    }
+}
 
 impl Announcer for Tap {
     fn wanted(&self) -> bool {
@@ -41,6 +85,17 @@ impl Announcer for Tap {
     fn end_block(&self, _: &ReadModel, _: Results) {}
 
     fn publish(&self, _: Sequence) {}
+}
+
+/// Does without what a replay tells.
+struct Unheard;
+
+impl Listener for Unheard {
+    type Stop = std::convert::Infallible;
+
+    fn after(&mut self, _: &Exchange, _: &Record, _: &[Effect]) -> Result<(), Self::Stop> {
+        Ok(())
+    }
 }
 
 /// Folds every record of a replay.
@@ -172,7 +227,7 @@ impl Oracle {
 
     /// Compares a venue that has just started with what must be there.
     pub fn recovered(&mut self, venue: &Venue) -> Result<(), String> {
-        self.tap.0.lock().clear();
+        self.tap.forget();
         let (head, known) = (venue.head(), self.known);
         if head.sequence < known.sequence {
             let (head, known) = (head.sequence, known.sequence);
@@ -238,7 +293,8 @@ impl Oracle {
 
     /// Makes everything again from the journal, and compares: state, results, views, snapshots, and
     /// the archive.
-    pub fn made_again(&self, venue: &Venue) -> Result<(), String> {
+    /// Returns a digest of it.
+    pub fn made_again(&self, venue: &Venue) -> Result<u64, String> {
         let live = &venue.stations.matcher.replayer;
         let Restored { mut replayer, mut read_model } =
             Restored::nothing(&venue.history.rebuild_target());
@@ -270,7 +326,22 @@ impl Oracle {
         if again != shown {
             return Err("VIEWS: folded anew they are others".to_owned());
         }
-        Ok(())
+        let digest = Sha256::digest(&again);
+        Ok(digest.first_chunk().copied().map(u64::from_le_bytes).unwrap_or_default())
+    }
+
+    /// Checks that a data directory of so many bytes, of a venue at rest, is as small as it should
+    /// be.
+    pub fn bounded(&self, venue: &Venue, used: u64) -> Result<(), String> {
+        let journaled = venue.reader().read(Sequence::new(1)).map(|block| {
+            block.map_or(0, |block| u64::try_from(block.bytes().len()).unwrap_or(u64::MAX))
+        });
+        let journaled: u64 = journaled.sum();
+        let most = journaled.saturating_mul(DISK_TIMES).saturating_add(DISK_BYTES);
+        if used <= most {
+            return Ok(());
+        }
+        Err(format!("DISK: {used} bytes for {journaled} of blocks, more than {most}"))
     }
 
     /// Compares the archive with the journal.

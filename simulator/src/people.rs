@@ -35,9 +35,92 @@ const USUAL: [u64; KINDS.len()] = [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 5, 2, 2, 2
 /// Lots of a contract.
 const CONTRACT_LOTS: u64 = 1_000_000;
 
+/// How often each kind is in real flow: nearly as many cancels as orders, and little else.
+const REAL: [u64; KINDS.len()] = [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
+/// Hundredths of a contract that orders of a recorded day of a Kalshi market had: each tenth of
+/// them, the smallest first.
+const REAL_HUNDREDTHS: [u64; 10] = [1, 10, 100, 1_000, 1_100, 2_200, 3_100, 4_300, 7_600, 200_000];
+/// How many in a thousand stood so many cents from the last trade there, from ten below it.
+const REAL_DISTANCES: [u64; 21] =
+    [71, 24, 23, 23, 29, 38, 50, 61, 71, 86, 111, 82, 67, 55, 45, 32, 23, 16, 14, 11, 68];
+
+/// What the orders of a seed look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// All kinds of orders around the middle.
+    Mixed,
+    /// Sizes, distances and lives of a recorded day.
+    Real,
+    /// Single lots, the least that can be traded.
+    Dust,
+    /// All at one price.
+    OnePrice,
+    /// A deep book, order by order over all prices, and sweeping cancels.
+    Ladder,
+    /// The first and the last cent, and whole balances and holdings.
+    LastCent,
+}
+
+impl Shape {
+    /// That of a seed.
+    pub fn of(chance: &mut Chance) -> Shape {
+        match chance.below(12) {
+            0 | 1 => Shape::Real,
+            2 => Shape::Dust,
+            3 => Shape::OnePrice,
+            4 => Shape::Ladder,
+            5 => Shape::LastCent,
+            _ => Shape::Mixed,
+        }
+    }
+
+    /// An order of this shape.
+    fn shaped(self, chance: &mut Chance, place: Place) -> Place {
+        match self {
+            Shape::Mixed => place,
+            Shape::Real => {
+                let hundredths = chance.of_all(&REAL_HUNDREDTHS, 100);
+                let distance = i64::try_from(chance.weighted(&REAL_DISTANCES)).unwrap_or(10) - 10;
+                let middle = [20, 35, 50, 65, 80].get(usize::from(place.market % 5));
+                let price = middle.copied().unwrap_or(50) + distance;
+                Place {
+                    price: u8::try_from(price).unwrap_or(50),
+                    quantity: Amount::Lots(hundredths * CONTRACT_LOTS / 100),
+                    life: if chance.one_in(30) { Life::Immediate } else { Life::Standing },
+                    condition: Condition::Unconditional,
+                    ..place
+                }
+            }
+            Shape::Dust => Place { quantity: Amount::Lots(chance.within(1, 2)), ..place },
+            Shape::OnePrice => Place { price: 50, ..place },
+            Shape::Ladder => Place {
+                price: if place.buy == place.yes {
+                    chance.byte(1, 49)
+                } else {
+                    chance.byte(50, 99)
+                },
+                quantity: Amount::Lots(1),
+                life: Life::Standing,
+                ..place
+            },
+            Shape::LastCent => {
+                let whole = chance.one_in(2);
+                Place {
+                    price: if chance.one_in(2) { 1 } else { 99 },
+                    quantity: if whole { Amount::Holding(0) } else { place.quantity },
+                    ..place
+                }
+            }
+        }
+    }
+}
+
 /// How often each kind is in one seed: some not at all, others more than usual.
-pub fn weights(chance: &mut Chance) -> [u64; KINDS.len()] {
-    let mut weights = USUAL;
+pub fn weights(chance: &mut Chance, shape: Shape) -> [u64; KINDS.len()] {
+    let mut weights = match shape {
+        Shape::Real => return REAL,
+        _ => USUAL,
+    };
     for weight in &mut weights {
         let of_seed = chance.of_all(&[0, 1, 4, 4, 4, 4, 20], 4);
         *weight = weight.saturating_mul(of_seed);
@@ -47,13 +130,26 @@ pub fn weights(chance: &mut Chance) -> [u64; KINDS.len()] {
         weights[1] = 300;
     }
     weights[0] = weights[0].max(40);
+    match shape {
+        // Few cancels at a time, but of all that stands.
+        Shape::Ladder => (weights[0], weights[4], weights[5]) = (2_000, 1, 2),
+        Shape::LastCent => (weights[6], weights[7], weights[8]) = (10, 20, 20),
+        Shape::Mixed | Shape::Real | Shape::Dust | Shape::OnePrice => {}
+    }
     weights
 }
 
 /// The next thing that somebody wants.
-pub fn step(chance: &mut Chance, weights: &[u64; KINDS.len()]) -> Step {
+pub fn step(chance: &mut Chance, weights: &[u64; KINDS.len()], shape: Shape) -> Step {
     let known = USERS_COUNT.to_le_bytes()[0];
-    let intent = intent(chance, weights, known);
+    let intent = match intent(chance, weights, known) {
+        Intent::Place(place) => Intent::Place(shape.shaped(chance, place)),
+        // The whole balance, to the last cent.
+        Intent::Withdraw { user, .. } if shape == Shape::LastCent => {
+            Intent::Withdraw { user, share: 100 }
+        }
+        other => other,
+    };
     let once = chance.one_in(7).then(|| Key {
         caller: user(chance, known),
         name: chance.byte(0, 2),

@@ -22,6 +22,7 @@ use journal::reader::JournalReader;
 use journal::snapshot::SnapshotFolder;
 
 use crate::clock::Clocks;
+use crate::marks;
 use crate::options::Options;
 use crate::oracle::Tap;
 
@@ -51,6 +52,8 @@ pub struct Venue {
     pub repairs: u64,
     /// Whether the start cut something off.
     pub cut: bool,
+    /// The row of the recovery table that it took.
+    pub row: String,
     snapshotter: Snapshotter,
     archiver: Option<Archiver>,
     watcher: Watcher,
@@ -103,12 +106,14 @@ impl Venue {
             (Arc::clone(&stations.sequencer.clock), stations.sequencer.halt.clone());
         let watcher = Watcher { files, history: Some(history.clone()), stamp: None, clock, halt };
         let (repairs, cut) = (recovered.repairs.count(), recovered.cut.is_some());
+        let row = marks::row(recovered.row);
         Ok(Venue {
             stations,
             history,
             snapshots,
             repairs,
             cut,
+            row,
             snapshotter,
             archiver,
             watcher,

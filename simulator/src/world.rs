@@ -3,24 +3,26 @@
 //! step can be left out and the others stay what they are.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use exchange::command::{Command, KeyedCommand, Record};
 use exchange::effect::Effect;
+use exchange::rules::Rules;
 use exchange::units::Sequence;
-use journal::disk::mounted::mount;
+use journal::disk::mounted::{ROOT, mount};
 use parking_lot::Mutex;
 
 use crate::chance::Chance;
 use crate::clock::Clocks;
 use crate::commands;
 use crate::damage::{self, Expected};
-use crate::disk::{Disk, Faults, Mounted};
+use crate::disk::{Counts, Disk, Faults, Mounted};
 use crate::marks::Marks;
 use crate::options::{Options, PARTS};
-use crate::oracle::{Heard, Letters, Oracle, Person};
+use crate::oracle::{self, Heard, Letters, Oracle, Person};
 use crate::people;
-use crate::venue::{Refused, Venue};
+use crate::venue::{Refused, Venue, data};
 
 /// Commands that may be unanswered at a time.
 const WAITING_MAX: usize = 300;
@@ -53,6 +55,8 @@ pub struct Trouble {
     pub what: String,
     /// The newest records.
     pub newest: String,
+    /// How many records there were.
+    pub records: u64,
 }
 
 /// A machine, a venue and people.
@@ -77,6 +81,8 @@ pub struct World<'a> {
     copy_sound_after: Option<u64>,
     /// Whether faults still come.
     safe: bool,
+    /// That of all that was made again at the end.
+    digest: u64,
 }
 
 impl<'a> World<'a> {
@@ -102,6 +108,7 @@ impl<'a> World<'a> {
             marks,
             copy_sound_after: None,
             safe: false,
+            digest: 0,
         }
     }
 
@@ -135,7 +142,8 @@ impl<'a> World<'a> {
             if self.chance.one_in(2) && known < self.again.len() {
                 wanted.push(self.again.swap_remove(known));
             } else {
-                let step = people::step(&mut self.chance, &self.options.intents);
+                let (intents, shape) = (&self.options.intents, self.options.shape);
+                let step = people::step(&mut self.chance, intents, shape);
                 wanted.push(commands::asked(&self.oracle.twin, &step, now));
             }
         }
@@ -338,6 +346,7 @@ impl<'a> World<'a> {
     fn started(&mut self, venue: Venue) -> Result<(), String> {
         self.mark("a start");
         self.marks.count(self.seed, "damage was repaired by a start", venue.repairs);
+        self.mark(&venue.row);
         if venue.cut {
             self.mark("a start cut off what was never acknowledged");
         }
@@ -363,6 +372,7 @@ impl<'a> World<'a> {
             return Ok(());
         }
         self.end(false)?;
+        self.disk.cut_never();
         let faults = self.options.faults;
         self.disk.set_faults(Faults::default());
         self.disk.set_full(false);
@@ -377,20 +387,48 @@ impl<'a> World<'a> {
         if what.contains("copy") {
             self.copy_sound_after = Some(damage::fed(&self.disk));
         }
-        if let Expected::Refused(codes) = expected {
-            let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap);
-            match opened {
-                Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
-                Err(refused) if codes.iter().any(|code| refused.contains(code)) => {}
-                Err(refused) => {
-                    return Err(format!("NAMED: {what}, and the start says {refused}"));
-                }
-            }
+        let undone = match expected {
+            Expected::Started => false,
+            Expected::Refused(codes) => !self.seen(what, codes, false)?,
+            Expected::Seen(codes) => !self.seen(what, codes, true)?,
+        };
+        if undone {
             self.disk.restore(before);
         }
         let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
         self.disk.set_faults(faults);
         started
+    }
+
+    /// Starts with something damaged: it must be refused by one of these codes, or it may start and
+    /// must not take what is damaged for sound. Whether the next start makes it anew.
+    fn seen(&mut self, what: &str, codes: &[&str], may_start: bool) -> Result<bool, String> {
+        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap) {
+            Ok(venue) if may_start => venue,
+            Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
+            Err(refused) => {
+                let Some(code) = codes.iter().find(|code| refused.contains(*code)) else {
+                    return Err(format!("NAMED: {what}, and the start says {refused}"));
+                };
+                self.mark(&format!("a start was refused: {code}"));
+                return Ok(false);
+            }
+        };
+        if self.options.archive && self.oracle.archived(&venue).is_err() {
+            self.mark("an archive was found damaged");
+        }
+        let read = self.oracle.state(&venue);
+        let anew = venue.history.has_failed();
+        match read {
+            Err(error) if !anew || !error.contains("HISTORY_") => {
+                return Err(format!("after {what}: {error}"));
+            }
+            Err(_) => self.mark("a page was found damaged, and made anew"),
+            Ok(()) => {}
+        }
+        self.oracle.tap.forget();
+        venue.stop();
+        Ok(anew)
     }
 
     /// The first phase, and then the second: the faults stop, and the venue must answer.
@@ -426,18 +464,32 @@ impl<'a> World<'a> {
         venue.snapshot();
         self.marks.count(self.seed, "a snapshot was taken", venue.snapshots_taken());
         self.oracle.state(&venue)?;
-        self.oracle.made_again(&venue)?;
+        self.digest = self.oracle.made_again(&venue)?;
         if self.options.archive {
             venue.archive();
             self.oracle.archived(&venue)?;
         }
-        self.venue = Some(venue);
-        Ok(())
+        let head = venue.head();
+        self.oracle.bounded(&venue, self.disk.used_in(&data()))?;
+        venue.stop();
+        // An auditor reads what is there afterwards, without the venue.
+        oracle::verified(&head, self.options.archive)
+    }
+
+    /// The first commands: rules, users, markets.
+    fn opening(&self) -> Vec<Command> {
+        let mut commands = commands::opening();
+        if let (true, Some(Command::OpenVenue(rules))) = (self.options.deep, commands.first_mut()) {
+            let usual = Rules::current();
+            rules.user_open_orders_max = usual.user_open_orders_max;
+            rules.venue_open_orders_max = usual.venue_open_orders_max;
+        }
+        commands
     }
 
     fn run(&mut self, steps: &dyn Fn(u64) -> bool, count: u64) -> Result<(), (u64, String)> {
         self.restart(false).map_err(|what| (0, what))?;
-        self.submit(commands::opening().into_iter().map(KeyedCommand::from).collect());
+        self.submit(self.opening().into_iter().map(KeyedCommand::from).collect());
         for _ in 0..10 {
             self.sequence();
             self.part("matcher").and_then(|()| self.look()).map_err(|what| (0, what))?;
@@ -465,27 +517,35 @@ fn mark_record(marks: &mut Marks, seed: u64, record: &Record, effects: &[Effect]
     }
 }
 
-/// Runs one seed; of the first phase only the steps that `steps` names.
+/// Runs one seed; of the first phase only the steps that `steps` names. What a failure leaves on the
+/// disk is written to the folder `left`.
 pub fn run(
     seed: u64,
     options: &Options,
     steps: &dyn Fn(u64) -> bool,
     trace: bool,
+    left: Option<&Path>,
 ) -> (Result<Summary, Trouble>, Vec<String>) {
     let mut world = World::of(seed, options);
     if trace {
         world.disk.trace();
     }
     let done = world.run(steps, options.steps);
+    if let (Some(folder), Err(_)) = (left, &done)
+        && let Err(error) = world.disk.copy_to(Path::new(ROOT), folder)
+    {
+        eprintln!("{}: {error}", folder.display());
+    }
     let (counts, head) = (world.disk.counts(), world.oracle.known);
     let trace = world.disk.traced();
-    let newest = world.oracle.newest(6);
+    let (newest, records) = (world.oracle.newest(6), world.oracle.twin.sequence);
     let mut digest = Chance::of(u64::from_le_bytes(*head.hash.0.first_chunk().unwrap_or(&[0; 8])));
-    for number in [counts.changes, counts.syncs, counts.failures, counts.full, world.crashes] {
+    let Counts { changes, syncs, failures, full } = counts;
+    for number in [changes, syncs, failures, full, world.crashes, world.digest] {
         digest = Chance::of(digest.number() ^ number);
     }
     let summary = Summary {
-        records: world.oracle.twin.sequence,
+        records,
         crashes: world.crashes,
         digest: digest.number(),
         marks: std::mem::take(&mut world.marks),
@@ -494,5 +554,5 @@ pub fn run(
     drop(world);
     mount(None);
     let done = done.map(|()| summary);
-    (done.map_err(|(step, what)| Trouble { step, what, newest }), trace)
+    (done.map_err(|(step, what)| Trouble { step, what, newest, records }), trace)
 }

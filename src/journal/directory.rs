@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::block::BLOCK_BYTES_MAX;
 use super::copy::CopyFolder;
 use super::disk::{self, File, OpenOptions};
 use super::keeper::{Keeper, empty_segment, take_back};
@@ -308,15 +309,18 @@ impl BlockStore for LogStore {
 
     fn settle(&mut self) -> Result<(), StoreError> {
         // After a failed sync the system may hold a block in memory that it wrongly believes to be
-        // on disk; before that one every block was synced.
+        // on disk; before that one every block was synced. So may it the zeros that an earlier start
+        // put over what it removed, a block at most.
+        let putting = |error: io::Error| StoreError::of(Step::Put, &error, &error);
         let (_, used) = self.log.tail();
         let last = self.log.at_or_before(Sequence::new(u64::MAX))?;
         if let Some((_, block)) = last
             && let Some(offset) = used.checked_sub(block.len())
         {
-            let written = self.file.write_all_at(&block, wide(offset));
-            written.map_err(|error| StoreError::of(Step::Put, &error, &error))?;
+            self.file.write_all_at(&block, wide(offset)).map_err(putting)?;
         }
+        let after = segment_bytes().saturating_sub(used).min(BLOCK_BYTES_MAX);
+        self.file.write_all_at(&vec![0; after], wide(used)).map_err(putting)?;
         self.sync()
     }
 

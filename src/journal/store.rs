@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::block::{Block, Head, RawBlock};
 use super::reader::{JournalReader, Published};
-use super::recovery::{self, Beyond, Marker, Reason, Tail, Verdict};
+use super::recovery::{self, Beyond, Marker, Reason, Refusal, Tail, Verdict};
 use super::repairs::Repairs;
 use super::segment::Rest;
 use super::watch::JournalFiles;
@@ -130,6 +130,8 @@ pub struct Recovered {
     pub cut: Option<Sequence>,
     /// What was damaged and is repaired.
     pub repairs: Arc<Repairs>,
+    /// The row of the decision table that was taken.
+    pub row: (Tail, Refusal, Beyond),
 }
 
 /// Why a journal was not opened.
@@ -235,7 +237,7 @@ pub struct StoredJournal<S> {
 pub(super) struct Judged {
     /// Where it ends.
     pub(super) head: Head,
-    verdict: Verdict,
+    row: (Tail, Refusal, Beyond),
     /// First sequence of what is to be removed.
     pub(super) removed: Option<Sequence>,
 }
@@ -264,13 +266,14 @@ pub(super) fn judge(
         (found, Rest::Nothing) => found,
         _ => Beyond::Others,
     };
-    let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
+    let refusal = recovery::refusal(marker, &head);
+    let verdict = recovery::decide(tail, refusal, beyond);
     match (verdict, last) {
         (Verdict::Refuse(Reason::TailDamaged), Err(damage)) => Err(damage.into()),
         (Verdict::Refuse(reason), _) => Err(OpenError::Refused(reason)),
         (Verdict::Accept | Verdict::Clear | Verdict::Cut, _) => {
             let removed = (verdict == Verdict::Cut).then_some(head.sequence.next());
-            Ok(Judged { head, verdict, removed })
+            Ok(Judged { head, row: (tail, refusal, beyond), removed })
         }
     }
 }
@@ -284,19 +287,19 @@ impl<S: BlockStore> StoredJournal<S> {
     /// Opens the store's journal, with recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
         let judged = judge(&*store.source(), store.marker()?, store.rest())?;
-        let Judged { head, verdict, removed } = judged;
+        let Judged { head, row, removed } = judged;
         if let Some(first) = removed {
             store.remove_from(first)?;
             store.sync()?;
         }
-        // The marker may go only once the cut is on disk.
-        if verdict != Verdict::Accept && store.marker()? != Marker::Clear {
-            store.mark(Marker::Clear)?;
-        }
         store.settle()?;
+        // It may go only once the cut is on disk, also one that an earlier start made. If it is gone
+        // already, a failed sync may have left it on disk: it would refuse what is answered since.
+        store.mark(Marker::Clear)?;
         let files = store.files();
         let repairs = files.map(|files| Arc::clone(files.repairs())).unwrap_or_default();
-        Ok((StoredJournal::ending_at(store, head), Recovered { head, cut: removed, repairs }))
+        let recovered = Recovered { head, cut: removed, repairs, row };
+        Ok((StoredJournal::ending_at(store, head), recovered))
     }
 
     /// A journal in a store known to be empty.

@@ -87,6 +87,11 @@ impl Disk {
         images.live = images.durable.clone();
     }
 
+    /// Simulates a marker whose sync failed: it is seen, and never gets to the disk.
+    pub fn mark_unsynced(&self, marker: Marker) {
+        self.images().live.mark(marker).unwrap();
+    }
+
     /// Simulates the operating system writing everything out on its own.
     pub fn write_out(&self) {
         let mut images = self.images();

@@ -82,7 +82,11 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
     for named in twin.named_now() {
         let number = order_no(named.number);
         // The answer to its placement is told from the order, also after an amend.
-        let placed = model.orders.as_placed(named.terms.user, number).read().unwrap();
+        let placed = model
+            .orders
+            .as_placed(named.terms.user, number)
+            .read()
+            .map_err(|error| error.to_string())?;
         let told = placed.as_ref().map(|(row, _)| (row.client_id.as_ref(), row.quantity));
         let asked = (named.terms.client_order_id.as_deref(), named.terms.quantity);
         if told != Some(asked) {
@@ -188,7 +192,8 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
     // Comparing the whole history each time would take too long: the newest orders are those that
     // change, the oldest a sample of those that must not.
     for expected in twin.orders.values().rev().take(64).chain(twin.orders.values().take(16)) {
-        let row = model.orders.order(expected.terms.user, order_no(expected.number)).row().unwrap();
+        let row = model.orders.order(expected.terms.user, order_no(expected.number)).row();
+        let row = row.map_err(|error| error.to_string())?;
         let row = row.ok_or("an order is forgotten")?;
         let remaining = if expected.rests { expected.remaining() } else { 0 };
         let counts = (row.quantity, row.filled, row.remaining, row.cancelled);

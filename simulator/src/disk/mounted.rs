@@ -23,7 +23,8 @@ impl Files for Mounted {
                 let (live, synced) = (Vec::new(), Vec::new());
                 let unsynced = Vec::new();
                 state.note(|| format!("make {}", path.display()));
-                let file = Node::File { live, synced, unsynced, links: 1, locked: false };
+                let file =
+                    Node::File { live, synced, unsynced, forgot: false, links: 1, locked: false };
                 state.make(path, file)?
             }
             Err(error) => return Err(error),

@@ -9,8 +9,12 @@ const SECTOR_BYTES: usize = 512;
 /// What a loss of power leaves of a file or a folder.
 pub(super) fn lose(node: &mut Node, mood: u64, chance: &mut Chance) {
     match node {
-        Node::File { live, synced, unsynced, locked, .. } => {
+        Node::File { live, synced, unsynced, forgot, locked, .. } => {
             *locked = false;
+            // Most files are as they are on the disk.
+            if unsynced.is_empty() && !std::mem::take(forgot) {
+                return;
+            }
             let kept = chance.index(unsynced.len().saturating_add(1));
             for (place, change) in unsynced.drain(..).enumerate() {
                 let whole = match mood {
