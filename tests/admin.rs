@@ -490,6 +490,20 @@ fn an_import_makes_all_or_nothing_and_a_dry_run_nothing() {
     assert_eq!(server.json(&["import", "--dry-run", path]), json!({"lines": 3, "imported": 0}));
     assert_eq!(server.json(&["categories", "list"])["categories"], json!([]));
     assert!(server.says(&["import", path]).ends_with("3 imported, 0 unchanged\n"));
+    // What is there already is no fault; a slug that another has is, before anything is made.
+    assert!(server.says(&["import", path]).ends_with("0 imported, 3 unchanged\n"));
+    let new = json!({"category": {"name": "Sport", "slug": "sport"}});
+    let taken = json!({"category": {"name": "Other weather", "slug": "weather"}});
+    write(&file, &[new.clone(), taken]);
+    let refused = server.admin(&["import", path]);
+    assert!(stderr(&refused).contains("line 2: 409 SLUG_TAKEN"), "{refused:?}");
+    write(&file, &[new, json!({"category": {"name": "Sports", "slug": "sport"}})]);
+    let refused = server.admin(&["import", path]);
+    assert!(
+        stderr(&refused).contains("line 2: the category of line 1 has the slug"),
+        "{refused:?}"
+    );
+    assert_eq!(server.json(&["categories", "list"])["categories"].as_array().unwrap().len(), 1);
     let questions = &server.json(&["markets", "list"])["markets"][0]["questions"];
     assert_eq!(questions["pt"], "[en] Will it rain?");
 }

@@ -346,6 +346,10 @@ fn the_doctor_says_what_is_wrong_and_what_would_mend_it() {
     assert_eq!(run(&["init", name], &[]).status.code(), Some(0));
     let (_, told) = look(&[]);
     assert!(told.contains("ok    journal   record ") && told.contains("look  archive"), "{told}");
+    let (_, told) = look(&["--public-url", "https://venue.example"]);
+    assert!(told.contains("look  tls       none, and no proxy is named"), "{told}");
+    let proxy = ["--public-url", "https://venue.example", "--trusted-proxy", "127.0.0.1"];
+    assert!(look(&proxy).1.contains("ok    tls"), "a proxy speaks it");
     // What others can read, an archive in the wrong place, a certificate that is none.
     fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
     let inside = data.join("archive");

@@ -8,9 +8,11 @@ mod lost;
 mod starting;
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
 
 use exchange::Exchange;
@@ -734,14 +736,23 @@ fn a_command_whose_answer_nobody_takes_has_an_exit_code_of_its_own() {
 fn what_an_operator_did_is_in_the_log() {
     let data = tempfile::tempdir().unwrap();
     let mut command = serve(data.path());
-    command.args(["--log-format", "json"]);
+    command.args(["--log-format", "json", "--log", "debug"]);
     let server = Server::from(command);
     let (keys, _) = traded(&server);
     server.get("/trading/balance", KEY);
     server.get("/trading/balance", &keys[0]);
+    server.post("/account/keys", KEY, &json!({"scope": "operator", "label": "spare"}));
+    cancel_all_by_stream(&server, &keys[0]);
     let (_, log) = server.stop();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let acts: Vec<Value> = lines.filter(|line| line["message"] == "an operator acted").collect();
+    let (acts, others): (Vec<Value>, Vec<Value>) = lines
+        .filter(|line| line["us"].is_u64())
+        .partition(|line| line["message"] == "an operator acted");
+    // What comes by a stream has its line, too.
+    let by_stream =
+        |line: &&Value| line["route"] == "/trading/orders" && line["method"] == "DELETE";
+    let cancelled = others.iter().find(by_stream).unwrap();
+    assert!(cancelled["sequence"].is_u64() && cancelled["user"].is_string(), "{cancelled}");
     let deposit = acts.iter().find(|act| act["route"] == "/admin/users/{userId}/deposits").unwrap();
     assert_eq!(
         (&deposit["method"], &deposit["status"]),
@@ -751,8 +762,130 @@ fn what_an_operator_did_is_in_the_log() {
     assert!(deposit["sequence"].is_u64() && deposit["us"].is_u64(), "{deposit}");
     assert!(["user", "request_id"].iter().all(|name| deposit[name].is_string()), "{deposit}");
     // Reads and what others do are not acts of operators.
-    assert!(acts.iter().all(|act| act["route"].as_str().unwrap().starts_with("/admin/")), "{log}");
+    let (own, admin): (Vec<_>, Vec<_>) = acts
+        .iter()
+        .map(|act| act["route"].as_str().unwrap())
+        .partition(|at| *at == "/account/keys");
+    assert!(own.len() == 1 && admin.iter().all(|at| at.starts_with("/admin/")), "{log}");
     assert!(keys.iter().all(|key| !log.contains(key.as_str())) && !log.contains(KEY), "{log}");
+}
+
+/// Cancels a user's orders by a command on a WebSocket.
+fn cancel_all_by_stream(server: &Server, key: &str) {
+    let request = tungstenite::http::Request::builder()
+        .uri("ws://localhost/api/v1/stream")
+        .header("Host", "localhost")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", tungstenite::handshake::client::generate_key())
+        .header("X-API-Key", key)
+        .body(())
+        .unwrap();
+    let stream = TcpStream::connect(&server.address).unwrap();
+    let (mut socket, _) = tungstenite::client(request, stream).unwrap();
+    socket.send(tungstenite::Message::text(r#"{"id":"all","op":"cancelAll"}"#)).unwrap();
+    while !socket.read().unwrap().into_text().unwrap().contains("\"all\"") {}
+}
+
+/// A collector of traces: its address, and the spans that come. It answers, or never does.
+fn collector(answers: bool) -> (String, Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, spans) = channel();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).unwrap() > 0 {}
+            assert!(head.starts_with("POST /v1/traces "), "{head}");
+            let head = head.to_lowercase();
+            let length = head.split("content-length: ").nth(1).unwrap();
+            let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let told: Value = serde_json::from_slice(&body).unwrap();
+            for span in told["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap() {
+                drop(sender.send(span.clone()));
+            }
+            if answers {
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+                stream.get_mut().write_all(answer).unwrap();
+            } else {
+                kept.push(stream);
+            }
+        }
+    });
+    (url, spans)
+}
+
+/// The value of a span's attribute.
+fn attribute<'a>(span: &'a Value, key: &str) -> &'a Value {
+    let all = span["attributes"].as_array().unwrap();
+    let found = all.iter().find(|attribute| attribute["key"] == key).unwrap();
+    found["value"].as_object().unwrap().values().next().unwrap()
+}
+
+#[test]
+fn a_collector_is_told_a_span_of_each_request() {
+    let data = tempfile::tempdir().unwrap();
+    let (url, spans) = collector(true);
+    let mut command = serve(data.path());
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    let server = Server::from(command);
+    let (keys, _) = traded(&server);
+    let parent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+    server.send("GET", "/api/v1/trading/balance", &keys[0], parent, None);
+    let mut placed = None;
+    let last = loop {
+        let span = spans.recv_timeout(Duration::from_mins(1)).unwrap();
+        if span["name"] == "POST /trading/orders" {
+            placed = Some(span);
+        } else if span["name"] == "GET /trading/balance" {
+            break span;
+        }
+    };
+    assert_eq!(last["traceId"], "0af7651916cd43dd8448eb211c80319c");
+    assert_eq!(last["parentSpanId"], "b7ad6b7169203331");
+    let placed = placed.unwrap();
+    assert_eq!(attribute(&placed, "http.response.status_code"), "200");
+    assert_eq!(attribute(&placed, "http.route"), "/trading/orders");
+    assert!(attribute(&placed, "openoutcry.sequence").as_str().unwrap().parse::<u64>().is_ok());
+    assert_eq!(attribute(&placed, "user.id").as_str().unwrap().len(), 36);
+    let time = |member: &str| placed[member].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(time("startTimeUnixNano") < time("endTimeUnixNano"), "{placed}");
+}
+
+#[test]
+fn a_collector_that_hangs_changes_nothing_but_a_count() {
+    let data = tempfile::tempdir().unwrap();
+    let (url, spans) = collector(false);
+    let mut command = serve(data.path());
+    command.args(["--otlp-endpoint", &url]);
+    let server = Server::from(command);
+    let (keys, _) = traded(&server);
+    // It hangs from the first spans on.
+    spans.recv_timeout(Duration::from_mins(1)).unwrap();
+    // More than wait for it.
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let ask = format!("GET /api/v1/time HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\n\r\n", keys[0]);
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    let reader = thread::spawn(move || {
+        let mut line = String::new();
+        let mut good = 0;
+        while good < 9_000 {
+            line.clear();
+            assert!(answers.read_line(&mut line).unwrap() > 0);
+            good += line.matches("HTTP/1.1 ").count();
+        }
+    });
+    stream.write_all(ask.repeat(9_000).as_bytes()).unwrap();
+    reader.join().unwrap();
+    let (_, page) = server.ask_at("GET", "/metrics", KEY, None);
+    let lost = page.lines().find_map(|line| line.strip_prefix("openoutcry_spans_lost "));
+    assert!(lost.unwrap().parse::<u64>().unwrap() > 0, "{page}");
+    assert!(server.stop().0.success());
 }
 
 #[test]

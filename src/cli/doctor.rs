@@ -198,6 +198,7 @@ fn tls(args: &ServeArgs) -> Found {
         Ok(tls) => tls,
         Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Journal(why)) => return Bad(why),
     };
+    let https = args.site.public_url().is_some_and(|url| url.starts_with("https://"));
     match (tls, args.listen.ip().is_loopback()) {
         (Some(tls), _) => match days_left(&tls) {
             Some(days) if days < 0 => Bad("the certificate is over: renew it".to_owned()),
@@ -207,6 +208,11 @@ fn tls(args: &ServeArgs) -> Found {
             Some(days) => Good(format!("the certificate is good for {days} days")),
             None => Good("nobody can say when the certificate is over".to_owned()),
         },
+        (None, _) if https && !args.site.trusts_a_proxy() => Poor(
+            "none, and no proxy is named, but browsers are to come by https: name --tls-cert and \
+             --tls-key, or the proxy with TLS by --trusted-proxy"
+                .to_owned(),
+        ),
         (None, true) => Good("none, and none but this machine reaches the server".to_owned()),
         (None, false) => Poor(
             "none, and keys travel with every request: name --tls-cert and --tls-key, or listen on \

@@ -7,6 +7,8 @@ pub(crate) mod output;
 pub(crate) mod logging;
 pub(crate) mod signals;
 pub(crate) mod place;
+#[cfg(feature = "otel")]
+mod otlp;
 pub(crate) mod settings;
 pub(crate) mod config_file;
 pub(crate) mod config;

@@ -2,7 +2,7 @@
 //! SIGTERM or SIGINT.
 
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,7 @@ use http::Entrance;
 use http::door::Door;
 use http::keys::ApiKey;
 use http::site::Site;
+use http::spans::Spans;
 use http::tls::Tls;
 use http::venue::Venue;
 use journal::Journal;
@@ -79,7 +80,11 @@ pub(crate) fn run(whole: clap::Command, given: &ServeArgs) -> Result<(), Failure
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let tls = entrances::tls(args)?;
     let apart = args.admin_listen.is_some();
-    let site = Site { tls: tls.is_some(), apart, ..args.site.site(args.demo)? };
+    #[cfg(feature = "otel")]
+    let spans = args.otlp.start()?;
+    #[cfg(not(feature = "otel"))]
+    let spans = None;
+    let site = Site { tls: tls.is_some(), apart, spans, ..args.site.site(args.demo)? };
     let entrances = runtime.block_on(entrances::open(args, tls))?;
     let rates = args.rates.rates();
     let head_wait = Duration::from_secs(args.keep_alive);
@@ -273,13 +278,7 @@ async fn serve(
         let mut signals = Signals::listen()?;
         let urls = Urls::of(&entrances)?;
         let meter = Arc::new(Meter::default());
-        meter.gauges.add("log_lines_lost", "Lines of the log that nobody took", || {
-            i64::try_from(output::log_lines_lost()).unwrap_or(i64::MAX)
-        });
-        let data = start.args.folder().to_owned();
-        meter.gauges.add("disk_free_bytes", "Bytes free on the disk of the journal", move || {
-            os::free_bytes(&data).map_or(-1, |free| i64::try_from(free).unwrap_or(i64::MAX))
-        });
+        add_gauges(&meter, start.args.folder().to_owned(), site.spans.clone());
         let venue = Venue::opening(Arc::clone(&meter));
         let door = Door::of_site(venue.clone(), limits, site).map(Arc::new);
         let door = door.map_err(|error| failed(error.to_string()))?;
@@ -329,6 +328,22 @@ async fn serve(
     };
     let served = served.await;
     (running, served)
+}
+
+/// Has the metrics tell of what is not the engine's.
+fn add_gauges(meter: &Meter, data: PathBuf, spans: Option<Spans>) {
+    let gauges = &meter.gauges;
+    gauges.add("log_lines_lost", "Lines of the log that nobody took", || {
+        i64::try_from(output::log_lines_lost()).unwrap_or(i64::MAX)
+    });
+    gauges.add("disk_free_bytes", "Bytes free on the disk of the journal", move || {
+        os::free_bytes(&data).map_or(-1, |free| i64::try_from(free).unwrap_or(i64::MAX))
+    });
+    if let Some(spans) = spans {
+        gauges.add("spans_lost", "Spans of traces that no collector took", move || {
+            i64::try_from(spans.lost()).unwrap_or(i64::MAX)
+        });
+    }
 }
 
 /// Gives a running server the settings that it takes over.

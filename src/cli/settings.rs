@@ -139,6 +139,9 @@ pub(crate) struct ServeArgs {
         value_parser = clap::value_parser!(u64).range(1..=KEEP_ALIVE_SECONDS_MAX)
     )]
     pub(super) keep_alive: u64,
+    #[cfg(feature = "otel")]
+    #[command(flatten)]
+    pub(super) otlp: super::otlp::OtlpArgs,
     /// Log filter: error, warn, info, debug, trace or off, or such a level for a module, as
     /// `openoutcry::http=debug`
     #[arg(

@@ -110,6 +110,11 @@ impl SiteArgs {
         self.public_url.as_deref()
     }
 
+    /// Whether a proxy is believed where a client is.
+    pub(crate) const fn trusts_a_proxy(&self) -> bool {
+        !self.proxies.is_empty()
+    }
+
     /// The site; the demo is open, with play money.
     ///
     /// # Errors

@@ -20,6 +20,8 @@ const BYTES_MAX: usize = 1024 * 1024;
 pub struct Sent {
     /// The pairs of a form that is posted, encoded; a `GET` without.
     pub form: Option<String>,
+    /// JSON that is posted.
+    pub json: Option<String>,
     /// What `Authorization` says, if anything; never printed.
     pub authorization: Option<String>,
 }
@@ -68,11 +70,16 @@ async fn asked(
         value.set_sensitive(true);
         request = request.header(AUTHORIZATION, value);
     }
-    if sent.form.is_some() {
-        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+    let (body, kind) = match (sent.form, sent.json) {
+        (Some(form), _) => (form, Some("application/x-www-form-urlencoded")),
+        (None, Some(json)) => (json, Some("application/json")),
+        (None, None) => (String::new(), None),
+    };
+    if let Some(kind) = kind {
+        let kind = HeaderValue::from_static(kind);
         request = request.method(Method::POST).header(CONTENT_TYPE, kind);
     }
-    let request = request.body(Full::new(sent.form.unwrap_or_default().into()))?;
+    let request = request.body(Full::new(body.into()))?;
     let response = connect(&target).await?.send_request(request).await?;
     let status = response.status();
     let body = Limited::new(response.into_body(), BYTES_MAX);

@@ -164,7 +164,8 @@ impl Exchange {
         Ok(self.void(market, price, &mut work, at, effects)?)
     }
 
-    /// Whether an operator's command would be refused that ends a market or takes fees.
+    /// Whether an operator's command would be refused that ends a market, takes fees, or makes a
+    /// part of the catalogue.
     pub(super) fn admit_act(&self, command: &Command, at: Stamp) -> Result<(), Reject> {
         match command {
             Command::SuspendMarket { market } => self.admit(*market, Trigger::Suspend, at),
@@ -177,6 +178,9 @@ impl Exchange {
                 self.admit_price(*market, *price)
             }
             Command::TakeFees { user, amount } => self.admit_taking(*user, *amount),
+            Command::CreateCategory(draft) => self.admit_category(draft),
+            Command::CreateEvent(draft) => self.admit_event(draft),
+            Command::CreateMarket(draft) => self.admit_market(draft, at),
             _ => Ok(()),
         }
     }

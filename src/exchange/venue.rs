@@ -164,14 +164,36 @@ impl Exchange {
         if there { Ok(()) } else { Err(Reject::InsufficientFees) }
     }
 
+    pub(super) fn admit_category(&self, draft: &CategoryDraft) -> Result<(), Reject> {
+        if self.catalogue.slug_taken(&draft.slug) { Err(Reject::SlugTaken) } else { Ok(()) }
+    }
+
+    pub(super) fn admit_event(&self, draft: &EventDraft) -> Result<(), Reject> {
+        if !self.catalogue.has_categories(&draft.categories) {
+            return Err(Reject::CategoryNotFound);
+        }
+        self.catalogue.event_slugs.admit(draft.slug.as_ref(), None)
+    }
+
+    pub(super) fn admit_market(&self, draft: &MarketDraft, at: Stamp) -> Result<(), Reject> {
+        if !self.catalogue.has_categories(&draft.categories) {
+            return Err(Reject::CategoryNotFound);
+        }
+        self.catalogue.market_slugs.admit(draft.slug.as_ref(), None)?;
+        let event = draft.event.map(|event| self.event(event).ok_or(Reject::EventNotFound));
+        let event = event.transpose()?;
+        if draft.deadline <= at.time {
+            return Err(Reject::DeadlineNotInFuture);
+        }
+        event.map_or(Ok(()), Event::admit_market)
+    }
+
     pub(super) fn create_category(
         &mut self,
         draft: &CategoryDraft,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if self.catalogue.slug_taken(&draft.slug) {
-            return Err(Stop::Refused(Reject::SlugTaken));
-        }
+        self.admit_category(draft)?;
         let category = self.catalogue.add_category(&draft.slug).ok_or(Reject::VenueFull)?;
         effects.push(Effect::CategoryCreated { category, draft: draft.clone() });
         Ok(())
@@ -182,10 +204,7 @@ impl Exchange {
         draft: &EventDraft,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if !self.catalogue.has_categories(&draft.categories) {
-            return Err(Stop::Refused(Reject::CategoryNotFound));
-        }
-        self.catalogue.event_slugs.admit(draft.slug.as_ref(), None)?;
+        self.admit_event(draft)?;
         let event = self.catalogue.add_event(draft.mutually_exclusive).ok_or(Reject::VenueFull)?;
         self.catalogue.event_slugs.give(draft.slug.as_ref(), event);
         effects.push(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
@@ -217,16 +236,7 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if !self.catalogue.has_categories(&draft.categories) {
-            return Err(Stop::Refused(Reject::CategoryNotFound));
-        }
-        self.catalogue.market_slugs.admit(draft.slug.as_ref(), None)?;
-        let event = draft.event.map(|event| self.event(event).ok_or(Reject::EventNotFound));
-        let event = event.transpose()?;
-        if draft.deadline <= at.time {
-            return Err(Stop::Refused(Reject::DeadlineNotInFuture));
-        }
-        event.map_or(Ok(()), Event::admit_market)?;
+        self.admit_market(draft, at)?;
         let market = MarketNo::next(self.markets.len()).ok_or(Reject::VenueFull)?;
         self.markets.push(Market::of_draft(draft));
         if let Some(event) = draft.event {

@@ -31,10 +31,17 @@ bodies! {
     }
 }
 
+impl NewCategory {
+    /// The draft.
+    pub fn draft(self) -> CategoryDraft {
+        let NewCategory { name: Name(name), slug: Slug(slug) } = self;
+        CategoryDraft { name, slug }
+    }
+}
+
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
-    let NewCategory { name: Name(name), slug: Slug(slug) } = call.read(Form::body)?;
-    let command = Command::CreateCategory(CategoryDraft { name, slug });
+    let command = Command::CreateCategory(call.read(Form::body::<NewCategory>)?.draft());
     let again = |view: &ReadModel, kept: &StoredResponse| {
         let StoredResponse::Category(category) = kept else { return None };
         view.catalogue.category(*category).map(|row| (row.id, CategoryJson::of(row)))

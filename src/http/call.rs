@@ -213,6 +213,30 @@ pub struct Origin {
 }
 
 impl Call {
+    /// A request about its caller's account, which says nothing yet.
+    pub fn bare(
+        engine: &Engine,
+        caller: Caller,
+        shared: &Arc<SharedState>,
+        drew: RequestClass,
+        origin: Origin,
+    ) -> Call {
+        Call {
+            engine: engine.clone(),
+            caller,
+            account: caller.user,
+            shared: Arc::clone(shared),
+            path: Vec::new(),
+            query: None,
+            body: Bytes::new(),
+            once: None,
+            act: None,
+            conditions: Preconditions::default(),
+            drew,
+            origin,
+        }
+    }
+
     /// What it says, to be read.
     pub fn form(&self) -> Form<'_> {
         let form = Form::new(&self.path, self.query.as_deref()).with_body(&self.body);

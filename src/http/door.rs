@@ -16,7 +16,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use matchit::InsertError;
 
-use super::answer_log::{self, Answered};
+use super::answer_log::{self, Answered, Record};
 use super::answering::answer;
 use super::auth::{self, Caller};
 use super::body::{BodyError, BodyRule, IncomingBody, take_body};
@@ -45,6 +45,7 @@ use super::routes::{self, PathParts, Routes};
 use super::sign_in;
 use super::site::Site;
 use super::slugs;
+use super::spans::Parent;
 use super::stream::entry::Entry;
 use super::stream::events;
 use super::stream::session::Session;
@@ -150,6 +151,8 @@ impl Door {
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let origin = cors::allowed(&head.headers, &self.shared.site);
+        let spans = self.shared.site.spans.as_ref();
+        let parent = spans.and_then(|_| Parent::of(&head.headers));
         let mut known = Known { connection, origin, ..Known::default() };
         let dispatched = {
             // Pin it in place: the future is large, and moving it would copy it.
@@ -185,9 +188,17 @@ impl Door {
         began = began.checked_add(waited).unwrap_or(began);
         self.shared.traffic.count(known.route.map(|route| route.number), status, began);
         let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let answered = Answered { method: &method, status, us, request_id: id.as_str() };
-        let (headers, caller) = (response.headers(), known.caller.as_ref());
-        answer_log::log(&answered, known.route, headers, caller, &self.shared.venue);
+        let answered = Answered {
+            method: &method,
+            route: known.route,
+            status,
+            us,
+            request_id: id.as_str(),
+            caller: known.caller.as_ref(),
+            record: Record::In(response.headers()),
+            parent,
+        };
+        answer_log::log(&answered, self.venue(), spans);
         response
     }
 
@@ -382,7 +393,7 @@ impl Door {
         if let Endpoint::Probe(probe) = route.endpoint {
             return probe(&self.shared, head);
         }
-        let engine = self.shared.venue.engine()?.clone();
+        let engine = self.shared.venue.engine()?;
         let key = idempotency::key(&head.method, &head.headers)?;
         let conditions = Preconditions::read(&head.method, &head.headers, route.tagged)?;
         if !media::takes_json(&head.headers) {
@@ -395,32 +406,17 @@ impl Door {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // The body may have taken long: check the key again.
                 let SharedState { site, caches, .. } = &*self.shared;
-                caller = auth::recheck(caller, head, &engine, site, &caches.holders)?;
+                caller = auth::recheck(caller, head, engine, site, &caches.holders)?;
                 body
             }
         };
         let query = head.uri.query().map(str::to_owned);
         let mut path = path;
-        let query = slugs::replace(&engine, &caller, &mut path, query);
+        let query = slugs::replace(engine, &caller, &mut path, query);
         let once = key.map(|key| Box::new(idempotency::once(caller.user, key, route.names())));
         let act = route.acts().then(|| grounds::act(caller.acts_as(), &body, query.as_deref()));
-        let shared = Arc::clone(&self.shared);
-        let account = caller.user;
-        let call = Call {
-            engine,
-            caller,
-            account,
-            shared,
-            path,
-            query,
-            body,
-            once,
-            act,
-            conditions,
-            drew,
-            origin,
-        };
-        answer(call, route).await
+        let bare = Call::bare(engine, caller, &self.shared, drew, origin);
+        answer(Call { path, query, body, once, act, conditions, ..bare }, route).await
     }
 
     fn respond(

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::grounds::{self, REASON, Reason};
 use super::json::Json;
 use super::members::{Faults, Given};
-use super::parse::{Fault, Read, Written};
+use super::parse::{self, Fault, Read, Written};
 use super::problem::{FieldCode, NOT_IN_FUTURE, Problem};
 use engine::Engine;
 use exchange::units::Sequence;
@@ -62,7 +62,8 @@ impl<'a> Form<'a> {
     /// Reads a path parameter.
     pub fn path<T: Written>(&mut self, name: &str) -> Option<T> {
         let text = self.path.iter().find(|(part, _)| part == name).map(|(_, text)| text.as_str());
-        self.faults.sift(name, T::read(text.unwrap_or_default()))
+        let read = T::read(text.unwrap_or_default());
+        self.faults.sift(name, read.map_err(|fault| parse::or_slug(name, fault)))
     }
 
     /// Reads an optional query parameter.
@@ -81,7 +82,7 @@ impl<'a> Form<'a> {
             // Decoding replaces bytes that are not UTF-8 by this character.
             Err(Fault::invalid("must be UTF-8"))
         } else {
-            parse(&text)
+            parse(&text).map_err(|fault| parse::or_slug(name, fault))
         };
         self.faults.sift(name, read).map(Some)
     }

@@ -8,6 +8,7 @@ pub mod connection_slots;
 pub mod workers;
 pub mod members;
 pub mod venue;
+pub mod spans;
 mod answer_log;
 pub mod asking;
 mod bell;

@@ -44,6 +44,9 @@ impl Fault {
     }
 }
 
+/// What is said of a text that is no id.
+const NO_ID: &str = "must be a UUID";
+
 /// The result of reading one value.
 pub type Read<T> = Result<T, Fault>;
 
@@ -69,7 +72,20 @@ fn uuid(text: &str) -> Read<Uuid> {
     // The crate also accepts braces, `urn:uuid:` and no hyphens; the interface has one form.
     const HYPHENATED_LEN: usize = 36;
     let parsed = if text.len() == HYPHENATED_LEN { Uuid::try_parse(text).ok() } else { None };
-    parsed.ok_or_else(|| Fault::invalid("must be a UUID"))
+    parsed.ok_or_else(|| Fault::invalid(NO_ID))
+}
+
+/// The fault of an id in a path or query, where a market or an event may be named by its slug.
+pub fn or_slug(name: &str, fault: Fault) -> Fault {
+    match name {
+        "marketId" | "marketIds" if fault.detail == NO_ID => {
+            Fault::invalid("must be a UUID or the slug of a market")
+        }
+        "eventId" if fault.detail == NO_ID => {
+            Fault::invalid("must be a UUID or the slug of an event")
+        }
+        _ => fault,
+    }
 }
 
 macro_rules! ids {

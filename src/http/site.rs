@@ -5,6 +5,7 @@ use ipnet::IpNet;
 
 use super::assets::Dashboard;
 use super::identity::OpenId;
+use super::spans::Spans;
 use exchange::units::Money;
 
 /// Who may make an account.
@@ -57,6 +58,8 @@ pub struct Site {
     pub dashboard: Dashboard,
     /// Who vouches for people, if anybody does.
     pub openid: Option<OpenId>,
+    /// Where spans of requests are told, if traces are collected.
+    pub spans: Option<Spans>,
 }
 
 impl Site {

@@ -17,7 +17,7 @@ use super::client::{Answer, Client, Ending, exchange};
 use super::described::{Operation, check, operation, operations};
 use super::faults::{Fault, Faulty};
 use super::scene::{ANN_S, BEN_S, Request, Scene, request};
-use super::venue::{FAR, NOBODY, Opening, Venue, soon};
+use super::venue::{FAR, NOBODY, Opening, Venue, soon, with};
 
 /// Codes that no request here can provoke, and why.
 const UNREACHABLE: [(&str, &str); 5] = [
@@ -294,18 +294,21 @@ fn unknown_ids(given: &mut Given) {
             }
         }
     }
-    // What is checked is a level deeper.
-    let made = operation("createMarket");
-    let market = &made.content["requestBody"]["content"]["application/json"]["example"];
-    let check = operation("checkCatalogue");
-    for (event, categories, code) in [
-        (json!(NOBODY), json!([]), "EVENT_NOT_FOUND"),
-        (json!(scene.event), json!([NOBODY]), "CATEGORY_NOT_FOUND"),
+    scene.venue.draft(&json!({"slug": "taken"}));
+    for (more, code) in [
+        (json!({"eventId": NOBODY, "categoryIds": []}), "EVENT_NOT_FOUND"),
+        (json!({"eventId": scene.event, "categoryIds": [NOBODY]}), "CATEGORY_NOT_FOUND"),
+        (json!({"eventId": scene.event, "categoryIds": [], "slug": "taken"}), "SLUG_TAKEN"),
     ] {
-        let mut market = market.clone();
-        (market["eventId"], market["categoryIds"]) = (event, categories);
-        given.note(&check, code, &scene.request(&check).and_member("market", market).send());
+        let answer = scene.request(&operation("checkCatalogue")).and_member("market", line(&more));
+        given.note(&operation("checkCatalogue"), code, &answer.send());
     }
+}
+
+/// A market of a catalogue, which is a level deeper in the body than one that is made.
+fn line(more: &Value) -> Value {
+    let made = operation("createMarket");
+    with(made.content["requestBody"]["content"]["application/json"]["example"].clone(), more)
 }
 
 /// Refusals by the state of the venue, of a user, of a market or of an order.
@@ -399,6 +402,8 @@ fn excluded(given: &mut Given) {
     assert_eq!(scene.request(&operation("convert")).send().status, 200);
     let joining = json!(scene.exclusive);
     note("createMarket", "EVENT_COMPLETE", &|r| r.and_member("eventId", joining.clone()));
+    let market = line(&json!({"eventId": joining, "categoryIds": []}));
+    note("checkCatalogue", "EVENT_COMPLETE", &|r| r.and_member("market", market.clone()));
     scene.venue.settle(&scene.field[0], "yes");
     note("convert", "EVENT_NOT_CONVERTIBLE", &|request| request);
     for id in ["resolveMarket", "voidMarket"] {

@@ -53,6 +53,20 @@ fn a_repeated_creation_is_answered_with_the_first_slug() {
 }
 
 #[test]
+fn what_is_neither_an_id_nor_a_slug_is_told_that_it_could_be_either() {
+    let venue = Venue::open();
+    for (path, what) in [
+        ("/markets/no-such-thing", "must be a UUID or the slug of a market"),
+        ("/events/no-such-thing", "must be a UUID or the slug of an event"),
+        ("/trading/orders?marketId=no-such-thing", "must be a UUID or the slug of a market"),
+        ("/profiles/no-such-thing", "must be a UUID"),
+    ] {
+        let told = venue.operator.get(path);
+        assert_eq!((told.status, &told.json["errors"][0]["detail"]), (400, &json!(what)), "{path}");
+    }
+}
+
+#[test]
 fn a_slug_stands_for_the_id_in_paths_and_queries() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));

@@ -72,6 +72,11 @@ impl Line {
         Value::Object([(self.kind.name().to_owned(), body)].into_iter().collect())
     }
 
+    /// The slug that it names.
+    fn slug(&self) -> Option<&str> {
+        self.body.get("slug")?.as_str()
+    }
+
     /// The request body, with references replaced by the ids of what earlier lines created.
     ///
     /// # Errors
@@ -110,6 +115,7 @@ pub(crate) struct BadLine {
 pub(crate) fn read(text: &str) -> Result<Vec<Line>, BadLine> {
     let mut lines: Vec<Line> = Vec::new();
     let mut known: HashMap<(Kind, String), usize> = HashMap::new();
+    let mut slugs: HashMap<(Kind, String), usize> = HashMap::new();
     let mut seen: HashMap<String, u32> = HashMap::new();
     for (number, text) in (1..).zip(text.lines()) {
         if text.trim().is_empty() {
@@ -135,6 +141,12 @@ pub(crate) fn read(text: &str) -> Result<Vec<Line>, BadLine> {
         {
             let kind = line.kind.name();
             return Err(bad(format!("the {kind} of line {first} is called `{name}` too")));
+        }
+        if let Some(slug) = line.slug()
+            && let Some(first) = slugs.insert((line.kind, slug.to_owned()), number)
+        {
+            let kind = line.kind.name();
+            return Err(bad(format!("the {kind} of line {first} has the slug `{slug}` too")));
         }
         lines.push(line);
     }

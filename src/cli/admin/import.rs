@@ -68,7 +68,8 @@ pub(crate) async fn run(
     lines: &[Line],
 ) -> Result<(), AdminError> {
     for line in lines {
-        let checked = session.post("/admin/catalogue/check", &line.alone()).await;
+        let key = &line.idempotency_key;
+        let checked = session.post_with_key("/admin/catalogue/check", &line.alone(), key).await;
         checked.map_err(|error| located(line, error))?;
     }
     if args.dry_run {

@@ -216,14 +216,14 @@ impl OpenIdProvider {
                 pairs.append_pair("client_id", client);
             }
         }
-        Sent { form: Some(pairs.finish()), authorization }
+        Sent { form: Some(pairs.finish()), authorization, ..Sent::default() }
     }
 
     /// The name of whoever the provider vouches for, where its word has none. Without one there is
     /// still somebody.
     async fn name(&self, about: &About, given: &Value, subject: &Value) -> Option<String> {
         let token = given["access_token"].as_str()?;
-        let sent = Sent { authorization: Some(format!("Bearer {token}")), form: None };
+        let sent = Sent { authorization: Some(format!("Bearer {token}")), ..Sent::default() };
         let said = self.json(about.userinfo.as_deref()?, sent).await.ok()?;
         if said["sub"] == *subject { word::name(&said) } else { None }
     }

@@ -14,6 +14,7 @@ use super::frames::Frames;
 use super::limits::IN_FLIGHT_MAX;
 use super::print;
 use super::session::Session;
+use crate::answer_log::{self, Answered, Record};
 use crate::auth::Caller;
 use crate::caught::polled;
 use crate::connection_slots::ConnectionSlot;
@@ -192,11 +193,12 @@ impl Commands {
                 return;
             };
             let Beginning { door, session, .. } = with;
-            let status = match came {
+            let caller = session.as_ref().map(|session| session.caller);
+            let (status, sequence) = match came {
                 Ok(reply) => {
-                    let status = reply.status.as_u16();
+                    let told = (reply.status.as_u16(), reply.sequence);
                     print::answer(frames, &id, reply);
-                    status
+                    told
                 }
                 Err(problem) => {
                     if let Some(cause) = problem.cause {
@@ -206,7 +208,6 @@ impl Commands {
                             "a command failed"
                         );
                     }
-                    let caller = session.as_ref().map(|session| session.caller);
                     let problem = match caller {
                         Some(caller) => door.explained(problem, &Caller { as_of, ..caller }),
                         None => problem,
@@ -215,10 +216,24 @@ impl Commands {
                     let text =
                         print::refused(Some(&id), &problem, Some(as_of), request_id.as_str());
                     frames.push(&[&text]);
-                    status
+                    (status, problem.sequence.unwrap_or(as_of))
                 }
             };
             door.traffic().count(counted, status, began);
+            let Some(route) = counted.and_then(|number| door.entry().numbered(number)) else {
+                continue;
+            };
+            let answered = Answered {
+                method: &route.method,
+                route: Some(route),
+                status,
+                us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+                request_id: request_id.as_str(),
+                caller: caller.as_ref(),
+                record: Record::At(sequence),
+                parent: None,
+            };
+            answer_log::log(&answered, door.venue(), door.shared().site.spans.as_ref());
         }
         if let Some(placed) = &self.placed {
             placed.prune(&with.engine);

@@ -79,6 +79,11 @@ impl Entry {
         self.0.iter().find(|(of, _)| *of == way).map(|(_, route)| route)
     }
 
+    /// The route with this number, if commands take it.
+    pub fn numbered(&self, number: usize) -> Option<&Route> {
+        self.0.iter().map(|(_, route)| route).find(|route| route.number == number)
+    }
+
     /// Checks a command as the door checks a request, and begins it. `None` if it has no route.
     pub fn begin(
         &self,
@@ -121,24 +126,10 @@ fn begin(
     for (part, text) in [order_id, name, event].into_iter().flatten() {
         path.push((part.to_owned(), text));
     }
-    let (engine, shared) = (engine.clone(), Arc::clone(shared));
     let body = order.body;
     let origin = Origin { request_id, presence: None, elsewhere: false };
-    let (account, act) = (caller.user, None);
-    let call = Call {
-        engine,
-        caller,
-        account,
-        shared,
-        path,
-        query,
-        body,
-        once,
-        act,
-        conditions,
-        drew,
-        origin,
-    };
+    let bare = Call::bare(engine, caller, shared, drew, origin);
+    let call = Call { path, query, body, once, conditions, ..bare };
     match &route.endpoint {
         Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => Ok(endpoint(call)),
         Endpoint::Probe(_)

@@ -36,8 +36,8 @@ fn names_become_ids_and_leave_the_body() {
 #[test]
 fn a_lines_key_is_by_what_it_says_and_which_copy_it_is() {
     let key = |text: &str, index: usize| read(text).unwrap()[index].idempotency_key.clone();
-    let plain = r#"{"category":{"name":"A","slug":"a"}}"#;
-    let same = r#" { "category" : {"slug":"a", "name":"A"} }"#;
+    let plain = r#"{"category":{"name":"A","text":"a"}}"#;
+    let same = r#" { "category" : {"text":"a", "name":"A"} }"#;
     assert_eq!(key(plain, 0), key(same, 0));
     assert_eq!(key(plain, 0), key(&format!("{WEATHER}\n\n{plain}"), 1));
     assert_ne!(key(plain, 0), key(&format!("{plain}\n{same}"), 1));
