@@ -103,8 +103,16 @@ def in_processes(work, *arguments):
         return sum(pool.starmap(work, [(number, *arguments) for number in range(CLIENTS)]))
 
 
+def worked(server):
+    """Microseconds of processor time of a server."""
+    with open(f"/proc/{server.process.pid}/stat", encoding="ascii") as stat:
+        user, system = stat.read().rsplit(") ")[1].split()[11:13]
+    return (int(user) + int(system)) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
 def place(server, is_secure, request, seconds):
-    """Orders a second over the kept connections, each of which waits for its answer."""
+    """Orders a second over the kept connections, each of which waits for its answer, and the
+    server's processor time for an order."""
     head, body = request.decode().split("\r\n\r\n")
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(f"wrk.method, wrk.body = 'POST', [[{body}]]\n")
@@ -114,10 +122,13 @@ def place(server, is_secure, request, seconds):
         script.flush()
         command = ["wrk", "-t1", "-c", str(CONNECTIONS), "-d", f"{seconds}s", "-s", script.name]
         command.append(f"http{'s' * is_secure}://{server.address}/api/v1/trading/orders")
+        before = worked(server)
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in told or "Socket errors" in told:
         sys.exit(told)
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", told)[1])
+    count = int(re.search(r"(\d+) requests in", told)[1])
+    took = (worked(server) - before) / count
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", told)[1]), took
 
 
 def shake(number, address, seconds):
@@ -153,7 +164,7 @@ def main(binary, rounds="5", seconds="4"):
         secure = Secure(binary, os.path.join(folder, "secure"), *certificate(folder))
         try:
             asks = [(plain, False, placement(plain)), (secure, True, placement(secure))]
-            ratios, rates = [], []
+            ratios, costs, rates = [], [], []
             for turn in range(rounds):
                 # Each is first in every other round.
                 order = asks if turn % 2 == 0 else asks[::-1]
@@ -161,10 +172,13 @@ def main(binary, rounds="5", seconds="4"):
                     over: place(server, over, asked, seconds)
                     for server, over, asked in order
                 }
-                ratios.append(rate[True] / rate[False])
+                ratios.append(rate[True][0] / rate[False][0])
+                costs.append(rate[True][1] / rate[False][1])
                 rates.append(rate)
-            shown = [f"{rate[True]:,.0f} to {rate[False]:,.0f}" for rate in rates]
+            shown = [f"{rate[True][0]:,.0f} to {rate[False][0]:,.0f}" for rate in rates]
             print(f"placements by TLS to plain: {middle(ratios)}; a second {', '.join(shown)}")
+            shown = [f"{rate[True][1]:.0f} to {rate[False][1]:.0f}" for rate in rates]
+            print(f"the server's processor time: {middle(costs)}; us {', '.join(shown)}")
             shaken = [in_processes(shake, secure.address, seconds) for _ in range(rounds)]
             print(f"handshakes a second: {middle(shaken)}")
             ratios = []

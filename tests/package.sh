@@ -2,8 +2,10 @@
 # The package on a bare Debian, end to end: installed, a venue begun and served by the unit's own
 # command line with TLS, a first trade by curl, `admin top` in a terminal, a certificate renewed
 # under load, an upgrade, the image started, removal. Prints the time of each step, and says by name
-# what it skips. Takes a package that is made already (a file *.deb), or makes one of the programs in
-# the folder named, else of target/debug. BARE_ROOT names a bare Debian that is there already.
+# what it skips.
+#
+# Takes a package that is made already (a file *.deb), or makes one of the programs in the folder
+# named, else of target/debug. BARE_ROOT names a bare Debian that is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

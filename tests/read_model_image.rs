@@ -87,6 +87,9 @@ fn shown(model: &ReadModel) -> Vec<String> {
     for row in catalogue.categories() {
         answers.push(format!("{:?}", catalogue.category_no(row.id)));
     }
+    let transfers = &model.transfers;
+    answers.extend(transfers.all().map(|row| format!("{row:?}")));
+    answers.push(format!("{:?}", transfers.waiting().collect::<Vec<_>>()));
     for row in (0..).map(EventNo).map_while(|event| catalogue.event(event)) {
         let public = catalogue.public_markets(row.no);
         answers.push(format!("{row:?} {public:?} {:?}", catalogue.event_no(row.id)));
@@ -258,9 +261,14 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
             reserved += change.reserved.get();
             let after = (change.after.available.get(), change.after.reserved.get());
             assert_eq!(after, (available, reserved), "{change:?}");
-            if let Cause::Reserved(_) | Cause::Released(_) | Cause::Amended(_) = change.cause {
+            if let Cause::Reserved(_)
+            | Cause::Released(_)
+            | Cause::Amended(_)
+            | Cause::WithdrawalHeld
+            | Cause::WithdrawalFreed = change.cause
+            {
                 assert_eq!(change.available.get(), -change.reserved.get(), "{change:?}");
-            } else if !matches!(change.cause, Cause::Traded(_)) {
+            } else if !matches!(change.cause, Cause::Traded(_) | Cause::Withdrawn) {
                 assert_eq!(change.reserved.get(), 0, "{change:?}");
             }
         }
@@ -282,7 +290,8 @@ fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
         let amount = i128::from(change.available.get());
         match change.cause {
             Cause::Deposited => deposits += amount,
-            Cause::Withdrawn => withdrawals -= amount,
+            // Of money that was asked for, it is the reserved that goes.
+            Cause::Withdrawn => withdrawals -= amount + i128::from(change.reserved.get()),
             Cause::FeesTaken => taken += amount,
             Cause::Settled(_) | Cause::Voided(_) => payouts += amount,
             _ => {}

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # The section "Ten minutes" of OPERATING.md, word for word, on a bare Debian root: every line of its
 # blocks is run there, with a stand-in for systemctl that starts units by their own command lines.
-# Afterwards Prometheus must have scraped the venue, and know of the drill. Takes the package (a file
-# *.deb); BARE_ROOT names a bare Debian that is there already. Needs root and Debian's packages.
+# Afterwards Prometheus must have scraped the venue, and know of the drill.
+#
+# Takes the package (a file *.deb); BARE_ROOT names a bare Debian that is there already. Needs root
+# and Debian's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

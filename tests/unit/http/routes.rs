@@ -31,6 +31,9 @@ const OF_ROLES: [(Role, &[&str]); 7] = [
             "GET /admin/users/{userId}",
             "POST /admin/users/{userId}/deposits",
             "POST /admin/users/{userId}/withdrawals",
+            "GET /admin/transfers",
+            "POST /admin/transfers/{transfer}/confirm",
+            "POST /admin/transfers/{transfer}/refuse",
         ],
     ),
     (

@@ -50,6 +50,9 @@ ann sign-in-by-code +0s hash5 +1h +1d +1s
 ann sign-in-by-recovery +0s hash6 +1h +1d hash5
 ann factor off
 ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +1d
+ann asks-deposit 1.00 for own
+ann asks-withdrawal 1.00
+ann transfer 2 refused
 key k2 for ann until +1d
 once ann "KEY" clock
 once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
@@ -105,6 +108,9 @@ SIGN_IN_BY_CODE userId passwordSet session until ends used
 SIGN_IN_BY_RECOVERY userId passwordSet session until ends
 CLEAR_SECOND_FACTOR userId
 CHANGE_PASSWORD userId scheme session until ends
+ASK_DEPOSIT userId amount reference
+ASK_WITHDRAWAL userId amount reference
+END_TRANSFER userId transfer how
 ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey
 ADVANCE_CLOCK idempotencyKey act";
