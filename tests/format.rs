@@ -248,19 +248,6 @@ fn fields(command: &Command) -> Value {
         | Command::TakeFees { user, amount } => {
             json!({ "user": user.0, "amount": amount.get() })
         }
-        Command::AskDeposit { user, amount, reference }
-        | Command::AskWithdrawal { user, amount, reference } => {
-            let reference = reference.as_ref().map(Token::as_str);
-            json!({ "user": user.0, "amount": amount.get(), "reference": reference })
-        }
-        Command::EndTransfer { user, transfer, how } => {
-            let how = match how {
-                TransferEnd::Confirmed => 1,
-                TransferEnd::Refused => 2,
-                TransferEnd::Cancelled => 3,
-            };
-            json!({ "user": user.0, "transfer": transfer.get(), "how": how })
-        }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
         Command::PublishMarket { market }
         | Command::SuspendMarket { market }
@@ -291,9 +278,7 @@ fn fields(command: &Command) -> Value {
             fields["replaced"] = json!(replaced.0.get());
             fields
         }
-        Command::CancelOrder { user, order } => {
-            json!({ "user": user.0, "order": order.0.get() })
-        }
+        Command::CancelOrder { user, order } => json!({ "user": user.0, "order": order.0.get() }),
         Command::CancelOrders { user, market, group, key } => {
             let fields = json!({ "user": user.0, "market": market.map(|market| market.0) });
             with_key(with_group(fields, group.as_deref()), *key)
@@ -302,7 +287,29 @@ fn fields(command: &Command) -> Value {
             "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
             "quantity": asked.quantity.get() }),
         Command::AdvanceClock => json!({}),
+        Command::AskDeposit { .. }
+        | Command::AskWithdrawal { .. }
+        | Command::EndTransfer { .. } => transfer_fields(command),
         other => draft_fields(other),
+    }
+}
+
+fn transfer_fields(command: &Command) -> Value {
+    match command {
+        Command::AskDeposit { user, amount, reference }
+        | Command::AskWithdrawal { user, amount, reference } => {
+            let reference = reference.as_ref().map(Token::as_str);
+            json!({ "user": user.0, "amount": amount.get(), "reference": reference })
+        }
+        Command::EndTransfer { user, transfer, how } => {
+            let how = match how {
+                TransferEnd::Confirmed => 1,
+                TransferEnd::Refused => 2,
+                TransferEnd::Cancelled => 3,
+            };
+            json!({ "user": user.0, "transfer": transfer.get(), "how": how })
+        }
+        other => panic!("{other:?} is no transfer"),
     }
 }
 

@@ -52,6 +52,7 @@ use world::{Summary, Trouble};
 
 /// Runs a venue through every misfortune.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Args {
     /// The first seed
     #[arg(long, default_value_t = 1)]
@@ -108,7 +109,7 @@ fn run(
 }
 
 /// What one seed came to, if it came to the same twice.
-fn same(first: Summary, second: Summary) -> Result<Summary, Trouble> {
+fn same(first: Summary, second: &Summary) -> Result<Summary, Trouble> {
     if first.digest == second.digest && first.records == second.records {
         return Ok(first);
     }
@@ -156,7 +157,7 @@ fn main() -> ExitCode {
         let only = |step| args.only.as_ref().is_none_or(|kept| kept.has(step));
         let (mut done, trace) = run(seed, &options, &only, args.trace, args.left.as_deref());
         if args.twice {
-            done = done.and_then(|first| same(first, run(seed, &options, &only, false, None).0?));
+            done = done.and_then(|first| same(first, &run(seed, &options, &only, false, None).0?));
         }
         for line in &trace {
             println!("{line}");

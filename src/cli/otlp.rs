@@ -64,14 +64,14 @@ impl OtlpArgs {
 fn send_all(waiting: &Waiting, send: impl Fn(String) -> Result<(), String>) {
     let mut fails = false;
     while let Some(spans) = waiting.next(TOGETHER_MAX, WITHIN) {
-        let sent = send(body(&spans));
-        if let Err(why) = &sent {
+        let told = send(body(&spans));
+        if let Err(why) = &told {
             waiting.lose(spans.len());
             if !fails {
                 tracing::warn!(why, "spans are lost: the collector does not take them");
             }
         }
-        fails = sent.is_err();
+        fails = told.is_err();
     }
 }
 

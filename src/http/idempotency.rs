@@ -87,7 +87,7 @@ pub fn grounded(once: IdempotencyKey, act: Option<&Act>) -> IdempotencyKey {
     let Some(act) = act else { return once };
     let Act { actor: _, key: _, reason: _, reference, evidence, evidence_hash } = act;
     let reference = reference.as_ref().map(|token| token.as_str().as_bytes());
-    let evidence = evidence.as_ref().map(|text| text.as_bytes());
+    let evidence = evidence.as_ref().map(String::as_bytes);
     let parts = [reference, evidence, evidence_hash.as_ref().map(|hash| &hash.0[..])];
     if parts == [None; 3] {
         return once;

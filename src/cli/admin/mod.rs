@@ -41,6 +41,9 @@ const URL: &str = "http://127.0.0.1:8080";
 /// Bytes read from a key file: more than any key has, so a wrong path does not load a large file.
 const KEY_FILE_BYTES_MAX: u64 = 4096;
 
+const URL_HELP: &str = "Base URL of the server [default: http://127.0.0.1:8080], or its socket as \
+    unix:/run/openoutcry/admin.sock; /api/v1 is added where there is no path";
+
 const DETAILS: &str = "\
 The operator's key comes from OPENOUTCRY_OPERATOR_KEY or from a file (--key-file), never from the
 command line, where everybody on the machine could read it. Or log in once: `admin login NAME`
@@ -89,9 +92,8 @@ pub(crate) struct AdminArgs {
 /// Which server, and how to speak to it.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// Base URL of the server [default: http://127.0.0.1:8080], or its socket as
-    /// unix:/run/openoutcry/admin.sock; /api/v1 is added where there is no path
-    #[arg(long, global = true, value_name = "URL", env = "OPENOUTCRY_URL")]
+    /// Base URL of the server
+    #[arg(long, global = true, value_name = "URL", env = "OPENOUTCRY_URL", help = URL_HELP)]
     url: Option<String>,
     /// The context to use; it has a server and a key, and no other may be given beside it
     #[arg(long, global = true, value_name = "NAME", env = "OPENOUTCRY_CONTEXT")]

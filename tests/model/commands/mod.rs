@@ -299,7 +299,7 @@ fn ask_transfer(twin: &Naive, user: u8, share: u8, out: bool) -> Command {
     let units = i64::try_from(available * i128::from(share) / 500).unwrap().max(1);
     let too_much = share == 7 && !out;
     let amount = Money::new(if too_much { 9_000_000_000_000_000_000 } else { units });
-    let reference = (share % 2 == 0).then(|| token('t', share));
+    let reference = share.is_multiple_of(2).then(|| token('t', share));
     if out {
         Command::AskWithdrawal { user, amount, reference }
     } else {
@@ -331,6 +331,15 @@ fn token(letter: char, number: u8) -> Token {
     Token::new(&format!("{letter}{number}")).unwrap()
 }
 
+fn replace(twin: &Naive, pick: u16, place: &Place, now: TimeMs) -> Command {
+    let replaced = some_order(twin, pick);
+    let owner = twin.orders.get(&replaced.0.get()).map(|order| order.terms.user);
+    let mut terms = order(twin, place, now);
+    let meant = owner.filter(|_| !pick.is_multiple_of(11));
+    terms.user = meant.unwrap_or(terms.user);
+    Command::ReplaceOrder { replaced, terms: Box::new(terms) }
+}
+
 /// The command of an intent, in the twin's state at `now`.
 fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     if let Some(command) = revive(twin, now) {
@@ -342,14 +351,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             set_free(twin, UserNo(u32::from(place.user)), now).unwrap_or_else(placed)
         }
         Intent::Amend { pick, price, quantity } => amend(twin, *pick, *price, *quantity),
-        Intent::Replace { pick, place } => {
-            let replaced = some_order(twin, *pick);
-            let owner = twin.orders.get(&replaced.0.get()).map(|order| order.terms.user);
-            let mut terms = order(twin, place, now);
-            let meant = owner.filter(|_| pick % 11 != 0);
-            terms.user = meant.unwrap_or(terms.user);
-            Command::ReplaceOrder { replaced, terms: Box::new(terms) }
-        }
+        Intent::Replace { pick, place } => replace(twin, *pick, place, now),
         Intent::Cancel { pick, by } => {
             let order = some_order(twin, *pick);
             let owner = twin.orders.get(&order.0.get()).map(|order| order.terms.user);

@@ -158,11 +158,7 @@ impl Naive {
         match command {
             Command::OpenVenue(rules) => self.open(rules),
             Command::CreateUser { profile_name, profile_pic } => {
-                let user = UserNo(self.users_count);
-                self.users_count += 1;
-                let (profile_name, profile_pic) = (profile_name.clone(), profile_pic.clone());
-                self.emit(Effect::UserCreated { user, profile_name, profile_pic });
-                Ok(())
+                self.create_user(profile_name.clone(), profile_pic.clone())
             }
             Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
             Command::Deposit { user, amount } => self.deposit(*user, *amount),
@@ -189,15 +185,9 @@ impl Naive {
             Command::CancelOrders { user, market, group, key } => {
                 self.cancel_all(*user, *market, group.as_deref(), *key)
             }
-            Command::AskDeposit { user, amount, reference } => {
-                self.ask_transfer(*user, false, *amount, *reference)
-            }
-            Command::AskWithdrawal { user, amount, reference } => {
-                self.ask_transfer(*user, true, *amount, *reference)
-            }
-            Command::EndTransfer { user, transfer, how } => {
-                self.end_transfer(*user, transfer.get(), *how)
-            }
+            Command::AskDeposit { .. }
+            | Command::AskWithdrawal { .. }
+            | Command::EndTransfer { .. } => self.transfer(command),
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds, group } => {
@@ -229,6 +219,28 @@ impl Naive {
             | Command::DisputeMarket { .. }
             | Command::VoidMarket { .. }
             | Command::AdvanceClock => self.run_market(command),
+        }
+    }
+
+    fn create_user(&mut self, profile_name: String, profile_pic: String) -> Result<(), Reject> {
+        let user = UserNo(self.users_count);
+        self.users_count += 1;
+        self.emit(Effect::UserCreated { user, profile_name, profile_pic });
+        Ok(())
+    }
+
+    fn transfer(&mut self, command: &Command) -> Result<(), Reject> {
+        match command {
+            Command::AskDeposit { user, amount, reference } => {
+                self.ask_transfer(*user, false, *amount, *reference)
+            }
+            Command::AskWithdrawal { user, amount, reference } => {
+                self.ask_transfer(*user, true, *amount, *reference)
+            }
+            Command::EndTransfer { user, transfer, how } => {
+                self.end_transfer(*user, transfer.get(), *how)
+            }
+            other => panic!("{other:?} is no transfer"),
         }
     }
 
