@@ -309,8 +309,8 @@ impl BlockStore for LogStore {
 
     fn settle(&mut self) -> Result<(), StoreError> {
         // After a failed sync the system may hold a block in memory that it wrongly believes to be
-        // on disk; before that one every block was synced. So may it the zeros that an earlier start
-        // put over what it removed, a block at most.
+        // on disk; before that one every block was synced. So may it the zeros that an earlier
+        // start put over what it removed, a block at most.
         let putting = |error: io::Error| StoreError::of(Step::Put, &error, &error);
         let (_, used) = self.log.tail();
         let last = self.log.at_or_before(Sequence::new(u64::MAX))?;

@@ -293,8 +293,9 @@ impl<S: BlockStore> StoredJournal<S> {
             store.sync()?;
         }
         store.settle()?;
-        // It may go only once the cut is on disk, also one that an earlier start made. If it is gone
-        // already, a failed sync may have left it on disk: it would refuse what is answered since.
+        // It may go only once the cut is on disk, also one that an earlier start made. If it is
+        // gone already, a failed sync may have left it on disk: it would refuse what is answered
+        // since.
         store.mark(Marker::Clear)?;
         let files = store.files();
         let repairs = files.map(|files| Arc::clone(files.repairs())).unwrap_or_default();

@@ -30,7 +30,7 @@ use commands::strategies::{step, step_of_conversions};
 use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
-const COMMANDS_COUNT: u64 = 30_000;
+const COMMANDS_COUNT: u64 = 40_000;
 /// Seed of the seeded run unless the environment says otherwise.
 const SEED: u64 = 7;
 /// Commands applied to one venue of the seeded run before the next begins.

@@ -158,7 +158,8 @@ impl Naive {
         match command {
             Command::OpenVenue(rules) => self.open(rules),
             Command::CreateUser { profile_name, profile_pic } => {
-                self.create_user(profile_name.clone(), profile_pic.clone())
+                self.create_user(profile_name.clone(), profile_pic.clone());
+                Ok(())
             }
             Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
             Command::Deposit { user, amount } => self.deposit(*user, *amount),
@@ -222,11 +223,10 @@ impl Naive {
         }
     }
 
-    fn create_user(&mut self, profile_name: String, profile_pic: String) -> Result<(), Reject> {
+    fn create_user(&mut self, profile_name: String, profile_pic: String) {
         let user = UserNo(self.users_count);
         self.users_count += 1;
         self.emit(Effect::UserCreated { user, profile_name, profile_pic });
-        Ok(())
     }
 
     fn transfer(&mut self, command: &Command) -> Result<(), Reject> {
