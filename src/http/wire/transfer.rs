@@ -13,7 +13,7 @@ use views::transfers::TransferRow;
 
 answers! {
     /// Money that a user asked to bring in or take out.
-    TransferJson = "Transfer" (row: &TransferRow, user: UserId) {
+    TransferJson = "TransferDetail" (row: &TransferRow, user: UserId) {
         /// The record that asked for it, by which it is known.
         transfer: RecordNo = RecordNo(row.asked);
         user_id: Text<UserId> = Text(user);
