@@ -23,6 +23,7 @@ use exchange::image::coding::BadImage;
 use exchange::invariant::Broken;
 use exchange::market::MarketStatus;
 use exchange::rules::SLICE;
+use exchange::script;
 use exchange::units::{Sequence, TimeMs};
 
 use commands::{Step, strategies};
@@ -172,6 +173,34 @@ fn a_venue_without_records_has_an_image() {
     );
     let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
     assert_eq!((restored.sequence(), restored.time()), (sequence, time));
+}
+
+/// A window that was over when the market began to pay has had its turn.
+#[test]
+fn what_is_due_next_is_the_same_once_restored() {
+    let texts = r#"questions "" "" "" descriptions "" "" "" yes "" "" "" no "" "" "" logo """#;
+    let script = r#"
+venue USD orders 7 venue-orders 20 repeats 1s names 5
+user u0 "user 0" pic ""
+deposit u0 5.00
+user u1 "user 1" pic ""
+deposit u1 5.00
+market m0 TEXTS until +20s window 1s
+publish m0
+u0 buy yes 0.37 x1 on m0
+u1 buy no 0.63 x1 on m0
+resolve m0 no
++1001ms clock
+"#
+    .replace("TEXTS", texts);
+    let slice = NonZeroU32::new(1).unwrap();
+    let mut exchange = Exchange::new().in_slices_of(slice);
+    for record in script::parse(&script).unwrap() {
+        effects_of(&mut exchange, &record);
+        let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
+        assert_eq!(restored.next_due(), exchange.next_due(), "after {record:?}");
+    }
+    assert!(exchange.next_due().is_some(), "one of two holders waits to be paid");
 }
 
 #[test]

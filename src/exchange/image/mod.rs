@@ -277,7 +277,7 @@ impl Exchange {
 
     /// Rebuilds the schedule from the markets, orders and heartbeats.
     fn schedule_all(&mut self) {
-        let Exchange { markets, orders, schedule, restrictions, .. } = self;
+        let Exchange { markets, orders, schedule, restrictions, time, .. } = self;
         for (market, state) in (0..).map(MarketNo).zip(markets) {
             if state.status.keeps_orders() {
                 schedule.add(state.deadline, Due::Deadline(market));
@@ -285,7 +285,9 @@ impl Exchange {
             if let Some(Ending { since, .. }) = state.ending {
                 schedule.add(since, Due::Ending(market));
             }
-            if let Some(end) = state.window_end {
+            // A window that is over while the market still ends has had its turn.
+            let over = |end| state.ending.is_some() && end <= *time;
+            if let Some(end) = state.window_end.filter(|end| !over(*end)) {
                 schedule.add(end, Due::WindowEnd(market));
             }
         }
