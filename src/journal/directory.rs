@@ -172,6 +172,8 @@ impl LogStore {
             if used > 0 || rest != Rest::Nothing {
                 return Err(OpenError::FileMissing(marker_path));
             }
+            // It must not outlive a loss of power that the names of the journal do not.
+            sync_names(data, &folder).map_err(at(data))?;
             place(&marker_path, [Marker::Clear.encode().as_slice()]).map_err(at(&marker_path))?;
         }
         sync_names(data, &folder).map_err(at(data))?;
