@@ -116,8 +116,8 @@ status=$?
 
 # The sync of the fifth append fails once: the append is refused, the journal stops, and after a
 # restart the block is gone.
-# Opening syncs the last block, so the appends follow that.
-strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=6 -o "$work/trace" \
+# Opening syncs the last block and the marker, so the appends follow these.
+strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=7 -o "$work/trace" \
     "$program" "$work/sick" 7 >"$work/out" 2>&1 || status=1
 "$program" "$work/sick" 1 >"$work/again" 2>&1 || status=1
 {
@@ -134,7 +134,7 @@ strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=6 -o "$work/trac
 }
 
 # The marker's sync fails too: then the outcome is unknown, and is reported as such.
-strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=6+ -o "$work/trace" \
+strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=7+ -o "$work/trace" \
     "$program" "$work/sicker" 6 >"$work/out" 2>&1 || status=1
 if grep -q "^failed APPEND_UNKNOWN" "$work/out"; then
     echo "  a failed sync that cannot be marked is said to be unknown: yes"
