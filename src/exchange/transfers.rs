@@ -7,7 +7,7 @@ use super::effect::Effect;
 use super::ids::{Token, UserNo};
 use super::reject::Reject;
 use super::rules::USER_TRANSFERS_MAX;
-use super::units::Sequence;
+use super::units::{Money, Overflow, Sequence};
 use super::waiting::Transfer;
 use super::{Exchange, Stamp, Stop};
 
@@ -50,6 +50,9 @@ impl Exchange {
             return Err(Stop::Refused(Reject::TooManyTransfers));
         }
         let Transfer { out, amount } = asked;
+        if amount <= Money::ZERO {
+            return Err(Stop::Broken(Overflow.into()));
+        }
         let mut account = self.ledger.account(user)?;
         if out && amount > account.available {
             return Err(Stop::Refused(Reject::InsufficientFunds));
