@@ -42,28 +42,17 @@ const PING_WAIT: Duration = Duration::from_secs(20);
 struct Answers {
     door: Arc<Door>,
     slot: Arc<ConnectionSlot>,
-    began: Instant,
     /// Requests that came.
     asked: AtomicU64,
     writes: Arc<Semaphore>,
-    /// When the client last took something of each answer it is sent.
+    /// Of each answer that is sent, when the client last took some of it.
     taken: Mutex<Vec<Arc<Taken>>>,
     /// Held by whatever is under way.
     open: Arc<()>,
 }
 
-/// When something was last taken of an answer, in milliseconds of its connection.
-#[derive(Debug)]
-struct Taken {
-    began: Instant,
-    at_ms: AtomicU64,
-}
-
-impl Taken {
-    fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-}
+/// When something was last taken of an answer.
+type Taken = Mutex<Instant>;
 
 impl Answers {
     /// Answers a request. What changes something is done to its end, also if the client gives up
@@ -80,18 +69,11 @@ impl Answers {
         let (door, slot) = (Arc::clone(&self.door), Arc::clone(&self.slot));
         // It is never closed.
         let place = Arc::clone(&self.writes).acquire_owned().await.ok();
-        let answering = tokio::spawn(async move {
+        let answering = async move {
             let _place = place;
             door.answer_on(request, Some(&slot)).await
-        });
-        match answering.await {
-            Ok(response) => self.unread(response, open),
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The server is ending.
-                Err(_) => std::future::pending().await,
-            },
-        }
+        };
+        self.unread(to_its_end(answering).await, open)
     }
 
     /// An answer whose client is watched, unless it is sent as things happen.
@@ -100,9 +82,7 @@ impl Answers {
             let taken = match content {
                 Content::Events(_) => None,
                 Content::Whole(_) | Content::Listed(_) | Content::Packed(_) => {
-                    let taken = Taken { began: self.began, at_ms: AtomicU64::new(0) };
-                    taken.at_ms.store(taken.now(), Ordering::Relaxed);
-                    let taken = Arc::new(taken);
+                    let taken = Arc::new(Mutex::new(Instant::now()));
                     let mut all = self.taken.lock();
                     all.retain(|one| Arc::strong_count(one) > 1);
                     all.push(Arc::clone(&taken));
@@ -115,10 +95,9 @@ impl Answers {
 
     /// Whether the client has taken nothing of an answer for so long.
     fn is_stuck(&self, wait: Duration) -> bool {
-        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let mut all = self.taken.lock();
         all.retain(|one| Arc::strong_count(one) > 1);
-        all.iter().any(|one| one.now().saturating_sub(one.at_ms.load(Ordering::Relaxed)) > wait)
+        all.iter().any(|one| one.lock().elapsed() > wait)
     }
 
     /// Whether nothing is under way.
@@ -127,8 +106,20 @@ impl Answers {
     }
 }
 
+/// Does something to its end, also if nobody waits for that any more.
+async fn to_its_end<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(doing).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The server is ending.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
 /// Whether a request may be given up at any moment: it changes nothing.
-fn is_safe(request: &Request<Incoming>) -> bool {
+fn is_safe<B>(request: &Request<B>) -> bool {
     // Whoever comes from an identity provider may be somebody new.
     matches!(*request.method(), Method::GET | Method::HEAD)
         && !request.uri().path().contains("/openid/")
@@ -150,7 +141,7 @@ impl Body for Unread {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         if let Some(taken) = &self.taken {
-            taken.at_ms.store(taken.now(), Ordering::Relaxed);
+            *taken.lock() = Instant::now();
         }
         Poll::Ready(ready!(Pin::new(&mut self.content).poll_frame(cx)))
     }
@@ -187,7 +178,6 @@ pub async fn serve(stream: Socket, door: &Arc<Door>, limits: Limits, slot: &Arc<
     let answers = Arc::new(Answers {
         door: Arc::clone(door),
         slot: Arc::clone(slot),
-        began: Instant::now(),
         asked: AtomicU64::new(0),
         writes: Arc::new(Semaphore::new(WRITES_MAX)),
         taken: Mutex::new(Vec::new()),
@@ -218,8 +208,8 @@ pub async fn serve(stream: Socket, door: &Arc<Door>, limits: Limits, slot: &Arc<
                 if now != seen {
                     (seen, last) = (now, Instant::now());
                 }
-                let is_over = stops && answers.is_idle();
-                if answers.is_stuck(limits.write_wait) || is_over {
+                // What is left after the last answer's end is what the client has not taken.
+                if answers.is_stuck(limits.write_wait) || stops && answers.is_idle() {
                     tracing::debug!("a client did not take what it was sent");
                     return;
                 }
@@ -246,3 +236,7 @@ fn name_host(request: &mut Request<Incoming>) {
         request.headers_mut().append(HOST, host);
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/http/http2.rs"]
+mod tests;
