@@ -45,8 +45,8 @@ class Server:
         return sum(map(int, counts))
 
 
-def load(server, kind, connections, seconds):
-    """The load: each connection repeats the same request."""
+def market_and_trader(server):
+    """An open market, and a trader with money: the id of one, the key of the other."""
     texts = {"pt": "a", "en": "b", "es": "c"}
     outcomes = [{"id": outcome, "text": texts} for outcome in ("yes", "no")]
     market = {"questions": texts, "descriptions": texts, "outcomes": outcomes}
@@ -57,6 +57,12 @@ def load(server, kind, connections, seconds):
     user = server.operate("/users", person)["id"]
     server.operate(f"/users/{user}/deposits", {"amount": "1000000.00"})
     key = server.operate(f"/users/{user}/keys", {"role": "trader", "label": "load"})["key"]
+    return market, key
+
+
+def load(server, kind, connections, seconds):
+    """The load: each connection repeats the same request."""
+    market, key = market_and_trader(server)
     # Nothing rests, so that every request costs the same.
     order = {"marketId": market, "outcomeId": "yes", "side": "BUY", "orderType": "LIMIT"}
     order |= {"price": "0.50", "quantity": "1", "timeInForce": "IOC"}

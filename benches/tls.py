@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from server import OPERATOR, Server
+from server import OPERATOR, Server, market_and_trader
 
 CONNECTIONS, CLIENTS, HALF_OPEN, PLACEMENTS = 64, 2, 1000, 1500
 
@@ -54,16 +54,7 @@ def certificate(folder):
 
 def placement(server):
     """A market and a trader; the bytes of an order that ends at once."""
-    texts = {"pt": "a", "en": "b", "es": "c"}
-    outcomes = [{"id": outcome, "text": texts} for outcome in ("yes", "no")]
-    market = {"questions": texts, "descriptions": texts, "outcomes": outcomes}
-    market |= {"logo": "https://example.org/x.png", "deadline": "2999-01-01T00:00:00Z"}
-    market = server.operate("/markets", market)["id"]
-    server.operate(f"/markets/{market}/publish", {})
-    person = {"profileName": "ann", "profilePic": "https://example.org/x.png"}
-    user = server.operate("/users", person)["id"]
-    server.operate(f"/users/{user}/deposits", {"amount": "1000000.00"})
-    key = server.operate(f"/users/{user}/keys", {"role": "trader", "label": "load"})["key"]
+    market, key = market_and_trader(server)
     order = {"marketId": market, "outcomeId": "yes", "side": "BUY", "orderType": "LIMIT"}
     body = json.dumps(order | {"price": "0.50", "quantity": "1", "timeInForce": "IOC"})
     head = f"POST /api/v1/trading/orders HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n"
