@@ -41,7 +41,8 @@ pub mod sign_in;
 mod second_factor;
 pub mod idempotency;
 pub mod references;
-pub mod transfers;
+pub mod waiting;
+mod transfers;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -53,7 +54,7 @@ pub mod results;
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
 use self::references::References;
-use self::transfers::Transfers;
+use self::waiting::Transfers;
 use catalogue::Catalogue;
 use command::{Command, Direction, Record, TransferEnd};
 use effect::Effect;
@@ -313,7 +314,7 @@ impl Exchange {
             C::SetVenueMode { mode } => self.set_venue_mode(*mode, effects),
             C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
             C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
-            others => self.dispatch_transfers(others, at, effects),
+            others => self.dispatch_waiting(others, at, effects),
         }
     }
 }

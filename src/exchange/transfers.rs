@@ -2,54 +2,18 @@
 //! has confirmed or refused it, or the user has taken it back. What is to go out is set aside at
 //! once.
 
-use std::collections::BTreeMap;
-
 use super::command::{Command, TransferEnd};
 use super::effect::Effect;
 use super::ids::{Token, UserNo};
 use super::reject::Reject;
 use super::rules::USER_TRANSFERS_MAX;
 use super::units::{Money, Overflow, Sequence};
+use super::waiting::Transfer;
 use super::{Exchange, Stamp, Stop};
 
-/// A transfer that waits for an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
-    /// Whether money goes out.
-    pub out: bool,
-    /// More than zero.
-    pub amount: Money,
-}
-
-/// All transfers that wait, by user and the record that asked.
-#[derive(Debug, Clone, Default)]
-pub struct Transfers(pub(super) BTreeMap<(UserNo, Sequence), Transfer>);
-
-impl Transfers {
-    /// Whether none waits.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// A user's.
-    pub fn of(&self, user: UserNo) -> impl Iterator<Item = &Transfer> {
-        let first = (user, Sequence::ZERO);
-        self.0.range(first..).take_while(move |((of, _), _)| *of == user).map(|(_, it)| it)
-    }
-
-    /// What a user's reserved money has for withdrawals.
-    ///
-    /// # Errors
-    /// The sum leaves its range.
-    pub fn held(&self, user: UserNo) -> Result<Money, Overflow> {
-        let mut out = self.of(user).filter(|transfer| transfer.out);
-        out.try_fold(Money::ZERO, |sum, transfer| sum.plus(transfer.amount))
-    }
-}
-
 impl Exchange {
-    /// Executes a command about transfers that users ask for.
-    pub(super) fn dispatch_transfers(
+    /// Executes a command about what waits for an answer.
+    pub(super) fn dispatch_waiting(
         &mut self,
         command: &Command,
         at: Stamp,

@@ -6,7 +6,7 @@
 
 mod checks;
 pub mod coding;
-mod transfers;
+mod waiting;
 pub mod words;
 
 use self::checks::require;
@@ -24,7 +24,7 @@ use super::orders::OrderPool;
 use super::references::References;
 use super::restrictions::{Heartbeat, Restrictions};
 use super::sign_in::SignIns;
-use super::transfers::Transfers;
+use super::waiting::Transfers;
 
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.

@@ -1,12 +1,12 @@
-//! Transfers that wait for an answer, in the state image.
+//! What waits for an answer in the state image.
 
 use std::collections::BTreeMap;
 
 use super::checks::require;
 use super::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, write_count};
 use crate::ids::UserNo;
-use crate::transfers::{Transfer, Transfers};
 use crate::units::{Money, Sequence};
+use crate::waiting::{Transfer, Transfers};
 
 impl Imaged for Transfers {
     fn write(&self, sink: &mut impl ImageSink) {
