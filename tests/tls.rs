@@ -300,8 +300,8 @@ fn requests_of_http_2_are_answered_side_by_side_and_name_one_host() {
     assert_eq!(statuses[101..], [400, 503]);
 }
 
-/// A client that answers pings, but takes nothing of what it asked for, holds its connection and the
-/// answer no longer than one of HTTP/1.1.
+/// A client that answers pings, but takes nothing of what it asked for, holds its connection and
+/// the answer no longer than one of HTTP/1.1.
 #[test]
 fn a_client_of_http_2_that_takes_nothing_loses_its_connection() {
     let limits = Limits { write_wait: Duration::from_millis(300), ..Limits::STANDARD };

@@ -181,8 +181,8 @@ fn builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-/// Answers requests until the connection ends, has been idle for long, or the server stops. A client
-/// that takes nothing of an answer for long loses its connection.
+/// Answers requests until the connection ends, has been idle for long, or the server stops. A
+/// client that takes nothing of an answer for long loses its connection.
 pub async fn serve(stream: Socket, door: &Arc<Door>, limits: Limits, slot: &Arc<ConnectionSlot>) {
     let answers = Arc::new(Answers {
         door: Arc::clone(door),
