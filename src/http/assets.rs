@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::packed::Packed;
+use super::packed::{Packed, gunzip};
 
 /// The files as `build.rs` packs them: each after a line with its length and its path.
 static FOLDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dashboard.gz"));
@@ -123,9 +122,7 @@ impl Assets {
 
 /// The files of a packed folder; `None` if it is not one.
 fn unpacked(folder: &[u8]) -> Option<Vec<(String, Bytes)>> {
-    let (mut all, mut files) = (Vec::new(), Vec::new());
-    GzDecoder::new(folder).read_to_end(&mut all).ok()?;
-    let mut all = Bytes::from(all);
+    let (mut all, mut files) = (Bytes::from(gunzip(folder).ok()?), Vec::new());
     while let Some(line) = memchr::memchr(b'\n', &all) {
         let head = all.split_to(line.checked_add(1)?);
         let (length, path) = str::from_utf8(&head).ok()?.trim_end().split_once(' ')?;
