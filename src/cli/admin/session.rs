@@ -10,7 +10,7 @@ use hyper::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::table;
+use super::{proposals, table};
 use crate::cli::output;
 use client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 
@@ -376,6 +376,10 @@ impl Session {
     ) -> Result<(), AdminError> {
         if self.json {
             return Self::print(&String::from_utf8_lossy(&answer.body));
+        }
+        if proposals::is_proposal(&answer.json) {
+            output::note("proposed: another operator is to confirm it");
+            return Self::print(&table::thing(&answer.json, &proposals::PROPOSAL));
         }
         Self::print(&text(&answer.json))
     }
