@@ -248,6 +248,9 @@ fn fields(command: &Command) -> Value {
         | Command::TakeFees { user, amount } => {
             json!({ "user": user.0, "amount": amount.get() })
         }
+        Command::FileDispute { user, market, bond, reason } => {
+            json!({ "user": user.0, "market": market.0, "bond": bond.get(), "reason": reason })
+        }
         Command::SetTwoPersons { above } => json!({ "above": above.map(Money::get) }),
         Command::ConfirmProposal { operator, proposal }
         | Command::DropProposal { operator, proposal } => {

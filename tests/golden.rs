@@ -33,13 +33,14 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 29] = [
+const SCRIPTS: [&str; 30] = [
     "acts",
     "amend",
     "amend_as_seen",
     "average_cost",
     "client_order_ids",
     "conversion",
+    "disputes",
     "expiry",
     "fees",
     "group_heartbeats",

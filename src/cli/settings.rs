@@ -113,7 +113,7 @@ pub(crate) struct ServeArgs {
     pub(super) site: SiteArgs,
     /// Have resolving and voiding take two operators, and withdrawals of more than this: one
     /// proposes, another confirms
-    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_TWO_PERSONS", value_parser = above)]
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_TWO_PERSONS", value_parser = super::site::limit)]
     pub(super) two_persons: Option<Money>,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
@@ -249,10 +249,6 @@ impl RateArgs {
         let RateArgs { reads, writes, cancels, records } = *self;
         Rates { reads, writes, cancels, records }
     }
-}
-
-fn above(text: &str) -> Result<Money, String> {
-    Money::parse_limit(text).map_err(|error| error.to_string())
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -450,6 +450,17 @@ table! {
             /// The record that proposed it.
             proposal: Sequence,
         } => "{operator} rejects {proposal}";
+        /// Disputes an announced outcome: RESOLVED to DISPUTED, by somebody who holds contracts.
+        52 file_dispute = FileDispute {
+            /// Who disputes it.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// What is set aside until the outcome is announced again; zero or more.
+            bond: Money,
+            /// Why.
+            reason: String,
+        } => "{user} disputes {market} bond {bond} {reason}";
     }
 }
 

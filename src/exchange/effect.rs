@@ -559,6 +559,28 @@ table! {
             /// Whether it was done.
             confirmed: bool,
         } => "{operator} {confirmed?confirms:rejects} proposal {proposal}";
+        /// Somebody disputed an announced outcome. The bond is reserved.
+        55 dispute_filed = DisputeFiled {
+            /// Market.
+            market: MarketNo,
+            /// Who disputes it.
+            user: UserNo,
+            /// What is set aside.
+            bond: Money,
+            /// Why.
+            reason: String,
+        } => "{user} disputes {market} for a bond of {bond}: {reason}";
+        /// The disputed outcome was announced again, or another one, or the market is voided.
+        56 dispute_ended = DisputeEnded {
+            /// Market.
+            market: MarketNo,
+            /// Who disputed it.
+            user: UserNo,
+            /// What was set aside.
+            bond: Money,
+            /// Whether the dispute was right: the bond is given back. If not, it is the venue's.
+            right: bool,
+        } => "dispute of {market} by {user} was {right?right:wrong}, bond {bond}";
     }
 }
 

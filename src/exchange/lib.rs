@@ -44,6 +44,7 @@ pub mod references;
 pub mod waiting;
 mod transfers;
 mod proposals;
+mod disputes;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -55,7 +56,7 @@ pub mod results;
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
 use self::references::References;
-use self::waiting::{Proposals, Transfers};
+use self::waiting::{Disputes, Proposals, Transfers};
 use catalogue::Catalogue;
 use command::{Command, Direction, Record, TransferEnd};
 use effect::Effect;
@@ -88,6 +89,7 @@ pub struct Exchange {
     references: References,
     transfers: Transfers,
     proposals: Proposals<Command>,
+    disputes: Disputes,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,

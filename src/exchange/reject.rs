@@ -109,6 +109,10 @@ refusals! {
         DeadlineNotInFuture = "DEADLINE_NOT_IN_FUTURE" "the deadline is not in the future",
         /// The market's status does not allow this.
         InvalidTransition = "INVALID_TRANSITION" "the market's status does not allow this",
+        /// The user disputed an outcome of this market before.
+        AlreadyDisputed = "ALREADY_DISPUTED" "each holder disputes a market once",
+        /// The user holds no contracts of this market.
+        NoContracts = "NO_CONTRACTS" "only who holds contracts of a market disputes its outcome",
         /// A mutually exclusive event that has as many markets as allowed, or in which contracts
         /// were already converted.
         EventComplete = "EVENT_COMPLETE" "the event takes no more markets",

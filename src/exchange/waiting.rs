@@ -1,9 +1,9 @@
-//! What waits for somebody's answer: transfers that users asked for, and acts that operators
-//! proposed.
+//! What waits for somebody's answer: transfers that users asked for, acts that operators proposed,
+//! and disputes of announced outcomes.
 
 use std::collections::BTreeMap;
 
-use super::ids::{Token, UserNo};
+use super::ids::{MarketNo, Token, UserNo};
 use super::reject::Reject;
 use super::units::{Money, Overflow, Sequence, TimeMs};
 
@@ -88,5 +88,90 @@ impl<C> Proposals<C> {
     pub fn live(&self, proposal: Sequence, now: TimeMs) -> Result<&Proposal<C>, Reject> {
         let found = self.waiting.get(&proposal).filter(|found| now < found.until);
         found.ok_or(Reject::ProposalNotFound)
+    }
+}
+
+/// The disputes of markets that are not final: each holder's one.
+#[derive(Debug, Clone, Default)]
+pub struct Disputes {
+    /// The bond, until it is answered; at most one of a market is not.
+    filed: BTreeMap<(MarketNo, UserNo), Option<Money>>,
+    /// Each user's bonds that are not answered; none of zero.
+    held: BTreeMap<UserNo, Money>,
+}
+
+impl Disputes {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.filed.is_empty()
+    }
+
+    /// All, with their bonds until they are answered.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = ((MarketNo, UserNo), Option<Money>)> {
+        self.filed.iter().map(|(whose, bond)| (*whose, *bond))
+    }
+
+    /// Whether a user has disputed a market.
+    pub fn has(&self, whose: (MarketNo, UserNo)) -> bool {
+        self.filed.contains_key(&whose)
+    }
+
+    /// The dispute of a market that waits for its answer.
+    pub fn open(&self, market: MarketNo) -> Option<(UserNo, Money)> {
+        let mut all = self.of(market);
+        all.find_map(|((_, user), bond)| bond.map(|bond| (*user, bond)))
+    }
+
+    /// What a user's reserved money has for bonds.
+    pub fn held(&self, user: UserNo) -> Money {
+        self.held.get(&user).copied().unwrap_or_default()
+    }
+
+    /// Adds one; answered already if it has no bond.
+    ///
+    /// # Errors
+    /// The user's bonds leave their range.
+    pub(super) fn add(
+        &mut self,
+        whose: (MarketNo, UserNo),
+        bond: Option<Money>,
+    ) -> Result<(), Overflow> {
+        if let Some(bond) = bond.filter(|bond| *bond > Money::ZERO) {
+            let held = self.held.entry(whose.1).or_default();
+            *held = held.plus(bond)?;
+        }
+        self.filed.insert(whose, bond);
+        Ok(())
+    }
+
+    /// Notes that a dispute is answered.
+    ///
+    /// # Errors
+    /// The user's bonds leave their range.
+    pub(super) fn answer(&mut self, whose: (MarketNo, UserNo)) -> Result<(), Overflow> {
+        let bond = self.filed.insert(whose, None).flatten().unwrap_or_default();
+        if let Some(held) = self.held.get_mut(&whose.1) {
+            *held = held.take(bond)?;
+            if *held == Money::ZERO {
+                self.held.remove(&whose.1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the disputes of a market that is final.
+    pub(super) fn forget(&mut self, market: MarketNo) {
+        let users: Vec<_> = self.of(market).map(|(whose, _)| *whose).collect();
+        for whose in users {
+            self.filed.remove(&whose);
+        }
+    }
+
+    fn of(
+        &self,
+        market: MarketNo,
+    ) -> impl Iterator<Item = (&(MarketNo, UserNo), &Option<Money>)> {
+        let first = (market, UserNo(0));
+        self.filed.range(first..).take_while(move |((of, _), _)| *of == market)
     }
 }

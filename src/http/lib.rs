@@ -112,6 +112,7 @@ pub mod account;
 pub mod statement;
 pub mod transfers;
 pub mod proposals;
+pub mod disputes;
 pub mod tape;
 mod board;
 mod leaderboard;

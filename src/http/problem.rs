@@ -233,6 +233,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::ReferenceUsed
         | Reject::ProposalOfOwn
         | Reject::InvalidTransition
+        | Reject::AlreadyDisputed
         | Reject::EventComplete
         | Reject::EventAlreadyWon
         | Reject::OrderNotOpen
@@ -258,6 +259,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::TooManyHeartbeats
         | Reject::TooManyTransfers
         | Reject::TooManyProposals
+        | Reject::NoContracts
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,

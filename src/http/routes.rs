@@ -11,7 +11,7 @@ use super::route::{
 };
 use super::{
     account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
-    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
+    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, disputes, events, impact,
     leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
     positions, profiles, proposals, second_factor, sign_in, statement, switches, tape, transfers,
 };
@@ -159,6 +159,8 @@ fn account() -> Vec<Route> {
         read("/account/transfers", transfers::list),
         read("/account/transfers/{transfer}", transfers::one),
         delete("/account/transfers/{transfer}", transfers::cancel),
+        post("/account/disputes", Required, disputes::file),
+        read("/account/disputes", disputes::list),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -182,6 +184,7 @@ fn reads() -> Vec<Route> {
         long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/disputes", disputes::list_all),
         read("/admin/venue/mode", switches::venue_mode),
         long("/admin/venue/impact", impact::of_venue),
         read("/admin/fees", admin_users::fees),

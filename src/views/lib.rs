@@ -18,6 +18,7 @@ mod causes;
 pub mod settlements;
 pub mod transfers;
 pub mod proposals;
+pub mod disputes;
 pub mod performance;
 pub mod equity;
 pub mod tape;
@@ -43,6 +44,7 @@ use self::orders::Orders;
 use self::performance::{MarketPnl, Performance, Pnl};
 use self::positions::Positions;
 use self::proposals::Proposals;
+use self::disputes::Disputes;
 use self::responses::{StoredResponse, StoredResponses};
 use self::saved::{Saved, Sink, Sizes, Source, hold, saved};
 use self::search::Search;
@@ -88,6 +90,8 @@ pub struct ReadModel {
     pub transfers: Transfers,
     /// What takes two operators, and waits for the second.
     pub proposals: Proposals,
+    /// Disputes of markets that are not final.
+    pub disputes: Disputes,
     /// Profit and loss of each user.
     pub performance: Performance,
     /// Equity as time passes.
@@ -227,7 +231,8 @@ impl ReadModel {
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
         let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
-        let of_orders = i128::from(reserved.get()).saturating_sub(self.transfers.held(user).get());
+        let aside = self.transfers.held(user).get().saturating_add(self.disputes.held(user));
+        let of_orders = i128::from(reserved.get()).saturating_sub(aside);
         MoneySum::new(costs.sum::<i128>().saturating_add(of_orders))
     }
 
@@ -259,7 +264,7 @@ impl ReadModel {
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
         let ReadModel { performance, equity, tape, search, changes, sign_ins, .. } = self;
-        let ReadModel { transfers, proposals, faults, .. } = self;
+        let ReadModel { transfers, proposals, disputes, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -277,6 +282,7 @@ impl ReadModel {
                 faults.check(sign_ins.see(applied, effect));
                 faults.check(transfers.see(applied, effect));
                 faults.check(proposals.see(applied, effect));
+                faults.check(disputes.see(applied, effect));
                 if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
                     effect
                     && catalogue.market(*market).is_some_and(|row| row.status.public())
@@ -362,7 +368,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 12;
+pub const IMAGE_VERSION: u32 = 13;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -382,6 +388,7 @@ saved!(ReadModel {
     settlements,
     transfers,
     proposals,
+    disputes,
     performance,
     equity,
     tape,

@@ -8,6 +8,7 @@ use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, OrderStatus};
+use super::disputes::DisputeRow;
 use super::proposals::ProposalRow;
 use super::saved::{Sizes, hold, saved, saved_enum};
 use super::transfers::TransferRow;
@@ -54,6 +55,8 @@ pub enum StoredResponse {
     Transfer(Box<TransferRow>),
     /// What was proposed.
     Proposal(Box<ProposalRow>),
+    /// A dispute that was filed.
+    Dispute(Box<DisputeRow>),
     /// No data beyond the fact that the request succeeded.
     Done,
 }
@@ -75,6 +78,7 @@ saved_enum!(StoredResponse {
     14 = GroupHeartbeat(heartbeat),
     15 = Transfer(row),
     16 = Proposal(row),
+    17 = Dispute(row),
 });
 
 saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
@@ -204,6 +208,9 @@ impl StoredResponse {
             Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
             Effect::Proposed(proposed) => {
                 StoredResponse::Proposal(Box::new(view.proposals.one(proposed.proposal)?.clone()))
+            }
+            Effect::DisputeFiled { market, user, .. } => {
+                StoredResponse::Dispute(Box::new(view.disputes.one(*market, *user)?.clone()))
             }
             Effect::TransferAsked { transfer, .. } | Effect::TransferEnded { transfer, .. } => {
                 StoredResponse::Transfer(Box::new(view.transfers.one(*transfer)?.clone()))

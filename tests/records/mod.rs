@@ -129,6 +129,10 @@ fn transfer_command() -> BoxedStrategy<Command> {
         (user(), amount(), reference()).prop_map(|(user, amount, reference)| {
             Command::AskWithdrawal { user, amount, reference }
         }),
+        (user(), any::<u32>(), 0..=i64::MAX, text()).prop_map(|(user, market, units, reason)| {
+            let (market, bond) = (MarketNo(market), Money::new(units));
+            Command::FileDispute { user, market, bond, reason }
+        }),
         option::of(0..=i64::MAX)
             .prop_map(|units| Command::SetTwoPersons { above: units.map(Money::new) }),
         (user(), any::<u64>()).prop_map(|(operator, number)| Command::ConfirmProposal {

@@ -60,6 +60,7 @@ impl Exchange {
         self.check_restrictions()?;
         self.check_transfers()?;
         self.check_proposals()?;
+        self.check_disputes()?;
         let last = self.idempotency.last_record();
         require(last <= self.sequence, "a name of a record that is not yet")?;
         Ok(self.check()?)
@@ -153,6 +154,20 @@ impl Exchange {
         for (proposal, found) in waiting {
             let known = self.known_user(found.operator).is_ok() && *proposal <= self.sequence;
             require(known, "a proposal of nobody")?;
+        }
+        Ok(())
+    }
+
+    /// Checks that those who dispute exist, and that a bond waits only where an outcome is in doubt.
+    fn check_disputes(&self) -> Result<(), BadImage> {
+        for ((market, user), bond) in self.disputes.all() {
+            let state = self.market(market).map(|state| state.status);
+            let live = match state {
+                Some(MarketStatus::Disputed) => true,
+                Some(MarketStatus::Resolved) => bond.is_none(),
+                _ => false,
+            };
+            require(live && self.known_user(user).is_ok(), "a dispute that nobody can have filed")?;
         }
         Ok(())
     }

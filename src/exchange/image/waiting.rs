@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::checks::require;
 use super::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, write_count};
 use crate::command::{Command, TransferEnd};
-use crate::ids::UserNo;
+use crate::ids::{MarketNo, UserNo};
 use crate::units::{Money, Sequence};
-use crate::waiting::{Proposal, Proposals, Transfer, Transfers};
+use crate::waiting::{Disputes, Proposal, Proposals, Transfer, Transfers};
 
 impl Imaged for Transfers {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -73,5 +73,31 @@ impl Imaged for Proposals<Command> {
             waiting.insert(made, Proposal { operator, until, reference, command });
         }
         Ok(Proposals { above, waiting })
+    }
+}
+
+impl Imaged for Disputes {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_count(self.all().len(), sink);
+        for ((market, user), bond) in self.all() {
+            market.write(sink);
+            user.write(sink);
+            bond.write(sink);
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut all = Disputes::default();
+        let mut last = None;
+        for _ in 0..read_count(source)? {
+            let whose = (MarketNo::read(source)?, UserNo::read(source)?);
+            let bond = Option::<Money>::read(source)?;
+            require(last < Some(whose), "disputes out of order")?;
+            require(bond.is_none_or(|bond| bond >= Money::ZERO), "a bond of less than nothing")?;
+            require(bond.is_none() || all.open(whose.0).is_none(), "two disputes of one outcome")?;
+            all.add(whose, bond).map_err(|_| BadImage::Contradiction("bonds out of range"))?;
+            last = Some(whose);
+        }
+        Ok(all)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Members;
 use crate::wire::words::reference;
-use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
+use crate::wire::{account, catalogue, conversion, depth, dispute, impact, leaderboard, limits, operations};
 use crate::wire::{order, problem, profile, proposal, quotes, site, statement, tape, transfer};
 
 /// Requests, words and records.
@@ -62,6 +62,7 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<transfer::TransfersJson>,
         one::<transfer::TransferPageJson>,
         one::<proposal::ProposalsJson>,
+        one::<dispute::DisputesJson>,
         one::<catalogue::ActivitiesJson>,
         one::<catalogue::CategoriesJson>,
         one::<catalogue::EventDetailJson>,

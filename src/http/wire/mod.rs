@@ -26,6 +26,7 @@ pub mod site;
 pub mod statement;
 pub mod transfer;
 pub mod proposal;
+pub mod dispute;
 pub mod stream;
 pub mod tape;
 

@@ -77,6 +77,12 @@ pub enum Intent {
         pick: u8,
         by: u8,
     },
+    /// Disputes an outcome with a bond of a share of what is available.
+    FileDispute {
+        market: u8,
+        user: u8,
+        share: u8,
+    },
     /// Has some acts take two persons, or not.
     TwoPersons {
         units: Option<i64>,
@@ -399,6 +405,16 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::AskTransfer { user, share, out } => ask_transfer(twin, *user, *share, *out),
         Intent::EndTransfer { pick, by } => end_transfer(twin, *pick, *by),
+        Intent::FileDispute { market: pick, user, share } => {
+            let available = twin.ledger.account(u32::from(*user)).available;
+            let units = i64::try_from(available * i128::from(*share) / 100).unwrap();
+            Command::FileDispute {
+                user: UserNo(u32::from(*user)),
+                market: market(twin, *pick, now),
+                bond: Money::new(units),
+                reason: "it rained".to_owned(),
+            }
+        }
         Intent::TwoPersons { units } => Command::SetTwoPersons { above: units.map(Money::new) },
         Intent::Answer { pick, by } => answer(twin, *pick, *by),
         Intent::TakeFees { user, share } => {

@@ -12,6 +12,7 @@ pub mod exclusive;
 pub mod ledger;
 pub mod markets;
 pub mod proposals;
+pub mod disputes;
 pub mod repeats;
 pub mod sign_in;
 pub mod standing;
@@ -103,6 +104,7 @@ pub struct Naive {
     /// Withdrawals of more than this take two persons.
     pub two_persons: Option<Money>,
     pub proposals: Vec<proposals::Proposal>,
+    pub disputes: Vec<disputes::Dispute>,
     pub markets: Vec<Market>,
     /// Every order ever accepted.
     pub orders: BTreeMap<u64, Order>,
@@ -208,6 +210,9 @@ impl Naive {
             Command::ConfirmProposal { operator, proposal } => self.confirm(*operator, *proposal),
             Command::DropProposal { operator, proposal } => {
                 self.drop_proposal(*operator, *proposal)
+            }
+            Command::FileDispute { user, market, bond, reason } => {
+                self.file_dispute((*market, *user), *bond, reason)
             }
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),

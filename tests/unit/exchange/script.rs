@@ -279,6 +279,12 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), money()).prop_map(|(user, amount)| {
             Command::AskWithdrawal { user, amount, reference: Token::new("own-1") }
         }),
+        1 => (user(), 0..=i64::MAX).prop_map(|(user, units)| Command::FileDispute {
+            user,
+            market: MarketNo(0),
+            bond: Money::new(units),
+            reason: "it \"rained\"".to_owned()
+        }),
         1 => of(0..=i64::MAX).prop_map(|units| Command::SetTwoPersons {
             above: units.map(Money::new)
         }),
@@ -497,6 +503,7 @@ bob rejects 7
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
+ann disputes rain bond 5.00 \"it rained\"
 revise market rain until +1d
 publish rain
 ann sell yes 0.62 x5 as s1
