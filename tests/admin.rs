@@ -221,6 +221,17 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
     let refused = server.admin(&["venue", "take-fees", "0.01"]);
     assert!(stderr(&refused).contains("422 INSUFFICIENT_FEES"), "{}", stderr(&refused));
 
+    for (list, one, code) in [
+        ("transfers", ["transfer", "confirm", "1"], "404 TRANSFER_NOT_FOUND"),
+        ("transfers", ["transfer", "refuse", "1"], "404 TRANSFER_NOT_FOUND"),
+        ("proposals", ["proposal", "confirm", "1"], "404 PROPOSAL_NOT_FOUND"),
+        ("proposals", ["proposal", "reject", "1"], "404 PROPOSAL_NOT_FOUND"),
+    ] {
+        assert_eq!(server.json(&[list])[list], json!([]));
+        let refused = server.admin(&one);
+        assert!(stderr(&refused).contains(code), "{}", stderr(&refused));
+    }
+
     assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
     assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
 }

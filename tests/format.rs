@@ -248,6 +248,11 @@ fn fields(command: &Command) -> Value {
         | Command::TakeFees { user, amount } => {
             json!({ "user": user.0, "amount": amount.get() })
         }
+        Command::SetTwoPersons { above } => json!({ "above": above.map(Money::get) }),
+        Command::ConfirmProposal { operator, proposal }
+        | Command::DropProposal { operator, proposal } => {
+            json!({ "operator": operator.0, "proposal": proposal.get() })
+        }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
         Command::PublishMarket { market }
         | Command::SuspendMarket { market }

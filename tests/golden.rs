@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 28] = [
+const SCRIPTS: [&str; 29] = [
     "acts",
     "amend",
     "amend_as_seen",
@@ -61,6 +61,7 @@ const SCRIPTS: [&str; 28] = [
     "switches",
     "time_in_force",
     "transfers",
+    "two_persons",
     "voiding",
 ];
 /// Lines of recorded flow that are kept.

@@ -431,6 +431,25 @@ table! {
             /// What becomes of it.
             how: TransferEnd,
         } => "{user} transfer {transfer} {how}";
+        /// Has resolving, voiding and large withdrawals take two operators from now on, or not.
+        49 set_two_persons = SetTwoPersons {
+            /// Withdrawals of more than this take two; `None`: nothing does.
+            above: Option<Money>,
+        } => "two-persons {above?above *:off}";
+        /// Does what another operator proposed.
+        50 confirm_proposal = ConfirmProposal {
+            /// Who confirms; not who proposed.
+            operator: UserNo,
+            /// The record that proposed it.
+            proposal: Sequence,
+        } => "{operator} confirms {proposal}";
+        /// Ends a proposal, one's own or another's.
+        51 drop_proposal = DropProposal {
+            /// Who ends it.
+            operator: UserNo,
+            /// The record that proposed it.
+            proposal: Sequence,
+        } => "{operator} rejects {proposal}";
     }
 }
 

@@ -43,6 +43,7 @@ pub mod idempotency;
 pub mod references;
 pub mod waiting;
 mod transfers;
+mod proposals;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -54,7 +55,7 @@ pub mod results;
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
 use self::references::References;
-use self::waiting::Transfers;
+use self::waiting::{Proposals, Transfers};
 use catalogue::Catalogue;
 use command::{Command, Direction, Record, TransferEnd};
 use effect::Effect;
@@ -86,6 +87,7 @@ pub struct Exchange {
     sign_ins: SignIns,
     references: References,
     transfers: Transfers,
+    proposals: Proposals<Command>,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -241,6 +243,11 @@ impl Exchange {
         let reference = act.and_then(|act| act.reference.as_ref());
         if reference.is_some_and(|reference| self.references.has(reference)) {
             return Err(Stop::Refused(Reject::ReferenceUsed));
+        }
+        if let Some(act) = record.act.as_deref()
+            && self.takes_two(&record.command)
+        {
+            return self.propose(act, &record.command, at, effects);
         }
         self.dispatch_any(&record.command, at, effects)?;
         if let Some(reference) = reference {

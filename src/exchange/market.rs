@@ -177,6 +177,7 @@ impl Exchange {
                 self.admit(*market, Trigger::Void, at)?;
                 self.admit_price(*market, *price)
             }
+            Command::Withdraw { user, amount } => self.admit_withdrawal(*user, *amount),
             Command::TakeFees { user, amount } => self.admit_taking(*user, *amount),
             Command::CreateCategory(draft) => self.admit_category(draft),
             Command::CreateEvent(draft) => self.admit_event(draft),

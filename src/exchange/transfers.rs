@@ -31,6 +31,16 @@ impl Exchange {
             Command::EndTransfer { user, transfer, how } => {
                 self.end_transfer((*user, *transfer), *how, effects)
             }
+            Command::SetTwoPersons { above } => {
+                self.set_two_persons(*above, effects);
+                Ok(())
+            }
+            Command::ConfirmProposal { operator, proposal } => {
+                self.confirm_proposal((*operator, *proposal), at, effects)
+            }
+            Command::DropProposal { operator, proposal } => {
+                self.drop_proposal((*operator, *proposal), at, effects)
+            }
             // All others are of people who sign in.
             people => self.dispatch_sign_in(people, at, effects),
         }

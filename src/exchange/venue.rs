@@ -136,13 +136,16 @@ impl Exchange {
         amount: Money,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        self.known_user(user)?;
-        if amount > self.ledger.account(user)?.available {
-            return Err(Stop::Refused(Reject::InsufficientFunds));
-        }
+        self.admit_withdrawal(user, amount)?;
         self.ledger.withdraw(user, amount)?;
         effects.push(Effect::Withdrawn { user, amount });
         Ok(self.emit_account(user, effects)?)
+    }
+
+    /// Whether a user has so much to take out.
+    pub(super) fn admit_withdrawal(&self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        let account = self.ledger.account(user).map_err(|_| Reject::UserNotFound)?;
+        if amount <= account.available { Ok(()) } else { Err(Reject::InsufficientFunds) }
     }
 
     pub(super) fn take_fees(

@@ -1,9 +1,11 @@
-//! What waits for somebody's answer: transfers that users asked for.
+//! What waits for somebody's answer: transfers that users asked for, and acts that operators
+//! proposed.
 
 use std::collections::BTreeMap;
 
-use super::ids::UserNo;
-use super::units::{Money, Overflow, Sequence};
+use super::ids::{Token, UserNo};
+use super::reject::Reject;
+use super::units::{Money, Overflow, Sequence, TimeMs};
 
 /// A transfer that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,11 @@ impl Transfers {
         self.0.range(first..).take_while(move |((of, _), _)| *of == user).map(|(_, it)| it)
     }
 
+    /// How much is to go out by a transfer that waits; `None` if it is no withdrawal.
+    pub fn out(&self, whose: (UserNo, Sequence)) -> Option<Money> {
+        self.0.get(&whose).filter(|transfer| transfer.out).map(|transfer| transfer.amount)
+    }
+
     /// What a user's reserved money has for withdrawals.
     ///
     /// # Errors
@@ -37,5 +44,49 @@ impl Transfers {
     pub fn held(&self, user: UserNo) -> Result<Money, Overflow> {
         let mut out = self.of(user).filter(|transfer| transfer.out);
         out.try_fold(Money::ZERO, |sum, transfer| sum.plus(transfer.amount))
+    }
+}
+
+/// An act that waits for another operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal<C> {
+    /// Who proposed it.
+    pub operator: UserNo,
+    /// First moment at which it is over.
+    pub until: TimeMs,
+    /// What a transfer is called elsewhere.
+    pub reference: Option<Token>,
+    /// What would be done.
+    pub command: C,
+}
+
+/// Which acts take two persons, and those that wait.
+#[derive(Debug, Clone)]
+pub struct Proposals<C> {
+    /// Withdrawals of more than this take two, and resolving and voiding do; `None`: nothing does.
+    pub above: Option<Money>,
+    /// By the record that proposed it. Those that are over leave when the next one comes.
+    pub waiting: BTreeMap<Sequence, Proposal<C>>,
+}
+
+impl<C> Default for Proposals<C> {
+    fn default() -> Proposals<C> {
+        Proposals { above: None, waiting: BTreeMap::new() }
+    }
+}
+
+impl<C> Proposals<C> {
+    /// Whether it is as in a new venue.
+    pub fn is_empty(&self) -> bool {
+        self.above.is_none() && self.waiting.is_empty()
+    }
+
+    /// One that waits and is not over.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn live(&self, proposal: Sequence, now: TimeMs) -> Result<&Proposal<C>, Reject> {
+        let found = self.waiting.get(&proposal).filter(|found| now < found.until);
+        found.ok_or(Reject::ProposalNotFound)
     }
 }

@@ -12,6 +12,7 @@ use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse::{self, Name, WebUrl};
 use super::previews;
 use super::problem::Problem;
+use super::proposals::{self, came};
 use super::reply::Reply;
 use super::route::BASE;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
@@ -170,6 +171,7 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
         }
         _ => None,
     };
+    let again = move |view: &ReadModel, kept: &StoredResponse| came(view, kept, again);
     let written = call.submit_and_show(command, again).await?;
-    written.reply(&written.shown)
+    proposals::answer(&written)
 }

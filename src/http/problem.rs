@@ -216,6 +216,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         Reject::UserNotFound
         | Reject::KeyNotFound
         | Reject::TransferNotFound
+        | Reject::ProposalNotFound
         | Reject::InvitationNotFound
         | Reject::SessionNotFound
         | Reject::SecondFactorNotFound
@@ -230,6 +231,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::PasswordChanged
         | Reject::SlugTaken
         | Reject::ReferenceUsed
+        | Reject::ProposalOfOwn
         | Reject::InvalidTransition
         | Reject::EventComplete
         | Reject::EventAlreadyWon
@@ -255,6 +257,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::HeartbeatExpired
         | Reject::TooManyHeartbeats
         | Reject::TooManyTransfers
+        | Reject::TooManyProposals
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,

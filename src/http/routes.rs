@@ -13,7 +13,7 @@ use super::{
     account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
     admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
     leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
-    positions, profiles, second_factor, sign_in, statement, switches, tape, transfers,
+    positions, profiles, proposals, second_factor, sign_in, statement, switches, tape, transfers,
 };
 use exchange::command::Role;
 
@@ -196,6 +196,7 @@ fn money_reads() -> Vec<Route> {
         long("/admin/users", admin_users::list),
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/transfers", transfers::list_all),
+        read("/admin/proposals", proposals::list),
     ]
 }
 
@@ -211,6 +212,8 @@ fn money_writes() -> Vec<Route> {
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/transfers/{transfer}/confirm", Optional, transfers::confirm),
         post("/admin/transfers/{transfer}/refuse", Optional, transfers::refuse),
+        post("/admin/proposals/{proposal}/confirm", Optional, proposals::confirm),
+        post("/admin/proposals/{proposal}/reject", Optional, proposals::reject),
     ]
 }
 

@@ -17,6 +17,7 @@ pub mod statements;
 mod causes;
 pub mod settlements;
 pub mod transfers;
+pub mod proposals;
 pub mod performance;
 pub mod equity;
 pub mod tape;
@@ -41,6 +42,7 @@ use self::history::History;
 use self::orders::Orders;
 use self::performance::{MarketPnl, Performance, Pnl};
 use self::positions::Positions;
+use self::proposals::Proposals;
 use self::responses::{StoredResponse, StoredResponses};
 use self::saved::{Saved, Sink, Sizes, Source, hold, saved};
 use self::search::Search;
@@ -84,6 +86,8 @@ pub struct ReadModel {
     pub settlements: Settlements,
     /// Transfers that users asked for.
     pub transfers: Transfers,
+    /// What takes two operators, and waits for the second.
+    pub proposals: Proposals,
     /// Profit and loss of each user.
     pub performance: Performance,
     /// Equity as time passes.
@@ -255,7 +259,7 @@ impl ReadModel {
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
         let ReadModel { performance, equity, tape, search, changes, sign_ins, .. } = self;
-        let ReadModel { transfers, faults, .. } = self;
+        let ReadModel { transfers, proposals, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -272,6 +276,7 @@ impl ReadModel {
                 faults.check(search.see(applied, effect));
                 faults.check(sign_ins.see(applied, effect));
                 faults.check(transfers.see(applied, effect));
+                faults.check(proposals.see(applied, effect));
                 if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
                     effect
                     && catalogue.market(*market).is_some_and(|row| row.status.public())
@@ -357,7 +362,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 11;
+pub const IMAGE_VERSION: u32 = 12;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -376,6 +381,7 @@ saved!(ReadModel {
     statements,
     settlements,
     transfers,
+    proposals,
     performance,
     equity,
     tape,

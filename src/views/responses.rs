@@ -8,6 +8,7 @@ use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, OrderStatus};
+use super::proposals::ProposalRow;
 use super::saved::{Sizes, hold, saved, saved_enum};
 use super::transfers::TransferRow;
 use exchange::command::{PlaceOrder, TradingMode};
@@ -51,6 +52,8 @@ pub enum StoredResponse {
     Converted(Box<Converted>),
     /// A transfer that was asked for or answered.
     Transfer(Box<TransferRow>),
+    /// What was proposed.
+    Proposal(Box<ProposalRow>),
     /// No data beyond the fact that the request succeeded.
     Done,
 }
@@ -71,6 +74,7 @@ saved_enum!(StoredResponse {
     13 = Amended(amended),
     14 = GroupHeartbeat(heartbeat),
     15 = Transfer(row),
+    16 = Proposal(row),
 });
 
 saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
@@ -198,6 +202,9 @@ impl StoredResponse {
                 StoredResponse::Amended(Box::new(Amended::of(&row)))
             }
             Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
+            Effect::Proposed(proposed) => {
+                StoredResponse::Proposal(Box::new(view.proposals.one(proposed.proposal)?.clone()))
+            }
             Effect::TransferAsked { transfer, .. } | Effect::TransferEnded { transfer, .. } => {
                 StoredResponse::Transfer(Box::new(view.transfers.one(*transfer)?.clone()))
             }

@@ -4,6 +4,9 @@
 
 use std::collections::HashMap;
 
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::Money;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -268,6 +271,14 @@ fn transfers(scene: &mut Scene, ann: &Trader) {
     scene.show("refuseTransfer", &op, &[&goes], "", json!({"reason": "no such account"}));
     scene.show("getTransfer", ann, &[&goes], "", Value::Null);
     scene.show("listOwnTransfers", ann, &[], "", Value::Null);
+    let propose = |scene: &Scene| {
+        let (user, amount) = (UserNo(1), Money::new(100_000_000));
+        super::scene::propose(&scene.venue, Command::Withdraw { user, amount })
+    };
+    let (one, other) = (propose(scene), propose(scene));
+    scene.show("listProposals", &op, &[], "", Value::Null);
+    scene.show("confirmProposal", &op, &[&one], "", json!({"reason": "the bank has it"}));
+    scene.show("rejectProposal", &op, &[&other], "", json!({}));
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {

@@ -10,6 +10,7 @@ mod client;
 mod shape;
 mod shapes;
 mod schema;
+mod proposals;
 mod transfers;
 mod venue;
 mod scene;

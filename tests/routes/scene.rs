@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use exchange::command::{Command, KeyHash, Password, RecoveryCodes, Role, SecondFactor};
+use exchange::command::{
+    Act, Command, KeyHash, KeyedCommand, Password, RecoveryCodes, Role, SecondFactor,
+};
 use exchange::ids::{Token, UserNo};
-use exchange::units::TimeMs;
+use exchange::units::{Money, TimeMs};
 use http::keys::hash;
 use http::passwords::Passwords;
 use http::totp::{Secret, code_of};
@@ -43,6 +45,18 @@ pub struct Scene {
     resolved: String,
     /// A deposit that Ann asks for.
     pub transfer: String,
+    /// A withdrawal that Ann proposes as an operator.
+    proposal: String,
+}
+
+/// Has Ann propose something as an operator; the number of the proposal.
+pub fn propose(venue: &Venue, command: Command) -> String {
+    let above = Some(Money::ZERO);
+    venue.ask(Command::SetTwoPersons { above });
+    let act = Some(Box::new(Act::of(UserNo(1), None)));
+    let number = venue.ask(KeyedCommand { once: None, act, command }).sequence();
+    venue.ask(Command::SetTwoPersons { above: None });
+    number.to_string()
 }
 
 /// The password of all who sign in, and what their browsers carry.
@@ -129,6 +143,8 @@ impl Scene {
         venue.trade(&costly, &ben, &ann, "0.50", "1");
         let asked = ann.client.post("/account/deposits", &json!({"amount": "5.00"}));
         let transfer = asked.json["transfer"].to_string();
+        let (user, amount) = (UserNo(1), Money::new(1_000_000));
+        let proposal = propose(&venue, Command::Withdraw { user, amount });
         Scene {
             venue,
             ann,
@@ -147,6 +163,7 @@ impl Scene {
             closed,
             resolved,
             transfer,
+            proposal,
         }
     }
 
@@ -196,6 +213,7 @@ impl Scene {
             "userId" => &self.ann.id,
             "keyId" => &self.key,
             "transfer" => &self.transfer,
+            "proposal" => &self.proposal,
             other => panic!("no {other} is here"),
         };
         found.to_owned()

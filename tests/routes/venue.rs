@@ -14,7 +14,7 @@ use engine::clock;
 use engine::history::HistoryStore;
 use engine::meter::{Gauges, Meter};
 use engine::start::{Options, Running, Storage, start};
-use exchange::command::{Command, Role};
+use exchange::command::{Command, KeyedCommand, Role};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
@@ -213,7 +213,7 @@ impl Venue {
     }
 
     /// Executes a command.
-    pub fn ask(&self, command: Command) -> engine::pending::Answer {
+    pub fn ask(&self, command: impl Into<KeyedCommand>) -> engine::pending::Answer {
         let (_, _, running) = self.served.as_ref().unwrap();
         let answer = running.engine().ask(command).unwrap();
         assert!(!matches!(answer.effects(), [Effect::Refused(_)]), "{answer:?}");

@@ -86,6 +86,12 @@ ann asks-deposit 2.00 for own-1
 ann asks-withdrawal 1.00
 ann transfer 62 confirmed
 ann transfer 63 cancelled
+two-persons above 1.00
+by ann withdraw bob 2.00
+by ann withdraw bob 3.00
+bob confirms 67
+bob rejects 68
+two-persons off
 "#;
 
 /// Records per block.

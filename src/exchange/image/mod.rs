@@ -24,14 +24,15 @@ use super::orders::OrderPool;
 use super::references::References;
 use super::restrictions::{Heartbeat, Restrictions};
 use super::sign_in::SignIns;
-use super::waiting::Transfers;
+use super::waiting::{Proposals, Transfers};
 
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
 /// What some images have, each added to the version. At their end: how people sign in, the groups
 /// of orders, the heartbeats of groups, slugs of markets and events, second factors, references of
-/// transfers, transfers that wait. With each order: the key that it was sent with.
+/// transfers, transfers that wait, the rule of two persons. With each order: the key that it was
+/// sent with.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
 const WITH_KEYS: u32 = 4;
@@ -40,8 +41,9 @@ const WITH_SLUGS: u32 = 16;
 const WITH_FACTORS: u32 = 32;
 const WITH_REFERENCES: u32 = 128;
 const WITH_TRANSFERS: u32 = 256;
+const WITH_PROPOSALS: u32 = 512;
 /// All of them; 64 is none.
-const ALL_PARTS: u32 = 511;
+const ALL_PARTS: u32 = 1023;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -65,6 +67,7 @@ impl Exchange {
             sign_ins,
             references,
             transfers,
+            proposals,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
@@ -116,6 +119,9 @@ impl Exchange {
         if !transfers.is_empty() {
             transfers.write(sink);
         }
+        if !proposals.is_empty() {
+            proposals.write(sink);
+        }
         Ok(())
     }
 
@@ -133,6 +139,7 @@ impl Exchange {
             (WITH_FACTORS, !self.sign_ins.factors.is_empty()),
             (WITH_REFERENCES, !self.references.is_empty()),
             (WITH_TRANSFERS, !self.transfers.is_empty()),
+            (WITH_PROPOSALS, !self.proposals.is_empty()),
         ];
         parts.into_iter().fold(0, |all, (part, there)| if there { all | part } else { all })
     }
@@ -181,6 +188,7 @@ impl Exchange {
             sign_ins: SignIns::default(),
             references: References::default(),
             transfers: Transfers::default(),
+            proposals: Proposals::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -219,6 +227,9 @@ impl Exchange {
         }
         if parts & WITH_TRANSFERS != 0 {
             exchange.transfers = Imaged::read(source)?;
+        }
+        if parts & WITH_PROPOSALS != 0 {
+            exchange.proposals = Imaged::read(source)?;
         }
         if exchange.parts() != parts {
             return Err(BadImage::Version(version));

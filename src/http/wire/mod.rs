@@ -25,6 +25,7 @@ pub mod said;
 pub mod site;
 pub mod statement;
 pub mod transfer;
+pub mod proposal;
 pub mod stream;
 pub mod tape;
 

@@ -189,6 +189,8 @@ words! {
     TransferDirection = "TransferDirection",
     /// What became of a transfer.
     TransferState = "TransferState",
+    /// What a proposal would do.
+    ProposalAction = "ProposalAction",
     /// A field's fault.
     FieldCode = "FieldCode",
 }

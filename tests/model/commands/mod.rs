@@ -77,6 +77,15 @@ pub enum Intent {
         pick: u8,
         by: u8,
     },
+    /// Has some acts take two persons, or not.
+    TwoPersons {
+        units: Option<i64>,
+    },
+    /// Confirms or rejects one of the proposals that wait.
+    Answer {
+        pick: u8,
+        by: u8,
+    },
     TakeFees {
         user: u8,
         share: u8,
@@ -287,10 +296,25 @@ fn act(intent: &Intent) -> Option<Box<Act>> {
         Intent::Deposit { units, .. } if units % 3 == 0 => (units % 60).unsigned_abs(),
         Intent::Withdraw { share, .. } if share % 3 == 0 => u64::from(*share),
         Intent::EndTransfer { pick, .. } if pick % 3 == 0 => u64::from(*pick),
+        // Without a reference.
+        Intent::Run { market, .. } if market % 2 == 0 => 1_000,
         _ => return None,
     };
     let reference = u8::try_from(pick).ok().map(|pick| token('r', pick));
     Some(Box::new(Act { reference, ..Act::of(UserNo(0), None) }))
+}
+
+fn answer(twin: &Naive, pick: u8, by: u8) -> Command {
+    // Those at the end may still be done.
+    let count = twin.proposals.len();
+    let place = count.checked_sub(1 + usize::from(pick) % count.clamp(1, 4));
+    let number = place.map_or(1, |place| twin.proposals[place].number);
+    let (operator, proposal) = (UserNo(u32::from(by % 3)), Sequence::new(number));
+    if by < 9 {
+        Command::ConfirmProposal { operator, proposal }
+    } else {
+        Command::DropProposal { operator, proposal }
+    }
 }
 
 fn ask_transfer(twin: &Naive, user: u8, share: u8, out: bool) -> Command {
@@ -375,6 +399,8 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::AskTransfer { user, share, out } => ask_transfer(twin, *user, *share, *out),
         Intent::EndTransfer { pick, by } => end_transfer(twin, *pick, *by),
+        Intent::TwoPersons { units } => Command::SetTwoPersons { above: units.map(Money::new) },
+        Intent::Answer { pick, by } => answer(twin, *pick, *by),
         Intent::TakeFees { user, share } => {
             let units = i64::try_from(twin.ledger.fees * i128::from(*share) / 100).unwrap().max(1);
             Command::TakeFees { user: UserNo(u32::from(*user)), amount: Money::new(units) }

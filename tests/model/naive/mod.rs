@@ -11,6 +11,7 @@ pub mod book;
 pub mod exclusive;
 pub mod ledger;
 pub mod markets;
+pub mod proposals;
 pub mod repeats;
 pub mod sign_in;
 pub mod standing;
@@ -99,6 +100,9 @@ pub struct Naive {
     pub events: Vec<exclusive::Event>,
     pub ledger: Ledger,
     pub transfers: Vec<transfers::Waiting>,
+    /// Withdrawals of more than this take two persons.
+    pub two_persons: Option<Money>,
+    pub proposals: Vec<proposals::Proposal>,
     pub markets: Vec<Market>,
     /// Every order ever accepted.
     pub orders: BTreeMap<u64, Order>,
@@ -132,13 +136,20 @@ impl Naive {
     }
 
     fn answer(&mut self, record: &Record) -> Vec<Effect> {
-        let reference = reference(record);
+        let mut reference = reference(record);
         let decided = match self.done_before(record) {
             Ok(Some(first)) => return Naive::repeat(first),
             Ok(None) => self
                 .room_for_names(record)
                 .and_then(|()| self.is_new(reference.as_ref()))
-                .and_then(|()| self.decide(&record.command)),
+                .and_then(|()| match record.act.as_deref() {
+                    Some(act) if self.takes_two(&record.command) => {
+                        // It is used up when it is confirmed.
+                        reference = None;
+                        self.propose(act, &record.command)
+                    }
+                    _ => self.decide(&record.command),
+                }),
             Err(reject) => Err(reject),
         };
         if let Err(reject) = decided {
@@ -189,6 +200,15 @@ impl Naive {
             Command::AskDeposit { .. }
             | Command::AskWithdrawal { .. }
             | Command::EndTransfer { .. } => self.transfer(command),
+            Command::SetTwoPersons { above } => {
+                self.two_persons = *above;
+                self.emit(Effect::TwoPersonsSet { above: *above });
+                Ok(())
+            }
+            Command::ConfirmProposal { operator, proposal } => self.confirm(*operator, *proposal),
+            Command::DropProposal { operator, proposal } => {
+                self.drop_proposal(*operator, *proposal)
+            }
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds, group } => {

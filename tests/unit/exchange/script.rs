@@ -279,6 +279,17 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), money()).prop_map(|(user, amount)| {
             Command::AskWithdrawal { user, amount, reference: Token::new("own-1") }
         }),
+        1 => of(0..=i64::MAX).prop_map(|units| Command::SetTwoPersons {
+            above: units.map(Money::new)
+        }),
+        1 => (user(), 0..40_u64).prop_map(|(operator, number)| Command::ConfirmProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
+        1 => (user(), 0..40_u64).prop_map(|(operator, number)| Command::DropProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
         1 => (user(), 0..40_u64).prop_map(|(user, number)| Command::EndTransfer {
             user,
             transfer: Sequence::new(number),
@@ -479,6 +490,10 @@ take-fees ann 0.03
 ann asks-deposit 2.00 for own-1
 bob asks-withdrawal 1.00
 ann transfer 7 confirmed
+two-persons above 5.00
+two-persons off
+ann confirms 7
+bob rejects 7
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
