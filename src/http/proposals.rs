@@ -1,7 +1,6 @@
 //! Acts that take two persons: listed, confirmed and rejected; and the answer of those that were
 //! only proposed.
 
-use hyper::StatusCode;
 use serde::Serialize;
 
 use super::admin_markets::Nothing;
@@ -34,7 +33,9 @@ pub fn came<T>(
 pub fn answer<T: Serialize>(written: &Written<Came<T>>) -> Result<Reply, Problem> {
     match &written.shown {
         Ok(done) => written.reply(done),
-        Err(proposed) => Ok(Reply { status: StatusCode::ACCEPTED, ..written.reply(proposed)? }),
+        Err(proposed) => {
+            Ok(Reply::accepted(written.sequence, proposed)?.replayed(written.replayed))
+        }
     }
 }
 
