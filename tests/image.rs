@@ -212,9 +212,9 @@ fn an_image_truncated_or_extended_is_refused() {
     let longer = [&image[..], &[0]].concat();
     assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
     let mut later = image;
-    // Each of 512 versions tells which of nine parts an image has.
-    later[..2].copy_from_slice(&513_u16.to_le_bytes());
-    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(513));
+    // Each of 1,024 versions tells which of ten parts an image has.
+    later[..2].copy_from_slice(&1_025_u16.to_le_bytes());
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(1_025));
 }
 
 /// Errors that no single field shows are caught by the checks across fields.

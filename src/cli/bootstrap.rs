@@ -119,10 +119,8 @@ fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
 pub(crate) fn two_persons(engine: &Engine, above: Option<Money>) -> Result<(), Failure> {
     if engine.read().proposals.above() != above {
         submit_or_fail(engine, Command::SetTwoPersons { above })?;
-        tracing::warn!(
-            above = above.map(|above| above.to_string()),
-            "the rule of two persons is set"
-        );
+        let above = above.map_or_else(|| "off".to_owned(), |above| above.to_string());
+        tracing::warn!(above, "the rule of two persons is set");
     }
     if above.is_some() && operators_count(engine) < 2 {
         tracing::warn!(

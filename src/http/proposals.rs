@@ -1,7 +1,6 @@
 //! Acts that take two persons: listed, confirmed and rejected; and the answer of those that were
 //! only proposed.
 
-use hyper::StatusCode;
 use serde::Serialize;
 
 use super::admin_markets::Nothing;
@@ -34,7 +33,9 @@ pub fn came<T>(
 pub fn answer<T: Serialize>(written: &Written<Came<T>>) -> Result<Reply, Problem> {
     match &written.shown {
         Ok(done) => written.reply(done),
-        Err(proposed) => Ok(Reply { status: StatusCode::ACCEPTED, ..written.reply(proposed)? }),
+        Err(proposed) => {
+            Ok(Reply::accepted(written.sequence, proposed)?.replayed(written.replayed))
+        }
     }
 }
 
@@ -68,15 +69,16 @@ pub async fn reject(call: Call) -> Result<Reply, Problem> {
 fn read(call: &Call) -> Result<Sequence, Problem> {
     let (proposal, Nothing {}) =
         call.read(|form| form.path("proposal").zip(form.body_or_default()))?;
-    let (_, of_money) = call.look(|view| {
+    let (seen, of_money) = call.look(|view| {
         let row = view.proposals.one(proposal);
         Ok(row.map(|row| row.proposed.user.is_some()))
     })?;
     if of_money == Some(false) && call.caller.role == Role::Cashier {
         return Err(Problem::new(Kind::Forbidden, "cashiers answer for money alone"));
     }
-    // The answer to a repetition is kept, though the proposal has ended.
-    if of_money.is_none() && call.once.is_none() {
+    // The answer to a repetition is kept, though the proposal has ended. One that is not here yet
+    // has not been looked at.
+    if of_money.is_none() && (call.once.is_none() || proposal > seen) {
         return Err(Problem::of(Reject::ProposalNotFound));
     }
     Ok(proposal)

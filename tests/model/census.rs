@@ -9,7 +9,8 @@ use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
 
 /// Refusals that random commands cannot reach: a run's venue is open, and never that large; and
-/// there are few groups, few proposals, and few people with accounts elsewhere (`routes/openid.rs`).
+/// there are few groups, few proposals, and few people with accounts elsewhere
+/// (`routes/openid.rs`).
 const OUT_OF_REACH: [Reject; 5] = [
     Reject::VenueNotOpen,
     Reject::VenueFull,

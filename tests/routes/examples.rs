@@ -185,6 +185,7 @@ fn examples_match_actual_answers() {
     transfers(&mut scene, &ann);
     trade(&mut scene, &market, &ann, &ben);
     lives(&mut scene);
+    dispute(&mut scene, &ann, &ben);
     conversion(&mut scene, &ann, &ben);
     watch(&mut scene, &ann);
     sign_in(&mut scene, &ann);
@@ -279,6 +280,18 @@ fn transfers(scene: &mut Scene, ann: &Trader) {
     scene.show("listProposals", &op, &[], "", Value::Null);
     scene.show("confirmProposal", &op, &[&one], "", json!({"reason": "the bank has it"}));
     scene.show("rejectProposal", &op, &[&other], "", json!({}));
+}
+
+/// An announced outcome that a holder disputes.
+fn dispute(scene: &mut Scene, ann: &Trader, ben: &Trader) {
+    let market = scene.venue.market_with(&json!({"disputeWindowSeconds": 3600}));
+    scene.venue.trade(&market, ann, ben, "0.50", "1");
+    scene.venue.act(&market, "resolve", &json!({"winningOutcomeId": "no"}));
+    let body = json!({"marketId": market, "reason": "The station measured 4 mm."});
+    scene.show("fileDispute", &ann.client, &[], "", body);
+    scene.show("listOwnDisputes", &ann.client, &[], "", Value::Null);
+    let op = scene.operator();
+    scene.show("listDisputes", &op, &[], "", Value::Null);
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {

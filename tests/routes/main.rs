@@ -11,6 +11,7 @@ mod shape;
 mod shapes;
 mod schema;
 mod proposals;
+mod disputes;
 mod transfers;
 mod venue;
 mod scene;

@@ -93,6 +93,7 @@ fn every_listed_code_is_provoked() {
     refusals(&mut given);
     signing_in(&mut given);
     proposals(&mut given);
+    disputes(&mut given);
     let mut missing = Vec::new();
     for operation in operations() {
         for code in codes(&operation) {
@@ -330,7 +331,8 @@ fn states(given: &mut Given) {
     let scene = Scene::new();
     let settled = scene.venue.market();
     scene.venue.settle(&settled, "yes");
-    for operation in listing("INVALID_TRANSITION").filter(|one| one.id() != "confirmProposal") {
+    let elsewhere = ["confirmProposal", "fileDispute"];
+    for operation in listing("INVALID_TRANSITION").filter(|one| !elsewhere.contains(&one.id())) {
         let mut asked = scene.request(&operation).with_part("marketId", &settled);
         if operation.id() == "reviseMarket" {
             asked = asked.and_member("deadline", json!(FAR));
@@ -535,6 +537,28 @@ fn proposals(given: &mut Given) {
     let available = scene.ann.balance().0;
     operator.post(&pay, &json!({"amount": available}));
     confirmed("INSUFFICIENT_FUNDS", operator, &pays);
+}
+
+/// Refusals of what holders dispute.
+fn disputes(given: &mut Given) {
+    let scene = Scene::new();
+    let file = operation("fileDispute");
+    let mut refused = |code: &str, by: &Client, market: &str| {
+        let answer = scene.request(&file).by(by).and_member("marketId", json!(market)).send();
+        given.note(&file, code, &answer);
+    };
+    let (ann, market) = (&scene.ann.client, &scene.announced);
+    refused("INVALID_TRANSITION", ann, &scene.market);
+    refused("NO_CONTRACTS", &scene.venue.trader("cat").client, market);
+    let pay = format!("/admin/users/{}/withdrawals", scene.ann.id);
+    let available = scene.ann.balance().0;
+    scene.venue.operator.post(&pay, &json!({"amount": available}));
+    refused("INSUFFICIENT_FUNDS", ann, market);
+    let pay = format!("/admin/users/{}/deposits", scene.ann.id);
+    scene.venue.operator.post(&pay, &json!({"amount": "10"}));
+    scene.request(&file).send();
+    scene.venue.act(market, "resolve", &json!({"winningOutcomeId": "no"}));
+    refused("ALREADY_DISPUTED", ann, market);
 }
 
 /// Refusals of people in browsers.

@@ -43,6 +43,8 @@ pub struct Scene {
     suspended: String,
     closed: String,
     resolved: String,
+    /// A market whose outcome is announced; Ann holds contracts of it.
+    pub announced: String,
     /// A deposit that Ann asks for.
     pub transfer: String,
     /// A withdrawal that Ann proposes as an operator.
@@ -141,6 +143,9 @@ impl Scene {
         sign_in(&venue);
         let costly = venue.market_with(&json!({"takerFee": "0.5"}));
         venue.trade(&costly, &ben, &ann, "0.50", "1");
+        let announced = venue.market_with(&json!({"disputeWindowSeconds": 3600}));
+        venue.trade(&announced, &ben, &ann, "0.50", "1");
+        venue.act(&announced, "resolve", &winner).ok(&shapes::market_detail());
         let asked = ann.client.post("/account/deposits", &json!({"amount": "5.00"}));
         let transfer = asked.json["transfer"].to_string();
         let (user, amount) = (UserNo(1), Money::new(1_000_000));
@@ -162,6 +167,7 @@ impl Scene {
             suspended,
             closed,
             resolved,
+            announced,
             transfer,
             proposal,
         }
@@ -182,6 +188,7 @@ impl Scene {
                 let code = self.first_code();
                 asked.without_key().by_browser(ANN_S).and_member("code", json!(code))
             }
+            "fileDispute" => asked.and_member("marketId", json!(self.announced)),
             _ if operation.is_for_people() => asked.without_key().by_browser(ANN_S),
             _ => asked,
         }

@@ -64,6 +64,14 @@ pub(crate) async fn answer(session: &mut Session, verb: &ProposalVerb) -> Result
         ProposalVerb::Confirm { proposal } => (proposal, "confirm"),
         ProposalVerb::Reject { proposal } => (proposal, "reject"),
     };
+    if how == "confirm" && session.asks()? {
+        let all = session.get("/admin/proposals").await?.json;
+        let mut all = all.get("proposals").and_then(Value::as_array).into_iter().flatten();
+        // What is not there is refused below, by its name.
+        if let Some(found) = all.find(|one| one.get("proposal") == Some(&json!(proposal))) {
+            Session::agree(found, &PROPOSAL)?;
+        }
+    }
     session.post(&format!("/admin/proposals/{proposal}/{how}"), &json!({})).await?;
     Ok(())
 }

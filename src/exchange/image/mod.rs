@@ -67,9 +67,9 @@ impl Exchange {
             restrictions,
             sign_ins,
             references,
-            transfers,
-            proposals,
-            disputes,
+            transfers: _,
+            proposals: _,
+            disputes: _,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
@@ -118,16 +118,21 @@ impl Exchange {
         if !references.is_empty() {
             references.all().write(sink);
         }
-        if !transfers.is_empty() {
-            transfers.write(sink);
-        }
-        if !proposals.is_empty() {
-            proposals.write(sink);
-        }
-        if !disputes.is_empty() {
-            disputes.write(sink);
-        }
+        self.write_waiting(sink);
         Ok(())
+    }
+
+    /// Writes what waits for somebody's answer, of which there may be nothing.
+    fn write_waiting(&self, sink: &mut impl ImageSink) {
+        if !self.transfers.is_empty() {
+            self.transfers.write(sink);
+        }
+        if !self.proposals.is_empty() {
+            self.proposals.write(sink);
+        }
+        if !self.disputes.is_empty() {
+            self.disputes.write(sink);
+        }
     }
 
     /// What its image has that others may not have.

@@ -56,6 +56,7 @@ impl Imaged for Proposals<Command> {
             until.write(sink);
             reference.write(sink);
             command.number().write(sink);
+            command.version().write(sink);
             command.write_fields(sink);
         }
     }
@@ -66,7 +67,7 @@ impl Imaged for Proposals<Command> {
             let made = Sequence::read(source)?;
             let (operator, until) = (Imaged::read(source)?, Imaged::read(source)?);
             let (reference, number) = (Imaged::read(source)?, u16::read(source)?);
-            let command = Command::read_fields(number, 1, source)?;
+            let command = Command::read_fields(number, u8::read(source)?, source)?;
             require(is_proposed(&command), "a proposal of what none proposes")?;
             let last: Option<(&Sequence, _)> = waiting.last_key_value();
             require(last.is_none_or(|(last, _)| *last < made), "proposals out of order")?;

@@ -13,7 +13,7 @@ use views::proposals::ProposalRow;
 
 answers! {
     /// What one operator proposed and another is to confirm.
-    ProposalJson = "Proposal" (row: &ProposalRow, ids: Ids) {
+    ProposalJson = "ProposalDetail" (row: &ProposalRow, ids: Ids) {
         /// The record that proposed it, by which it is known.
         proposal: RecordNo = RecordNo(row.proposed.proposal);
         #[schemars(with = "ProposalAction")]
