@@ -25,7 +25,7 @@ fn a_holder_disputes_an_outcome_once_and_the_bond_goes_to_who_was_right() {
     assert_eq!((filed.status, &filed.json["state"]), (201, &json!("open")), "{}", filed.json);
     assert_eq!(filed.json["bond"], "5.00");
     assert_eq!(ann.balance().1, "5.00", "{before:?}");
-    assert_eq!(venue.get(&format!("/markets/{market}")).json["status"], "DISPUTED");
+    assert_eq!(ann.client.get(&format!("/markets/{market}")).json["status"], "DISPUTED");
     let listed = venue.operator.get("/admin/disputes").json;
     assert_eq!(listed["disputes"][0]["reason"], "it rained");
     assert_eq!(listed["disputes"][0]["userId"], ann.id.as_str());

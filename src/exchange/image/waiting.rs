@@ -67,7 +67,9 @@ impl Imaged for Proposals<Command> {
             let made = Sequence::read(source)?;
             let (operator, until) = (Imaged::read(source)?, Imaged::read(source)?);
             let (reference, number) = (Imaged::read(source)?, u16::read(source)?);
-            let command = Command::read_fields(number, u8::read(source)?, source)?;
+            let version = u8::read(source)?;
+            let command = Command::read_fields(number, version, source)?;
+            require(version == command.version(), "a proposal in another version")?;
             require(is_proposed(&command), "a proposal of what none proposes")?;
             let last: Option<(&Sequence, _)> = waiting.last_key_value();
             require(last.is_none_or(|(last, _)| *last < made), "proposals out of order")?;
