@@ -49,9 +49,9 @@ fn a_holder_disputes_an_outcome_once_and_the_bond_goes_to_who_was_right() {
     let causes: Vec<_> = lines["lines"].as_array().unwrap().iter().map(|it| &it["cause"]).collect();
     assert_eq!(json!(causes[..2]), json!(["DISPUTE_BOND_LOST", "DISPUTE_BOND_HELD"]));
     assert_eq!(lines["lines"][0]["marketId"], market);
-    // 10 contracts at 0.50 and the bond.
+    // The bond; his contracts are not settled yet.
     let pnl = ben.client.get("/account/pnl").json;
-    assert_eq!((&pnl["realised"], &pnl["equity"]), (&json!("-5.00"), &json!("90.00")), "{pnl}");
+    assert_eq!((&pnl["realisedPnl"], &pnl["equity"]), (&json!("-5.00"), &json!("95.00")), "{pnl}");
 }
 
 #[test]

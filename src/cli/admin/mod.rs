@@ -150,6 +150,8 @@ enum AdminVerb {
     /// Confirm or refuse what a user asked for
     #[command(subcommand)]
     Transfer(transfers::TransferVerb),
+    /// List the outcomes that holders dispute, and why
+    Disputes,
     /// List what takes two operators and waits for the second
     Proposals,
     /// Confirm or reject what another operator proposed
@@ -223,6 +225,7 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             AdminVerb::Users(verb) => users::run(&mut session, verb).await,
             AdminVerb::Transfers(args) => transfers::list(&mut session, args).await,
             AdminVerb::Transfer(verb) => transfers::answer(&mut session, verb).await,
+            AdminVerb::Disputes => markets::disputes(&mut session).await,
             AdminVerb::Proposals => proposals::list(&mut session).await,
             AdminVerb::Proposal(verb) => proposals::answer(&mut session, verb).await,
             AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
