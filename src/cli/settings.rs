@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::logging::{self, LogFormat};
 use super::place::Place;
-use super::site::SiteArgs;
+use super::site::{SiteArgs, limit};
 use super::{Failure, demo};
 use exchange::units::Money;
 use http::rates::{Daily, Limit, Rates};
@@ -113,7 +113,7 @@ pub(crate) struct ServeArgs {
     pub(super) site: SiteArgs,
     /// Have resolving and voiding take two operators, and withdrawals of more than this: one
     /// proposes, another confirms
-    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_TWO_PERSONS", value_parser = super::site::limit)]
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_TWO_PERSONS", value_parser = limit)]
     pub(super) two_persons: Option<Money>,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]

@@ -43,8 +43,8 @@ impl Exchange {
         self.move_market(market, Trigger::Dispute, at, effects)
     }
 
-    /// Answers a market's dispute, if one waits, by the outcome that is announced next; a void gives
-    /// the bond back.
+    /// Answers a market's dispute, if one waits, by the outcome that is announced next; a void
+    /// gives the bond back.
     pub(super) fn answer_dispute(
         &mut self,
         market: MarketNo,

@@ -167,10 +167,7 @@ impl Disputes {
         }
     }
 
-    fn of(
-        &self,
-        market: MarketNo,
-    ) -> impl Iterator<Item = (&(MarketNo, UserNo), &Option<Money>)> {
+    fn of(&self, market: MarketNo) -> impl Iterator<Item = (&(MarketNo, UserNo), &Option<Money>)> {
         let first = (market, UserNo(0));
         self.filed.range(first..).take_while(move |((of, _), _)| *of == market)
     }

@@ -11,9 +11,10 @@ use super::route::{
 };
 use super::{
     account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
-    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, disputes, events, impact,
-    leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
-    positions, profiles, proposals, second_factor, sign_in, statement, switches, tape, transfers,
+    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, disputes,
+    events, impact, leaderboard, markets, metrics, openapi, openid, operations, order_list, orders,
+    pictures, positions, profiles, proposals, second_factor, sign_in, statement, switches, tape,
+    transfers,
 };
 use exchange::command::Role;
 

@@ -280,9 +280,7 @@ impl View for Accounts {
                 self.users.row(*user)?.balance = balance;
             }
             Effect::FeesTaken { amount, .. } => self.fees_taken = self.fees_taken.plus(*amount)?,
-            Effect::DisputeEnded { bond, right: false, .. } => {
-                self.fees = self.fees.plus(*bond)?;
-            }
+            Effect::DisputeEnded { bond, right: false, .. } => self.fees = self.fees.plus(*bond)?,
             Effect::SetsSettled { surplus, .. } => self.fees = self.fees.plus(*surplus)?,
             Effect::TradeMade(trade) => {
                 self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;

@@ -158,7 +158,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Checks that those who dispute exist, and that a bond waits only where an outcome is in doubt.
+    /// Checks that those who dispute exist, and that a bond waits where an outcome is in doubt.
     fn check_disputes(&self) -> Result<(), BadImage> {
         for ((market, user), bond) in self.disputes.all() {
             let state = self.market(market).map(|state| state.status);
@@ -167,7 +167,8 @@ impl Exchange {
                 Some(MarketStatus::Resolved) => bond.is_none(),
                 _ => false,
             };
-            require(live && self.known_user(user).is_ok(), "a dispute that nobody can have filed")?;
+            let known = live && self.known_user(user).is_ok();
+            require(known, "a dispute that nobody can have filed")?;
         }
         Ok(())
     }

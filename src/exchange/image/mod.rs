@@ -237,20 +237,25 @@ impl Exchange {
             let references = References::of(Imaged::read(source)?);
             exchange.references = references.ok_or(BadImage::Contradiction(UNSORTED))?;
         }
-        if parts & WITH_TRANSFERS != 0 {
-            exchange.transfers = Imaged::read(source)?;
-        }
-        if parts & WITH_PROPOSALS != 0 {
-            exchange.proposals = Imaged::read(source)?;
-        }
-        if parts & WITH_DISPUTES != 0 {
-            exchange.disputes = Imaged::read(source)?;
-        }
+        exchange.read_waiting(parts, source)?;
         if exchange.parts() != parts {
             return Err(BadImage::Version(version));
         }
         exchange.schedule_all();
         Ok(exchange)
+    }
+
+    fn read_waiting(&mut self, parts: u32, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        if parts & WITH_TRANSFERS != 0 {
+            self.transfers = Imaged::read(source)?;
+        }
+        if parts & WITH_PROPOSALS != 0 {
+            self.proposals = Imaged::read(source)?;
+        }
+        if parts & WITH_DISPUTES != 0 {
+            self.disputes = Imaged::read(source)?;
+        }
+        Ok(())
     }
 
     fn read_groups(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {

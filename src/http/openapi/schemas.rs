@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::Members;
 use crate::wire::words::reference;
-use crate::wire::{account, catalogue, conversion, depth, dispute, impact, leaderboard, limits, operations};
+use crate::wire::{
+    account, catalogue, conversion, depth, dispute, impact, leaderboard, limits, operations,
+};
 use crate::wire::{order, problem, profile, proposal, quotes, site, statement, tape, transfer};
 
 /// Requests, words and records.

@@ -370,6 +370,19 @@ fn replace(twin: &Naive, pick: u16, place: &Place, now: TimeMs) -> Command {
     Command::ReplaceOrder { replaced, terms: Box::new(terms) }
 }
 
+fn dispute(twin: &Naive, pick: u8, user: u8, share: u8, now: TimeMs) -> Command {
+    let available = twin.ledger.account(u32::from(user)).available;
+    let units = i64::try_from(available * i128::from(share) / 100).unwrap();
+    // Somebody who did so before, now and then.
+    let resolved = |at: MarketNo| twin.markets[at.index()].status_at(now) == MarketStatus::Resolved;
+    let before = twin.disputes.iter().find(|one| pick.is_multiple_of(3) && resolved(one.market));
+    let (market, user) = before.map_or_else(
+        || (market(twin, pick, now), UserNo(u32::from(user))),
+        |one| (one.market, one.user),
+    );
+    Command::FileDispute { user, market, bond: Money::new(units), reason: "it rained".to_owned() }
+}
+
 /// The command of an intent, in the twin's state at `now`.
 fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     if let Some(command) = revive(twin, now) {
@@ -405,16 +418,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::AskTransfer { user, share, out } => ask_transfer(twin, *user, *share, *out),
         Intent::EndTransfer { pick, by } => end_transfer(twin, *pick, *by),
-        Intent::FileDispute { market: pick, user, share } => {
-            let available = twin.ledger.account(u32::from(*user)).available;
-            let units = i64::try_from(available * i128::from(*share) / 100).unwrap();
-            Command::FileDispute {
-                user: UserNo(u32::from(*user)),
-                market: market(twin, *pick, now),
-                bond: Money::new(units),
-                reason: "it rained".to_owned(),
-            }
-        }
+        Intent::FileDispute { market, user, share } => dispute(twin, *market, *user, *share, now),
         Intent::TwoPersons { units } => Command::SetTwoPersons { above: units.map(Money::new) },
         Intent::Answer { pick, by } => answer(twin, *pick, *by),
         Intent::TakeFees { user, share } => {

@@ -40,10 +40,10 @@ impl Naive {
             return Err(Reject::NoContracts);
         }
         let units = i128::from(bond.get());
-        let account = self.ledger.account_mut(user.0);
-        if account.available < units {
+        if self.ledger.account(user.0).available < units {
             return Err(Reject::InsufficientFunds);
         }
+        let account = self.ledger.account_mut(user.0);
         account.available -= units;
         account.reserved += units;
         *self.ledger.withdrawing.entry(user.0).or_default() += units;
