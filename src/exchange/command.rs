@@ -461,6 +461,13 @@ table! {
             /// Why.
             reason: String,
         } => "{user} disputes {market} bond {bond} {reason}";
+        /// Gives a user another public name. What the user signs in with stays.
+        53 rename_user = RenameUser {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        };
     }
 }
 

@@ -581,6 +581,13 @@ table! {
             /// Whether the dispute was right: the bond is given back. If not, it is the venue's.
             right: bool,
         } => "dispute of {market} by {user} was {right?right:wrong}, bond {bond}";
+        /// A user has another public name.
+        57 user_renamed = UserRenamed {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        } => "{user} is named {profile_name}";
     }
 }
 

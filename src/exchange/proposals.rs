@@ -112,3 +112,7 @@ impl Exchange {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/exchange/proposals.rs"]
+mod tests;

@@ -257,6 +257,9 @@ impl View for Accounts {
                 self.users.add(*user, row)?;
                 self.keys_of.add(*user, UserKeys::default())?;
             }
+            Effect::UserRenamed { user, profile_name } => {
+                self.users.row(*user)?.profile_name = profile_name.as_str().into();
+            }
             Effect::KeyAdded { user, key, role, label, hash, ends } => {
                 let row = KeyRow {
                     no: *key,

@@ -107,6 +107,8 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
+        (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         transfer_command(),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),

@@ -250,6 +250,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     scene.show("revokeUserKey", &op, &[&user, &spare], "", Value::Null);
     scene.show("setExposureLimit", &op, &[&user], "", json!({"limit": "50.00"}));
     scene.show("liftExposureLimit", &op, &[&user], "", Value::Null);
+    scene.show("renameUser", &op, &[&user], "", json!({"profileName": "ann"}));
     scene.show("setUserMode", &op, &[&user], "", json!({"mode": "normal"}));
     scene.show("listUserKeys", &op, &[&user], "", Value::Null);
     let ann = Trader { id: user, client: scene.venue.client(key["key"].as_str().unwrap()) };

@@ -94,6 +94,7 @@ by ann withdraw bob 3.00
 bob confirms 69
 bob rejects 70
 two-persons off
+rename bob "Bob B."
 "#;
 
 /// Records per block.

@@ -57,6 +57,7 @@ two-persons off
 ann confirms 2
 ann rejects 2
 ann disputes final bond 1.00 "why"
+rename ann "Ann"
 key k2 for ann until +1d
 once ann "KEY" clock
 once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
@@ -119,6 +120,7 @@ SET_TWO_PERSONS above
 CONFIRM_PROPOSAL operatorId proposal
 DROP_PROPOSAL operatorId proposal
 FILE_DISPUTE userId marketId bond reason
+RENAME_USER userId profileName
 ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey
 ADVANCE_CLOCK idempotencyKey act";
