@@ -414,7 +414,11 @@ impl<'a> World<'a> {
         while venue.keep() {}
         venue.history.tidy();
         venue.snapshot();
-        self.marks.count(self.seed, "a snapshot was taken", venue.snapshots_taken());
+        let snapshots = venue.snapshots_since();
+        self.marks.count(self.seed, "a snapshot was taken", snapshots.taken);
+        if snapshots.failing {
+            return Err("LIVE: a healthy venue's snapshot fails".to_owned());
+        }
         self.oracle.state(&venue)?;
         self.digest = self.oracle.made_again(&venue)?;
         if self.options.archive {
