@@ -447,10 +447,8 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             convert(twin, UserNo(u32::from(*user)), *pick, *quantity, now)
         }
         Intent::Again(pick) => {
-            let mut named = twin.named_ever();
             // The newest names still count; the oldest are past the repeat window and must not.
-            named.reverse();
-            named.truncate(1 + usize::from(pick % 64));
+            let named = twin.newest_named(1 + usize::from(pick % 64));
             nth(&named, usize::from(*pick)).unwrap_or(Command::AdvanceClock)
         }
     }

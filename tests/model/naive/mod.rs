@@ -19,7 +19,7 @@ pub mod standing;
 pub mod trading;
 pub mod transfers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use exchange::catalogue::{CategoryDraft, EventDraft};
 use exchange::command::{Command, PlaceOrder, Record, TradingMode, TransferEnd};
@@ -94,7 +94,7 @@ pub struct Naive {
     pub people: Vec<sign_in::Person>,
     slugs: Vec<String>,
     /// References of deposits and withdrawals.
-    references: Vec<String>,
+    references: BTreeSet<String>,
     /// Every slug that a market or an event has or had.
     pub addresses: BTreeMap<(Addressed, String), u32>,
     events_count: u32,
