@@ -105,6 +105,7 @@ KINDS.update({
     50: ("confirm_proposal", {"operator": "u32", "proposal": "u64"}),
     51: ("drop_proposal", {"operator": "u32", "proposal": "u64"}),
     48: ("end_transfer", {"user": "u32", "transfer": "u64", "how": "u8"}),
+    53: ("rename_user", {"user": "u32", "profile_name": "text"}),
 })
 KINDS[41] = ("sign_in_by_code", {**KINDS[34][1], "used": "i64"})
 KINDS[42] = ("sign_in_by_recovery", {**KINDS[34][1], "recovery_code": "bytes32"})

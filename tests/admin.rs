@@ -117,6 +117,8 @@ fn users_get_money_and_keys() {
     assert_eq!(problem["code"], "INSUFFICIENT_FUNDS");
 
     let field_of = |args: &[&str], field: &str| server.json(args)[field].clone();
+    assert_eq!(field_of(&["users", "rename", "ann", "Ann Lee"], "profileName"), "Ann Lee");
+    assert_eq!(field_of(&["users", "rename", "Ann Lee", "ann"], "profileName"), "ann");
     let mode = |mode| field_of(&["users", "mode", id, mode], "mode");
     assert_eq!([mode("cancel-only"), mode("read-only")], ["cancel-only", "read-only"]);
     assert!(server.says(&["users", "mode", id, "normal"]).contains("normal"));

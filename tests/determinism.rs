@@ -96,6 +96,7 @@ fn changes_digest(effect: &Effect) -> bool {
         | Effect::PositionChanged { .. }
         | Effect::VenueModeSet { .. }
         | Effect::UserModeSet { .. }
+        | Effect::UserRenamed { .. }
         | Effect::ExposureLimitSet { .. }
         | Effect::HeartbeatSet { until: None, .. }
         | Effect::OrderAccepted { .. }

@@ -371,6 +371,9 @@ fn switch_fields(command: &Command) -> Value {
             with_group(fields, group.as_deref())
         }
         Command::SetVenueMode { mode } => json!({ "mode": mode_number(*mode) }),
+        Command::RenameUser { user, profile_name } => {
+            json!({ "user": user.0, "profile_name": profile_name })
+        }
         Command::SetUserMode { user, mode } => {
             json!({ "user": user.0, "mode": mode_number(*mode) })
         }

@@ -33,7 +33,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 29] = [
+const SCRIPTS: [&str; 30] = [
     "acts",
     "amend",
     "amend_as_seen",
@@ -52,6 +52,7 @@ const SCRIPTS: [&str; 29] = [
     "orders_of_a_key",
     "password_change",
     "refusals",
+    "rename",
     "replace",
     "self_trade",
     "settlement",

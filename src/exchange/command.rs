@@ -450,6 +450,13 @@ table! {
             /// The record that proposed it.
             proposal: Sequence,
         } => "{operator} rejects {proposal}";
+        /// Gives a user another public name. What the user signs in with stays.
+        53 rename_user = RenameUser {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        };
     }
 }
 

@@ -559,6 +559,13 @@ table! {
             /// Whether it was done.
             confirmed: bool,
         } => "{operator} {confirmed?confirms:rejects} proposal {proposal}";
+        /// A user has another public name.
+        57 user_renamed = UserRenamed {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        } => "{user} is named {profile_name}";
     }
 }
 

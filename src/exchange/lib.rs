@@ -289,6 +289,7 @@ impl Exchange {
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)
             }
+            C::RenameUser { user, profile_name } => self.rename_user(*user, profile_name, effects),
             C::AddKey { user, role, label, hash, ends } => {
                 self.add_key(*user, *role, label, (*hash, *ends), effects)
             }

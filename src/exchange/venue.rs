@@ -72,6 +72,17 @@ impl Exchange {
         Ok(())
     }
 
+    pub(super) fn rename_user(
+        &mut self,
+        user: UserNo,
+        profile_name: &str,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        effects.push(Effect::UserRenamed { user, profile_name: profile_name.to_owned() });
+        Ok(())
+    }
+
     pub(super) fn add_key(
         &mut self,
         user: UserNo,

@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::proposals::{self, came};
 use super::reply::Reply;
 use super::route::BASE;
+use super::switches::show_user;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use exchange::command::Command;
 use exchange::ids::{Token, UserNo};
@@ -34,6 +35,11 @@ bodies! {
     /// A new user.
     struct NewUser {
         required { "profileName" => name: Name, "profilePic" => picture: WebUrl }
+    }
+
+    /// What a user becomes.
+    struct ChangedUser {
+        required { "profileName" => name: Name }
     }
 
     /// Money that comes or goes.
@@ -123,6 +129,14 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let written = call.submit_and_show(command, again).await?;
     let (id, user) = &written.shown;
     written.created(format!("{BASE}/admin/users/{id}"), user)
+}
+
+/// `PATCH /admin/users/{userId}`
+pub async fn rename(call: Call) -> Result<Reply, Problem> {
+    let (id, ChangedUser { name: Name(profile_name) }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, Command::RenameUser { user, profile_name }).await
 }
 
 /// `POST /admin/users/{userId}/deposits`

@@ -246,6 +246,7 @@ fn writes() -> Vec<Route> {
         post("/admin/users/{userId}/exposure-limit", Required, switches::set_exposure_limit),
         delete("/admin/users/{userId}/exposure-limit", switches::lift_exposure_limit),
         post("/admin/users", Required, admin_users::create),
+        patch("/admin/users/{userId}", admin_users::rename),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
         post("/admin/users/{userId}/invitations", Required, sign_in::invite),
         delete("/admin/users/{userId}/second-factor", second_factor::clear_of),

@@ -214,6 +214,7 @@ impl StoredResponse {
                 StoredResponse::Balance(Box::new(view.accounts.user(*user)?.balance))
             }
             Effect::UserCreated { user, .. }
+            | Effect::UserRenamed { user, .. }
             | Effect::UserModeSet { user, .. }
             | Effect::ExposureLimitSet { user, .. } => {
                 StoredResponse::User(Box::new(view.accounts.user(*user)?.clone()))

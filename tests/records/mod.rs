@@ -129,6 +129,8 @@ fn transfer_command() -> BoxedStrategy<Command> {
         (user(), amount(), reference()).prop_map(|(user, amount, reference)| {
             Command::AskWithdrawal { user, amount, reference }
         }),
+        (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         option::of(0..=i64::MAX)
             .prop_map(|units| Command::SetTwoPersons { above: units.map(Money::new) }),
         (user(), any::<u64>()).prop_map(|(operator, number)| Command::ConfirmProposal {

@@ -92,6 +92,7 @@ by ann withdraw bob 3.00
 bob confirms 67
 bob rejects 68
 two-persons off
+rename bob "Bob B."
 "#;
 
 /// Records per block.

@@ -785,6 +785,10 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             let (profile_name, profile_pic) = (String::new(), String::new());
             Command::CreateUser { profile_name, profile_pic }
         }
+        _ if small % 16 == 2 => {
+            let user = UserNo(u32::try_from(twin.sequence % 5).unwrap());
+            Command::RenameUser { user, profile_name: format!("name {small}") }
+        }
         _ => sign_in(twin, small),
     }
 }

@@ -172,6 +172,12 @@ impl Naive {
                 self.create_user(profile_name.clone(), profile_pic.clone());
                 Ok(())
             }
+            Command::RenameUser { user, profile_name } => {
+                self.known_user(*user)?;
+                let profile_name = profile_name.clone();
+                self.emit(Effect::UserRenamed { user: *user, profile_name });
+                Ok(())
+            }
             Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
             Command::Deposit { user, amount } => self.deposit(*user, *amount),
             Command::Withdraw { user, amount } => self.withdraw(*user, *amount),

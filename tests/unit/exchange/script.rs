@@ -317,6 +317,8 @@ fn of_a_user() -> BoxedStrategy<Command> {
             }),
         1 => mode().prop_map(|mode| Command::SetVenueMode { mode }),
         1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        1 => (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))
             .prop_map(|(user, limit)| Command::SetExposureLimit { user, limit }),
         1 => sign_in(),
@@ -494,6 +496,7 @@ two-persons above 5.00
 two-persons off
 ann confirms 7
 bob rejects 7
+rename ann \"Ann Lee\"
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m

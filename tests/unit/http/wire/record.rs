@@ -56,6 +56,7 @@ ann transfer 2 refused
 two-persons off
 ann confirms 2
 ann rejects 2
+rename ann "Ann"
 key k2 for ann until +1d
 once ann "KEY" clock
 once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
@@ -117,6 +118,7 @@ END_TRANSFER userId transfer how
 SET_TWO_PERSONS above
 CONFIRM_PROPOSAL operatorId proposal
 DROP_PROPOSAL operatorId proposal
+RENAME_USER userId profileName
 ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey
 ADVANCE_CLOCK idempotencyKey act";
