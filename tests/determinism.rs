@@ -97,6 +97,7 @@ fn changes_digest(effect: &Effect) -> bool {
         | Effect::VenueModeSet { .. }
         | Effect::UserModeSet { .. }
         | Effect::UserRenamed { .. }
+        | Effect::TwoPersonsSet { .. }
         | Effect::ExposureLimitSet { .. }
         | Effect::HeartbeatSet { until: None, .. }
         | Effect::OrderAccepted { .. }

@@ -568,7 +568,7 @@ fn every_record_decodes_by_the_pages_tables() {
     }
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
-    for _ in 0..6_000 {
+    for _ in 0..9_000 {
         let KeyedCommand { once, act, command } = asked().new_tree(&mut runner).unwrap().current();
         let (mut bytes, time) = (Vec::new(), TimeMs::default());
         let max = record::RECORD_BYTES_MAX;

@@ -107,8 +107,6 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
-        (user(), text())
-            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         transfer_command(),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
@@ -135,6 +133,8 @@ fn transfer_command() -> BoxedStrategy<Command> {
             let (market, bond) = (MarketNo(market), Money::new(units));
             Command::FileDispute { user, market, bond, reason }
         }),
+        (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         option::of(0..=i64::MAX)
             .prop_map(|units| Command::SetTwoPersons { above: units.map(Money::new) }),
         (user(), any::<u64>()).prop_map(|(operator, number)| Command::ConfirmProposal {

@@ -189,6 +189,8 @@ fn examples_match_actual_answers() {
     conversion(&mut scene, &ann, &ben);
     watch(&mut scene, &ann);
     sign_in(&mut scene, &ann);
+    let op = scene.operator();
+    scene.show("renameUser", &op, &[&ann.id], "", json!({"profileName": "Ann Lee"}));
     let shown = scene.made.len();
     let missing: Vec<&str> =
         operations().map(|o| o.id()).filter(|id| !scene.made.contains_key(*id)).collect();

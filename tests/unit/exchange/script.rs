@@ -502,7 +502,7 @@ two-persons above 5.00
 two-persons off
 ann confirms 7
 bob rejects 7
-rename ann \"An \\u{1f3b2}n\"
+rename ann \"Ann Lee\"
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
