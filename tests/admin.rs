@@ -223,6 +223,14 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
     let refused = server.admin(&["venue", "take-fees", "0.01"]);
     assert!(stderr(&refused).contains("422 INSUFFICIENT_FEES"), "{}", stderr(&refused));
 
+    assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
+    assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
+}
+
+#[test]
+fn what_waits_is_listed_and_what_does_not_is_not_answered() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(&data.path().join("venue"));
     for (list, one, code) in [
         ("transfers", ["transfer", "confirm", "1"], "404 TRANSFER_NOT_FOUND"),
         ("transfers", ["transfer", "refuse", "1"], "404 TRANSFER_NOT_FOUND"),
@@ -233,9 +241,7 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
         let refused = server.admin(&one);
         assert!(stderr(&refused).contains(code), "{}", stderr(&refused));
     }
-
-    assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
-    assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
+    assert_eq!(server.json(&["disputes"]), json!({"disputes": []}));
 }
 
 #[test]

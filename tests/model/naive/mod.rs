@@ -21,7 +21,7 @@ pub mod transfers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use exchange::catalogue::{CategoryDraft, EventDraft};
+use exchange::catalogue::{CategoryDraft, EventDraft, EventRevision};
 use exchange::command::{Command, PlaceOrder, Record, TradingMode, TransferEnd};
 use exchange::effect::Effect;
 use exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
@@ -185,16 +185,7 @@ impl Naive {
             Command::Withdraw { user, amount } => self.withdraw(*user, *amount),
             Command::CreateCategory(draft) => self.create_category(draft),
             Command::CreateEvent(draft) => self.create_event(draft),
-            Command::ReviseEvent { event, revision } => {
-                if let Some(categories) = &revision.categories {
-                    self.known_categories(categories)?;
-                }
-                self.may_be_called(Addressed::Event, revision.slug.as_ref(), Some(event.0))?;
-                self.known_event(Some(*event))?;
-                self.call(Addressed::Event, revision.slug.as_ref(), event.0);
-                self.emit(Effect::EventRevised { event: *event, revision: revision.clone() });
-                Ok(())
-            }
+            Command::ReviseEvent { event, revision } => self.revise_event(*event, revision),
             Command::PlaceOrder(terms) => self.place(terms),
             Command::AmendOrder { user, order, price, quantity, seen } => {
                 self.as_seen(*user, *order, *seen)?;
@@ -207,19 +198,11 @@ impl Naive {
             }
             Command::AskDeposit { .. }
             | Command::AskWithdrawal { .. }
-            | Command::EndTransfer { .. } => self.transfer(command),
-            Command::SetTwoPersons { above } => {
-                self.two_persons = *above;
-                self.emit(Effect::TwoPersonsSet { above: *above });
-                Ok(())
-            }
-            Command::ConfirmProposal { operator, proposal } => self.confirm(*operator, *proposal),
-            Command::DropProposal { operator, proposal } => {
-                self.drop_proposal(*operator, *proposal)
-            }
-            Command::FileDispute { user, market, bond, reason } => {
-                self.file_dispute((*market, *user), *bond, reason)
-            }
+            | Command::EndTransfer { .. }
+            | Command::SetTwoPersons { .. }
+            | Command::ConfirmProposal { .. }
+            | Command::DropProposal { .. }
+            | Command::FileDispute { .. } => self.waiting(command),
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds, group } => {
@@ -254,13 +237,25 @@ impl Naive {
         }
     }
 
+    fn revise_event(&mut self, event: EventNo, revision: &EventRevision) -> Result<(), Reject> {
+        if let Some(categories) = &revision.categories {
+            self.known_categories(categories)?;
+        }
+        self.may_be_called(Addressed::Event, revision.slug.as_ref(), Some(event.0))?;
+        self.known_event(Some(event))?;
+        self.call(Addressed::Event, revision.slug.as_ref(), event.0);
+        self.emit(Effect::EventRevised { event, revision: Box::new(revision.clone()) });
+        Ok(())
+    }
+
     fn create_user(&mut self, profile_name: String, profile_pic: String) {
         let user = UserNo(self.users_count);
         self.users_count += 1;
         self.emit(Effect::UserCreated { user, profile_name, profile_pic });
     }
 
-    fn transfer(&mut self, command: &Command) -> Result<(), Reject> {
+    /// What is about something that waits for an answer.
+    fn waiting(&mut self, command: &Command) -> Result<(), Reject> {
         match command {
             Command::AskDeposit { user, amount, reference } => {
                 self.ask_transfer(*user, false, *amount, *reference)
@@ -271,7 +266,19 @@ impl Naive {
             Command::EndTransfer { user, transfer, how } => {
                 self.end_transfer(*user, transfer.get(), *how)
             }
-            other => panic!("{other:?} is no transfer"),
+            Command::SetTwoPersons { above } => {
+                self.two_persons = *above;
+                self.emit(Effect::TwoPersonsSet { above: *above });
+                Ok(())
+            }
+            Command::ConfirmProposal { operator, proposal } => self.confirm(*operator, *proposal),
+            Command::DropProposal { operator, proposal } => {
+                self.drop_proposal(*operator, *proposal)
+            }
+            Command::FileDispute { user, market, bond, reason } => {
+                self.file_dispute((*market, *user), *bond, reason)
+            }
+            other => panic!("{other:?} waits for nobody"),
         }
     }
 
