@@ -19,6 +19,8 @@ pub use mounted::Mounted;
 
 /// Bytes of a segment: some hundred commands, so that a run fills many.
 const SEGMENT_BYTES: usize = 64 << 10;
+/// Of operations soon after one that failed, one in so many fails too.
+const FAILING_ONE_IN: u64 = 3;
 /// The system's numbers of errors.
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -28,6 +30,15 @@ const ENOSPC: i32 = 28;
 enum Unsynced {
     Bytes { at: usize, bytes: Vec<u8> },
     Length(usize),
+}
+
+impl Unsynced {
+    fn reach(self, file: &mut Vec<u8>) {
+        match self {
+            Unsynced::Bytes { at, bytes } => put(file, at, &bytes),
+            Unsynced::Length(length) => file.resize(length, 0),
+        }
+    }
 }
 
 /// What is named in a folder and not synced.
@@ -77,7 +88,8 @@ enum Node {
 pub struct Faults {
     /// One write in so many fails.
     pub write_fails: u64,
-    /// One sync in so many fails; what was to be synced is forgotten, and the next one says nothing.
+    /// One sync in so many fails; what was to be synced is forgotten, or parts of it, and the next
+    /// one says nothing.
     pub sync_fails: u64,
     /// One read in so many returns less than it could.
     pub short_reads: u64,
@@ -109,6 +121,8 @@ struct State {
     cut_at: Option<u64>,
     /// Whether a failure for good has come.
     broken: bool,
+    /// In how many operations more one in [`FAILING_ONE_IN`] fails, of those that may.
+    failing: u64,
     /// Whether there is no room for more.
     full: bool,
     /// How often the machine has started: handles from before are void.
@@ -166,6 +180,7 @@ impl Disk {
             on: true,
             cut_at: None,
             broken: false,
+            failing: 0,
             full: false,
             boots: 0,
             trace: None,
@@ -205,7 +220,7 @@ impl Disk {
     /// What goes wrong from now on.
     pub fn set_faults(&self, faults: Faults) {
         let mut state = self.state();
-        (state.faults, state.broken) = (faults, false);
+        (state.faults, state.broken, state.failing) = (faults, false, 0);
     }
 
     /// Whether there is room for more.
@@ -237,7 +252,7 @@ impl Disk {
             power::lose(node, mood, &mut chance);
         }
         state.count_links();
-        (state.on, state.cut_at, state.broken) = (true, None, false);
+        (state.on, state.cut_at, state.broken, state.failing) = (true, None, false, 0);
         state.boots = state.boots.saturating_add(1);
     }
 }
@@ -315,10 +330,16 @@ impl State {
 
     /// Whether something fails that does so once in so many times.
     fn fails(&mut self, one_in: u64) -> bool {
-        let fails = one_in > 0 && self.broken || self.chance.one_in(one_in);
+        let again = self.failing > 0 && one_in > 0;
+        let often = if again { FAILING_ONE_IN } else { one_in };
+        let fails = one_in > 0 && self.broken || self.chance.one_in(often);
+        self.failing = self.failing.saturating_sub(1);
         if fails {
             self.counts.failures = self.counts.failures.saturating_add(1);
             self.broken |= self.faults.for_good;
+        }
+        if fails && !again {
+            self.failing = self.chance.of_all(&[0, 2, 10, 60], 0);
         }
         fails
     }
@@ -391,17 +412,17 @@ impl State {
         match self.nodes.get_mut(node) {
             Some(Node::File { synced, unsynced, forgot, .. }) => {
                 if fails {
-                    // The system believes from now on that it is on the disk.
-                    unsynced.clear();
+                    // Some of it may be on the disk; the system believes from now on that all is.
+                    let one_in = self.chance.of_all(&[0, 1, 2], 0);
+                    for change in unsynced.drain(..) {
+                        if self.chance.one_in(one_in) {
+                            change.reach(synced);
+                        }
+                    }
                     *forgot = true;
                 }
                 if !fails && matches!(fate, Fate::Done) {
-                    for change in unsynced.drain(..) {
-                        match change {
-                            Unsynced::Bytes { at, bytes } => put(synced, at, &bytes),
-                            Unsynced::Length(length) => synced.resize(length, 0),
-                        }
-                    }
+                    unsynced.drain(..).for_each(|change| change.reach(synced));
                 }
             }
             Some(Node::Folder { synced, unsynced, .. }) => {

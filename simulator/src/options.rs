@@ -66,15 +66,18 @@ impl Options {
         let chance = &mut chance;
         let may = |fault: &str| allowed.is_empty() || allowed.iter().any(|name| name == fault);
         let mut parts = USUAL;
-        for (name, weight) in PARTS.iter().zip(&mut parts).skip(1) {
-            let of_seed = chance.of_all(&[1, 2, 2, 2, 8], 2);
-            *weight = weight.saturating_mul(of_seed);
+        // A busy venue has long days between its misfortunes; others start all the time.
+        let busy = chance.one_in(2);
+        for (name, weight) in PARTS.iter().zip(&mut parts) {
             let rare = ["cut", "stop", "damage", "room"].contains(name);
+            let of_seed = chance.of_all(&[1, 2, 2, 2, 8], 2);
+            let of_seed = if *name == "people" { 1 } else { of_seed };
+            *weight = weight.saturating_mul(of_seed * if busy && !rare { 10 } else { 1 });
             if rare && (!may(name) || chance.one_in(4)) {
                 *weight = 0;
             }
         }
-        let faulty = may("disk") && chance.one_in(3);
+        let faulty = may("disk") && chance.one_in(2);
         let some = |chance: &mut Chance, one_in: u64| {
             if faulty && chance.one_in(2) { chance.within(one_in, one_in * 20) } else { 0 }
         };
@@ -93,7 +96,7 @@ impl Options {
             shape,
             deep: shape == people::Shape::Ladder || chance.one_in(10),
             intents: people::weights(chance, shape),
-            batch: chance.of_all(&[1, 4, 20, 60], 4),
+            batch: chance.of_all(if busy { &[20, 60, 200, 300] } else { &[1, 4, 20, 60] }, 4),
             pass_ms: chance.of_all(&[2, 20, 200, 2_000], 20),
             clock_leaps: may("clock") && chance.one_in(4),
             faults,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use engine::announcer::Announcer;
@@ -18,24 +19,26 @@ use journal::Durable;
 use journal::block::{Block, Head};
 use journal::directory::read_only;
 use journal::portable::PortableFile;
-use journal::replay::{Listener, Replayer};
+use journal::replay::Listener;
 use journal::snapshot::Kind;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use views::ReadModel;
+use views::history::{History, HistoryError, PageKey, PageStorage, ROWS_PER_PAGE};
 
 use crate::compare::{always_true, same_answer};
 use crate::naive::Naive;
 use crate::state::same_state;
 use crate::venue::{Venue, archive, data};
 
-/// Bytes of a data directory for each byte of its journal, at most: the log, its copy, history.
+/// Bytes of a data directory for each byte of its journal, at most: the log, its copy, history. As
+/// many more as a page of history has rows less than eight.
 const DISK_TIMES: u64 = 4;
 /// Bytes of a data directory however small the journal is: segments made ahead, snapshots.
 const DISK_BYTES: u64 = 4 << 20;
 
 /// Reads a directory without its venue, as an auditor does: the log, and the archive if there is
-/// one, must verify, lead to this head and come to the results that they record.
+/// one, must verify and lead to this head. What they come to, [`Oracle::made_again`] compares.
 pub fn verified(head: &Head, archived: bool) -> Result<(), String> {
     let words = |error: &dyn std::fmt::Display| format!("VERIFY: {error}");
     let (log, _) = read_only(&data()).map_err(|error| words(&error))?;
@@ -52,12 +55,9 @@ fn leads_to(
     head: &Head,
     blocks: impl Iterator<Item = Result<Durable<Block>, String>>,
 ) -> Result<(), String> {
-    let (mut replayer, mut last) = (Replayer::new(), Head::START);
+    let mut last = Head::START;
     for block in blocks {
-        let block = block?;
-        let applied = replayer.apply(&block, &mut Vec::new(), &mut Unheard);
-        applied.map_err(|stop| format!("VERIFY: {stop:?}"))?;
-        last = block.head();
+        last = block?.head();
     }
     let same = (last.sequence, last.hash) == (head.sequence, head.hash);
     if same { Ok(()) } else { Err(format!("VERIFY: it ends with {}", last.sequence)) }
@@ -88,14 +88,26 @@ impl Announcer for Tap {
     fn publish(&self, _: Sequence) {}
 }
 
-/// Does without what a replay tells.
-struct Unheard;
+/// Compares the pages that are made again with those of a venue; keeps the first that differs.
+#[derive(Debug)]
+struct Compared(History, Mutex<Option<PageKey>>);
 
-impl Listener for Unheard {
-    type Stop = std::convert::Infallible;
+impl PageStorage for Compared {
+    fn put(&self, key: PageKey, bytes: Vec<u8>) {
+        let mut other = self.1.lock();
+        if other.is_none() && !self.0.has(key, &bytes) {
+            *other = Some(key);
+        }
+    }
 
-    fn after(&mut self, _: &Exchange, _: &Record, _: &[Effect]) -> Result<(), Self::Stop> {
-        Ok(())
+    fn get(&self, _: PageKey) -> Result<Option<Vec<u8>>, String> {
+        Ok(None)
+    }
+
+    fn failed(&self, _: &HistoryError) {}
+
+    fn keeps(&self) -> bool {
+        false
     }
 }
 
@@ -292,13 +304,16 @@ impl Oracle {
         same_state(exchange, &read, &self.twin).map_err(|difference| format!("STATE: {difference}"))
     }
 
-    /// Makes everything again from the journal, and compares: state, results, views, snapshots, and
-    /// the archive.
-    /// Returns a digest of it.
+    /// Makes everything again from the journal, and compares: state, results, views, pages and
+    /// snapshots. Returns a digest of it.
     pub fn made_again(&self, venue: &Venue) -> Result<u64, String> {
         let live = &venue.stations.matcher.replayer;
-        let Restored { mut replayer, mut read_model } =
-            Restored::nothing(&venue.history.rebuild_target());
+        let pages = venue.history.history();
+        let rows = u32::try_from(pages.rows_per_page()).ok().and_then(NonZeroU32::new);
+        let compared = Arc::new(Compared(pages, Mutex::default()));
+        let target = History::on(Arc::<Compared>::clone(&compared));
+        let target = target.paged(rows.unwrap_or(ROWS_PER_PAGE));
+        let Restored { mut replayer, mut read_model } = Restored::nothing(&target);
         let words = |error: &dyn std::fmt::Display| format!("AGAIN: {error}");
         let listed = venue.snapshots.list(Kind::State).map_err(|error| words(&error))?;
         let mut ends = BTreeSet::new();
@@ -332,6 +347,9 @@ impl Oracle {
         if again != shown {
             return Err("VIEWS: folded anew they are others".to_owned());
         }
+        if let (false, Some(key)) = (venue.history.has_failed(), *compared.1.lock()) {
+            return Err(format!("PAGES: {key:?} is not there as it is made anew"));
+        }
         let digest = Sha256::digest(&again);
         Ok(digest.first_chunk().copied().map(u64::from_le_bytes).unwrap_or_default())
     }
@@ -343,7 +361,9 @@ impl Oracle {
             block.map_or(0, |block| u64::try_from(block.bytes().len()).unwrap_or(u64::MAX))
         });
         let journaled: u64 = journaled.sum();
-        let most = journaled.saturating_mul(DISK_TIMES).saturating_add(DISK_BYTES);
+        let short = 8_u64.saturating_sub(venue.history.history().rows_per_page());
+        let times = DISK_TIMES.saturating_add(short);
+        let most = journaled.saturating_mul(times).saturating_add(DISK_BYTES);
         if used <= most {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use engine::clock::Clock;
 use engine::halt::{Halt, HaltReason};
 use engine::history::HistoryStore;
 use engine::sequencer::Progress;
-use engine::snapshotter::{SnapshotBoard, Snapshotter};
+use engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
 use engine::start::{Snapshots, Stations, Storage};
 use engine::throttle::Throttle;
 use engine::watcher::Watcher;
@@ -169,9 +169,9 @@ impl Venue {
         self.watcher.step();
     }
 
-    /// How many snapshots were taken since the start.
-    pub fn snapshots_taken(&self) -> u64 {
-        self.snapshotter.board.read().taken
+    /// What became of snapshots since the start.
+    pub fn snapshots_since(&self) -> SnapshotStatus {
+        self.snapshotter.board.read()
     }
 
     /// Ends it in order: what was durable is applied.

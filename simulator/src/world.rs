@@ -26,9 +26,11 @@ use crate::venue::{Refused, Venue, data};
 mod harm;
 
 /// Commands that may be unanswered at a time.
-const WAITING_MAX: usize = 300;
+const WAITING_MAX: usize = 600;
 /// Tries of a start whose power is cut each time.
 const CUT_STARTS_MAX: u32 = 5;
+/// After one start in so many everything is made again from the journal.
+const MADE_AGAIN_ONE_IN: u64 = 12;
 /// Steps in which a healthy venue answers what it is asked.
 const ANSWERED_IN: u32 = 10_000;
 /// Failures of the disk that may refuse a start or a command; the operator then mends the disk.
@@ -145,7 +147,13 @@ impl<'a> World<'a> {
             } else {
                 let (intents, shape) = (&self.options.intents, self.options.shape);
                 let step = people::step(&mut self.chance, intents, shape);
-                wanted.push(commands::asked(&self.oracle.twin, &step, now));
+                let asked = commands::asked(&self.oracle.twin, &step, now);
+                let market = matches!(asked.command, Command::CreateMarket(_));
+                wanted.push(asked);
+                if market {
+                    // Where no market is open everybody would make one.
+                    break;
+                }
             }
         }
         self.submit(wanted);
@@ -361,7 +369,10 @@ impl<'a> World<'a> {
         let ours = self.oracle.twin.sequence;
         // One like it may have been on its way.
         self.oracle.refused.retain(|asked| !self.again.contains(asked));
-        let done = self.oracle.recovered(&venue);
+        let mut done = self.oracle.recovered(&venue);
+        if done.is_ok() && self.chance.clone().one_in(MADE_AGAIN_ONE_IN) {
+            done = self.oracle.made_again(&venue).map(drop);
+        }
         if self.oracle.twin.sequence > ours {
             self.mark("a block is there that nobody was answered for");
         }
@@ -403,7 +414,11 @@ impl<'a> World<'a> {
         while venue.keep() {}
         venue.history.tidy();
         venue.snapshot();
-        self.marks.count(self.seed, "a snapshot was taken", venue.snapshots_taken());
+        let snapshots = venue.snapshots_since();
+        self.marks.count(self.seed, "a snapshot was taken", snapshots.taken);
+        if snapshots.failing {
+            return Err("LIVE: a healthy venue's snapshot fails".to_owned());
+        }
         self.oracle.state(&venue)?;
         self.digest = self.oracle.made_again(&venue)?;
         if self.options.archive {

@@ -118,7 +118,12 @@ impl HistoryStore {
             tracing::error!(
                 %error, "history cannot be opened; it is made anew from the whole journal"
             );
-            PageStore::remove(data).map_err(|_| error)?;
+            PageStore::remove(data).map_err(|cause| {
+                let (folder, what) = (PageStore::folder(data), error.what);
+                let folder = folder.display();
+                let what = format_args!("{folder}: {what}; it cannot be removed: {cause}");
+                StoreError::new(Step::Remove, what)
+            })?;
             PageStore::open(data)
         })?;
         let (wake, wakes) = bounded(1);

@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
     dashboard.finish()?;
     for path in files(Path::new("openapi"))? {
         if let Some(name) = path.file_name().and_then(|name| name.to_str())
-            && name.ends_with(".json")
+            && path.extension().is_some_and(|kind| kind == "json")
         {
             let mut part = packed(name)?;
             part.write_all(&fs::read(&path)?)?;

@@ -11,20 +11,12 @@ mod archive;
 mod ask;
 mod audit;
 #[allow(dead_code)]
-#[path = "../model/compare.rs"]
-mod compare;
-#[allow(dead_code)]
 #[path = "../routes/dice.rs"]
 mod dice;
 mod load;
-#[path = "../model/naive/mod.rs"]
-mod naive;
 mod server;
 #[path = "../starting/mod.rs"]
 mod starting;
-mod snapshots;
-#[path = "../model/state.rs"]
-mod state;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -266,19 +258,15 @@ fn summary(count: &Count, seed: u64) -> String {
         half_there,
         digest_differences,
         looked_up,
-        snapshots,
         archives,
     } = count;
-    let snapshots::Seen { compared, starts, kills_while_written, passed_over } = snapshots;
     let archive::Seen { blocks, behind, torn_by_kill, torn_by_hand, cut } = archives;
     format!(
         "seed {seed}: {kills} kills ({kills_in_start} during the start), {records} records, \
          {answered} commands answered, {refused} refused, {reads} reads, {unanswered} unanswered \
          ({unanswered_there} of them there), lost {lost}, duplicated {duplicated}, \
          half there {half_there}, digest differences {digest_differences}; {looked_up} answered \
-         orders looked up; snapshots: {compared} compared, {starts} starts with one, \
-         {kills_while_written} kills left one half written, {passed_over} passed over for that; \
-         archives: {blocks} blocks at the ends, behind at {behind} kills, tails torn by \
+         orders looked up; archives: {blocks} blocks at the ends, behind at {behind} kills, tails torn by \
          {torn_by_kill} kills and {torn_by_hand} times by hand, {cut} cut off"
     )
 }
@@ -294,7 +282,7 @@ fn every_answered_command_survives_every_kill_once_and_whole() {
     while count.kills < kills && faults.is_empty() {
         let ground = Ground::new();
         let mut venue = Venue {
-            auditor: Auditor::new(&ground, count),
+            auditor: Auditor::new(count),
             ground,
             traders: Vec::new(),
             unlike: &unlike,
@@ -329,6 +317,6 @@ fn every_answered_command_survives_every_kill_once_and_whole() {
     faults.truncate(20);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
     assert!(count.answered > 0, "no load, no test");
-    assert!(count.snapshots.starts > 0 && count.archives.blocks > 0, "nothing beside the journal");
+    assert!(count.archives.blocks > 0, "nothing beside the journal");
     assert!(kills < KILLS_SHORT || count.unanswered > 0, "no kill met a command");
 }

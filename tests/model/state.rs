@@ -17,6 +17,10 @@ use crate::naive::{Addressed, Naive};
 /// Price, contracts and number of orders of a level.
 type Level = (Tick, Lots, u32);
 
+/// Orders of the read model that are compared each time: the newest, and some of all.
+const NEWEST: usize = 24;
+const SAMPLE: usize = 12;
+
 const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
 
 /// The twin's levels of one side, best first.
@@ -132,6 +136,19 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
     if waiting != expected {
         return Err(format!("{expected:?} wait, the read model says {waiting:?}"));
     }
+    let told = |user, market, bond, right| (user, market, bond, right);
+    let mut shown: Vec<_> = model
+        .disputes
+        .all()
+        .map(|row| told(row.user, row.market, row.bond, row.ended.map(|(right, _)| right)))
+        .collect();
+    shown.reverse();
+    let disputes = twin.disputes.iter();
+    let expected: Vec<_> =
+        disputes.map(|one| told(one.user, one.market, one.bond, one.right)).collect();
+    if shown != expected {
+        return Err(format!("{expected:?} are disputed, the read model says {shown:?}"));
+    }
     for ((kind, text), owner) in &twin.addresses {
         let slug = Slug::new(text).unwrap();
         let shown = match kind {
@@ -190,8 +207,11 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
         }
     }
     // Comparing the whole history each time would take too long: the newest orders are those that
-    // change, the oldest a sample of those that must not.
-    for expected in twin.orders.values().rev().take(64).chain(twin.orders.values().take(16)) {
+    // change; of all others each is looked at once in some records.
+    let turn = usize::try_from(twin.sequence).unwrap_or(0);
+    let step = twin.orders.len() / SAMPLE + 1;
+    let others = twin.orders.values().skip(turn % step).step_by(step);
+    for expected in twin.orders.values().rev().take(NEWEST).chain(others) {
         let row = model.orders.order(expected.terms.user, order_no(expected.number)).row();
         let row = row.map_err(|error| error.to_string())?;
         let row = row.ok_or("an order is forgotten")?;

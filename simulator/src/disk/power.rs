@@ -24,9 +24,8 @@ pub(super) fn lose(node: &mut Node, mood: u64, chance: &mut Chance) {
                     _ => chance.one_in(2),
                 };
                 match change {
-                    Unsynced::Length(length) if whole => synced.resize(length, 0),
+                    change if whole => change.reach(synced),
                     Unsynced::Length(_) => {}
-                    Unsynced::Bytes { at, bytes } if whole => put(synced, at, &bytes),
                     Unsynced::Bytes { at, bytes } if mood >= 2 => {
                         some_sectors(synced, at, &bytes, mood == 2, chance);
                     }

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::Members;
 use crate::wire::words::reference;
-use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
-use crate::wire::{order, problem, profile, quotes, site, statement, tape, transfer};
+use crate::wire::{
+    account, catalogue, conversion, depth, dispute, impact, leaderboard, limits, operations,
+};
+use crate::wire::{order, problem, profile, proposal, quotes, site, statement, tape, transfer};
 
 /// Requests, words and records.
 const WRITTEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.json.gz"));
@@ -61,6 +63,8 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<account::VenueModeJson>,
         one::<transfer::TransfersJson>,
         one::<transfer::TransferPageJson>,
+        one::<proposal::ProposalsJson>,
+        one::<dispute::DisputesJson>,
         one::<catalogue::ActivitiesJson>,
         one::<catalogue::CategoriesJson>,
         one::<catalogue::EventDetailJson>,

@@ -164,6 +164,11 @@ impl History {
         page.inspect_err(|error| self.storage.failed(error))
     }
 
+    /// Whether a page is there with these bytes, for who makes the pages again to compare them.
+    pub fn has(&self, key: PageKey, bytes: &[u8]) -> bool {
+        self.storage.get(key).is_ok_and(|found| found.as_deref() == Some(bytes))
+    }
+
     /// Whether pages written here can be read again because they were written here.
     pub(super) fn keeps(&self) -> bool {
         self.storage.keeps()

@@ -45,11 +45,15 @@ struct Remembered {
     order: Option<u64>,
 }
 
-/// Everything ever named, oldest first.
+/// Everything ever named.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
+    /// Oldest first.
     named: Vec<Named>,
-    keyed: Vec<Keyed>,
+    /// Those of them that may still count.
+    counting: Vec<usize>,
+    /// By caller and key, the records of its newest window.
+    keyed: BTreeMap<(UserNo, Token), Vec<Keyed>>,
     /// The names that count against the bound per user.
     remembered: BTreeMap<Name, Remembered>,
 }
@@ -76,7 +80,7 @@ impl Naive {
 
     /// The orders whose names are in use: open, or within the repeat window.
     pub fn named_now(&self) -> Vec<Named> {
-        let named = self.memory.named.iter();
+        let named = self.memory.counting.iter().map(|index| &self.memory.named[*index]);
         let counts = |named: &&Named| {
             let order = self.order(named.number);
             let stands = order.rests && self.due_reason(named.number).is_none();
@@ -85,41 +89,36 @@ impl Naive {
         named.filter(counts).cloned().collect()
     }
 
-    /// The command that placed each named order so far.
-    pub fn named_ever(&self) -> Vec<Command> {
+    /// Lets go of orders that have ended and whose window is over: their names never count again.
+    fn count_no_more(&mut self) {
+        let mut counting = std::mem::take(&mut self.memory.counting);
+        counting.retain(|index| {
+            let named = &self.memory.named[*index];
+            self.order(named.number).rests || !self.window_over(named.since)
+        });
+        self.memory.counting = counting;
+    }
+
+    /// The commands that placed the newest named orders so far, newest first.
+    pub fn newest_named(&self, count: usize) -> Vec<Command> {
         let command = |Named { terms, replaced, .. }: Named| match replaced {
             Some(replaced) => Command::ReplaceOrder { replaced, terms: Box::new(terms) },
             None => Command::PlaceOrder(terms),
         };
-        self.memory.named.iter().cloned().map(command).collect()
+        self.memory.named.iter().rev().take(count).cloned().map(command).collect()
     }
 
     /// The records under this key in its current window, which begins anew when a used-up key is
     /// taken again.
-    fn under_key(&self, caller: UserNo, key: &str) -> Vec<Keyed> {
-        let mut run: Vec<Keyed> = Vec::new();
-        for keyed in &self.memory.keyed {
-            if keyed.once.caller == caller && keyed.once.key.as_str() == key {
-                let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
-                let over = run.first().is_some_and(|first| {
-                    keyed.since.get() - first.since.get() >= i64::from(seconds) * 1000
-                });
-                if over {
-                    run.clear();
-                }
-                run.push(keyed.clone());
-            }
-        }
-        if run.first().is_some_and(|first| self.window_over(first.since)) {
-            run.clear();
-        }
-        run
+    fn under_key(&self, caller: UserNo, key: Token) -> &[Keyed] {
+        let run = self.memory.keyed.get(&(caller, key)).map_or(&[][..], Vec::as_slice);
+        if run.first().is_some_and(|first| self.window_over(first.since)) { &[] } else { run }
     }
 
     /// The earlier record that this one repeats.
     pub(super) fn done_before(&self, record: &Record) -> Result<Option<u64>, Reject> {
         if let Some(once) = &record.once {
-            let run = self.under_key(once.caller, once.key.as_str());
+            let run = self.under_key(once.caller, once.key);
             if run.first().is_some_and(|first| first.once.body != once.body) {
                 return Err(Reject::IdempotencyKeyReused);
             }
@@ -167,6 +166,7 @@ impl Naive {
 
     /// After a record: forgets names whose window is over, unless their order still rests.
     pub(super) fn forget_names(&mut self) {
+        self.count_no_more();
         let Some(rules) = &self.rules else { return };
         let again = self.now.after_seconds(rules.repeat_window_seconds);
         let mut remembered = std::mem::take(&mut self.memory.remembered);
@@ -190,6 +190,7 @@ impl Naive {
         if let Some((terms, replaced)) = placed(&record.command)
             && let Some(name) = terms.client_order_id.as_deref().copied()
         {
+            self.memory.counting.push(self.memory.named.len());
             self.memory.named.push(Named { terms: terms.clone(), replaced, since, number });
             let entry = Remembered { names: 1, until, order: Some(number) };
             self.memory.remembered.insert(Name::Order(terms.user, name), entry);
@@ -198,7 +199,12 @@ impl Naive {
         if let Some(once) = &record.once
             && !self.effects.is_empty()
         {
-            self.memory.keyed.push(Keyed { once: **once, since, number });
+            let over = self.under_key(once.caller, once.key).is_empty();
+            let run = self.memory.keyed.entry((once.caller, once.key)).or_default();
+            if over {
+                run.clear();
+            }
+            run.push(Keyed { once: **once, since, number });
             let name = Name::Key(once.caller, once.key);
             let entry = match self.memory.remembered.get(&name).filter(|entry| entry.until > since)
             {

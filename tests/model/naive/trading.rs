@@ -107,16 +107,22 @@ impl Naive {
 
     pub(super) fn replace(&mut self, old: OrderNo, terms: &PlaceOrder) -> Result<(), Reject> {
         self.may_send(terms)?;
-        // All on a copy: either both happen or nothing does.
-        let mut tried = self.clone();
-        tried.cancel(terms.user, old)?;
         let number = self.own_open(terms.user, old)?;
         if self.due_reason(number).is_some() {
             return Err(Reject::OrderNotOpen);
         }
-        tried.place(terms)?;
-        *self = tried;
-        Ok(())
+        // Either both happen or nothing does: what a cancel touches is kept to be put back.
+        let before = self.order(number).clone();
+        let market = before.terms.market.index();
+        let (book, ledger) = (self.markets[market].book.clone(), self.ledger.clone());
+        let effects = self.effects.len();
+        self.cancel(terms.user, old)?;
+        self.place(terms).inspect_err(|_| {
+            self.orders.insert(number, before);
+            self.markets[market].book = book;
+            self.ledger = ledger;
+            self.effects.truncate(effects);
+        })
     }
 
     pub(super) fn place(&mut self, terms: &PlaceOrder) -> Result<(), Reject> {
@@ -128,7 +134,7 @@ impl Naive {
         }
         let rules = self.rules.as_ref().expect("an open venue");
         let own = self.open_orders(terms.user).len();
-        let everybodys = self.orders.values().filter(|order| order.rests).count();
+        let everybodys: usize = self.markets.iter().map(|market| market.book.len()).sum();
         if matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
             && (own >= rules.user_open_orders_max as usize
                 || everybodys >= rules.venue_open_orders_max as usize)
